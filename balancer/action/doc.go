@@ -1,7 +1,8 @@
 // Package action has what shardsh can do on a cluster, one verb a file: apply,
-// balance, defragment, drain and presplit change it; why, plan, forecast and simulate
-// look at it. The subcommands ("shardsh apply") and the helpers of sh (sh.apply) are
-// two faces of it: they read options into a struct, call Run, and show the result.
+// balance, defragment, drain and presplit change it; check, why, plan, forecast and
+// simulate look at it. The subcommands ("shardsh apply") and the helpers of sh
+// (sh.apply) are two faces of it: they read options into a struct, call Run, and show
+// the result.
 //
 // A verb is a struct of options:
 //

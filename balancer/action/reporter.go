@@ -2,11 +2,13 @@ package action
 
 import (
 	"sync"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/check"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/runner"
@@ -42,6 +44,11 @@ type (
 	Read struct{ Snapshot *catalog.Snapshot }
 	// Simulating is how far a simulation is.
 	Simulating struct{ sim.Progress }
+	// Unwell is what a check found that looks again, for as long as is left.
+	Unwell struct {
+		Report check.Report
+		Left   time.Duration
+	}
 	// Note is a sentence for people.
 	Note struct{ Text string }
 )
@@ -55,6 +62,7 @@ func (Wait) isEvent()       {}
 func (WouldSend) isEvent()  {}
 func (Read) isEvent()       {}
 func (Simulating) isEvent() {}
+func (Unwell) isEvent()     {}
 func (Note) isEvent()       {}
 
 // serial reports one event at a time: steps, waits and notes come from several

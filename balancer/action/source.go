@@ -7,6 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/balancer/sim"
@@ -20,6 +21,8 @@ type Source struct {
 	Origin catalog.Source
 	// Snapshot is one that was read before, such as that of a file.
 	Snapshot *catalog.Snapshot
+	// Clock is the cluster's, for what looks again; nil where there is only a Snapshot.
+	Clock apply.Clock
 	// Computing is called around what takes long and much memory; nil is not.
 	Computing func(compute func() error) error
 }

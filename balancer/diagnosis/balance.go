@@ -146,7 +146,7 @@ func compute(
 	} else {
 		of := policy.Defragmentation{Running: d.Running, Phase: d.Phase, RemainingChunks: max(0, d.Remaining)}
 		if _, settled := policy.StatusWithoutSizes(situation, of); !settled && len(c.Sizes) == 0 {
-			return status, "the sizes of its data were not read"
+			return status, "its data sizes were not read"
 		}
 		status, err = policy.ExplainStatus(situation, of, why)
 	}
@@ -232,7 +232,7 @@ func ofBalance(s *catalog.Snapshot, c *catalog.CollectionState, b Balance) (list
 	switch {
 	case !b.Known:
 		list = append(list, finding(BalanceUnknown, scope,
-			fmt.Sprintf("whether %s is balanced is not known: %s", c.Namespace, b.Reason)))
+			fmt.Sprintf("unknown whether %s is balanced: %s", c.Namespace, b.Reason)))
 	case !b.Balanced && b.Hold != NotHeld:
 		list = append(list, finding(NotBalancedHeld, scope,
 			fmt.Sprintf("%s is not balanced (%s), but %s for it", c.Namespace, b.Why(), b.Hold), release(c.Namespace, b.Hold)))

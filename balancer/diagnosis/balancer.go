@@ -103,7 +103,7 @@ func (d *Diagnosis) balancer() (list []Finding) {
 var sameMachineID = []string{"oids broken after resetting", "same machine id"}
 
 func ofRounds(rounds Rounds) Finding {
-	message := orElse(rounds.Message(), "no error was written down")
+	message := orElse(rounds.Message(), "no error recorded")
 	code := RoundsFailing
 	if slices.ContainsFunc(sameMachineID, func(words string) bool { return strings.Contains(message, words) }) {
 		code = DuplicateMachineIDs
@@ -147,10 +147,10 @@ func (d *Diagnosis) mode() []Finding {
 	switch ModeOf(d.Snapshot) {
 	case catalog.ModeOff:
 		if unknown := d.Settings().UnknownMode; unknown != "" {
-			sentence = fmt.Sprintf("the balancer is off, as it does not know its mode %q", unknown)
+			sentence = fmt.Sprintf("the balancer is off: unknown mode %q", unknown)
 		}
 	case catalog.ModeAutoSplitOnly:
-		sentence = "the balancer is in the mode autoSplitOnly, in which nothing moves"
+		sentence = "the balancer is in mode autoSplitOnly: it moves nothing"
 	default:
 		return nil
 	}
@@ -161,7 +161,7 @@ func (d *Diagnosis) mode() []Finding {
 			f.Sentence += "; the command came from " + last.Client
 		}
 	} else if last != nil {
-		f.Sentence += ", though the last command switched it on: config.settings was written since"
+		f.Sentence += "; the last command turned it on, but config.settings was edited directly since"
 	}
 	if d.Balanced() {
 		f.Severity = Info
@@ -182,7 +182,7 @@ func ofWindow(s *catalog.Snapshot) []Finding {
 	}
 	wait := opens.Sub(now)
 	f := finding(WindowShut, Scope{}, fmt.Sprintf(
-		"the balancer's window is shut; it opens in %s, at %s if the config servers' clock is %s",
+		"the balancing window is closed; it opens in %s, at %s if the config servers' clock is %s",
 		humanize.Duration(wait), opens.Format("Monday 15:04"), now.Location()))
 	f.Due = opens
 	f.Numbers = []Number{{Name: "opensIn", Value: int64(wait.Seconds()), Unit: Seconds}}

@@ -44,7 +44,7 @@ func (d Defragmentation) String() string {
 	case !d.Running:
 		return "not running"
 	case d.Idle():
-		return "waits for the balancer"
+		return "waiting for the balancer"
 	case d.Remaining >= 0:
 		return fmt.Sprintf("%s, %s left", d.Phase, humanize.Count(d.Remaining, "chunk"))
 	}

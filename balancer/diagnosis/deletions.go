@@ -100,7 +100,7 @@ func (d *Diagnosis) ofDeletions(c *catalog.CollectionState, report *policy.Repor
 				continue
 			}
 			f := finding(PendingDeletion, Scope{Namespace: c.Namespace, Shard: left.Shard}, fmt.Sprintf(
-				"shard %s has still to delete the documents of %s from %s to %s, and can't take that range before",
+				"waiting for range deletion on %s: %s from %s to %s",
 				left.Shard, c.Namespace, humanize.Literal(left.Min), humanize.Literal(left.Max)))
 			f.Since, f.Due = left.since, left.due
 			f.Numbers = numbered("orphans", left.Orphans)

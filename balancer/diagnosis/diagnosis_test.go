@@ -41,15 +41,15 @@ func TestFindings(t *testing.T) {
 		{"off with nothing to do", newCluster(t).collection("x.y", []string{"a"}, even).with(off),
 			[]string{"balancerOff info cluster: the balancer is off: sh.startBalancer()"}},
 		{"off by a mode it does not know", newCluster(t).with(off, func(c *cluster) { c.Settings.UnknownMode = "ful" }),
-			[]string{`balancerOff info cluster: the balancer is off, as it does not know its mode "ful": ` +
+			[]string{`balancerOff info cluster: the balancer is off: unknown mode "ful": ` +
 				`sh.startBalancer()`}},
 		{"splits only",
 			newCluster(t).with(func(c *cluster) { c.Balancer.Mode, c.Settings.Mode = "", catalog.ModeAutoSplitOnly }),
-			[]string{"balancerOff info cluster: the balancer is in the mode autoSplitOnly, in which nothing " +
-				"moves: sh.startBalancer()"}},
+			[]string{"balancerOff info cluster: the balancer is in mode autoSplitOnly: it moves " +
+				"nothing: sh.startBalancer()"}},
 		{"window",
 			newCluster(t).with(func(c *cluster) { c.Settings.Window = &catalog.Window{Start: 22 * 60, Stop: 6 * 60} }),
-			[]string{"windowShut info cluster: the balancer's window is shut; it opens in 10h, at Friday " +
+			[]string{"windowShut info cluster: the balancing window is closed; it opens in 10h, at Friday " +
 				"22:00 if the config servers' clock is UTC"}},
 		{"open window",
 			newCluster(t).with(func(c *cluster) { c.Settings.Window = &catalog.Window{Start: 11 * 60, Stop: 13 * 60} }), nil},
@@ -73,7 +73,7 @@ func TestFindings(t *testing.T) {
 		}), []string{
 			"migrationUnderWay info shard: a chunk of x.y is being moved from a to b",
 			"migrationUnderWay info collection: a chunk of x.z is being moved",
-			"resharding info collection: moveCollection of x.w is under way (cloning), 0 B of 9 B copied"}},
+			"resharding info collection: moveCollection of x.w is in progress (cloning), 0 B of 9 B copied"}},
 
 		{"held and uneven", newCluster(t).collection("x.y", []string{"a"}, uneven, noBalance), []string{
 			`notBalancedHeld warning collection: x.y is not balanced (chunksImbalance), but balancing is ` +
@@ -88,17 +88,17 @@ func TestFindings(t *testing.T) {
 				func(c *catalog.CollectionState) { c.Reported = &catalog.ReportedStatus{} }),
 			[]string{"notBalanced info collection: x.y is not balanced (the server does not say why)"}},
 		{"unknown", newCluster(t).collection("x.y", []string{"a"}, withoutTable), []string{
-			"balanceUnknown warning collection: whether x.y is balanced is not known: its chunks were not read"}},
+			"balanceUnknown warning collection: unknown whether x.y is balanced: its chunks were not read"}},
 		{"no sizes", newCluster(t).collection("x.y", []string{"a"}), []string{
-			"balanceUnknown warning collection: whether x.y is balanced is not known: the sizes of its data were not read"}},
+			"balanceUnknown warning collection: unknown whether x.y is balanced: its data sizes were not read"}},
 		{"defragmenting",
 			newCluster(t).collection("x.y", []string{"a"}, mergingPhase(3)).
 				collection("x.z", []string{"a"}, defragmented),
 			[]string{
 				"defragmenting info collection: x.y is being defragmented (mergeChunks, 3 chunks left)",
-				"defragmentationIdle info collection: x.z is being defragmented (waits for the balancer)"}},
+				"defragmentationIdle info collection: x.z is being defragmented (waiting for the balancer)"}},
 		{"jumbo", newCluster(t).collection("x.y", []string{"!a", "a", "!b"}, even),
-			[]string{`jumboChunks warning collection: x.y has 2 jumbo chunks the balancer does not move: ` +
+			[]string{`jumboChunks warning collection: x.y has 2 jumbo chunks, which the balancer does not move: ` +
 				`sh.chunks("x.y", { jumbo: true })`}},
 		{"orphans", newCluster(t).collection("x.y", []string{"a", "b"}, sized(nil), orphaned, even),
 			[]string{"orphans info collection: x.y has 7 orphans on 1 shard"}},
@@ -106,8 +106,8 @@ func TestFindings(t *testing.T) {
 			newCluster(t).collection("x.y", []string{"!a"}, unsplittable, noBalance), nil},
 
 		{"zone without shards", newCluster(t).tag("x.y", "Z", 0, 5),
-			[]string{`zoneWithoutShards warning zone: zone Z has ranges and no shard: their chunks stay where ` +
-				`they are: sh.addShardToZone(<shard>, "Z")`}},
+			[]string{`zoneWithoutShards warning zone: zone Z has ranges but no shard: their chunks do not ` +
+				`move: sh.addShardToZone(<shard>, "Z")`}},
 		{"zone without ranges", newCluster(t).shard("c", "Z"),
 			[]string{"zoneWithoutRanges info zone: zone Z has no range: it has no effect"}},
 		{"draining zone", newCluster(t).shard("c", "Z").draining().tag("x.y", "Z", 0, 5), []string{
@@ -124,7 +124,7 @@ func TestFindings(t *testing.T) {
 		{"draining",
 			newCluster(t).shard("c").draining().collection("x.y", []string{"c", "!c", "a"}, reported("draining")),
 			[]string{
-				`jumboChunks warning collection: x.y has 1 jumbo chunk the balancer does not move: sh.chunks("x.y", ` +
+				`jumboChunks warning collection: x.y has 1 jumbo chunk, which the balancer does not move: sh.chunks("x.y", ` +
 					`{ jumbo: true })`,
 				"notBalanced info collection: x.y is not balanced (draining)",
 				"draining info shard: shard c is draining, 2 chunks left (1 jumbo)"}},

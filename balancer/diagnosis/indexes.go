@@ -21,7 +21,7 @@ func ofIndexes(c *catalog.CollectionState) []Finding {
 		commands = append(commands, release(c.Namespace, HeldNoBalance))
 	}
 	f := finding(ShardKeyIndexMissing, Scope{Namespace: c.Namespace}, fmt.Sprintf(
-		"%s has no index for its shard key on %s: nothing can be moved off there",
+		"%s has no index on its shard key on %s: no chunk can be moved off",
 		c.Namespace, strings.Join(names(c.Unindexed), " ")), commands...)
 	f.Numbers = numbered("shards", int64(len(c.Unindexed)))
 	return []Finding{f}

@@ -106,7 +106,7 @@ func (f *Finding) UnmarshalJSON(data []byte) error {
 		}
 	}
 	if next.Code == "" || next.Severity == 0 || next.Actor == 0 {
-		return fmt.Errorf("no finding: the code %q with severity %q and actor %q", form.Code, form.Severity, form.Actor)
+		return fmt.Errorf("not a valid finding: code %q, severity %q, actor %q", form.Code, form.Severity, form.Actor)
 	}
 	*f = next
 	return nil

@@ -20,7 +20,7 @@ func ofJumbo(c *catalog.CollectionState) []Finding {
 		return nil
 	}
 	f := finding(JumboChunks, Scope{Namespace: c.Namespace},
-		fmt.Sprintf("%s has %s the balancer does not move", c.Namespace, humanize.Count(n, "jumbo chunk")),
+		fmt.Sprintf("%s has %s, which the balancer does not move", c.Namespace, humanize.Count(n, "jumbo chunk")),
 		fmt.Sprintf("sh.chunks(%q, { jumbo: true })", c.Namespace))
 	f.Numbers = numbered("jumboChunks", n)
 	return []Finding{f}
@@ -40,7 +40,7 @@ func explainJumbo(c *catalog.CollectionState, f Finding) Finding {
 			single++
 		}
 		if measured == 1 {
-			f.Sentence += fmt.Sprintf(": the one at %s on %s has %s", humanize.Literal(c.Pattern.Bound(chunk.Min)),
+			f.Sentence += fmt.Sprintf(": the chunk at %s on %s has %s", humanize.Literal(c.Pattern.Bound(chunk.Min)),
 				chunk.Shard, size)
 		}
 	}
@@ -63,9 +63,9 @@ func (s *jumboSize) String() string {
 	text := fmt.Sprintf("%s in %s", humanize.Bytes(s.Bytes), humanize.Count(s.Documents, "document"))
 	switch {
 	case s.single():
-		return text + " of one key, and can't be split"
+		return text + ", all with the same shard key: it cannot be split"
 	case !s.First.IsZero():
-		return text + ", and can be split between its first and its last key"
+		return text + ", and can be split"
 	}
 	return text
 }

@@ -135,7 +135,7 @@ func ReshardingOf(s *catalog.Snapshot, ns string) (catalog.ActiveResharding, boo
 }
 
 func ofResharding(s *catalog.Snapshot, r catalog.ActiveResharding) Finding {
-	sentence := fmt.Sprintf("%s of %s is under way", r.Kind, r.Namespace)
+	sentence := fmt.Sprintf("%s of %s is in progress", r.Kind, r.Namespace)
 	if r.State != "" {
 		sentence += " (" + r.State + ")"
 	}

@@ -28,7 +28,7 @@ func NotSharded(s *catalog.Snapshot, ns string, exists bool) (a Answer, ok bool)
 		return a, false
 	}
 	f := finding(UnshardedData, Scope{Namespace: ns, Shard: on}, fmt.Sprintf(
-		"%s is not sharded: all of it lies on shard %s%s, and the balancer leaves it there", ns, on, where))
+		"%s is not sharded: all of it is on shard %s%s, and the balancer does not move it", ns, on, where))
 	other := slices.IndexFunc(s.Shards(), func(o catalog.ShardState) bool { return o.ID != on && !o.Draining })
 	switch {
 	case other < 0:

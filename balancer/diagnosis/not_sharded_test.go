@@ -20,8 +20,8 @@ func TestNotSharded(t *testing.T) {
 		}
 		a, ok := NotSharded(s, "x.logs", true)
 		if !ok || !a.Healthy() || len(a.Notes) != 1 || len(a.Notes[0].Commands) != 1 || a.Notes[0].Commands[0] != command ||
-			a.Notes[0].Sentence != "x.logs is not sharded: all of it lies on shard a, the primary shard of x, "+
-				"and the balancer leaves it there" {
+			a.Notes[0].Sentence != "x.logs is not sharded: all of it is on shard a, the primary shard of x, "+
+				"and the balancer does not move it" {
 			t.Errorf("%s: %+v", release, a)
 		}
 		a, ok = NotSharded(s, "x.moved", false)

@@ -102,7 +102,7 @@ func keyOf(c *catalog.CollectionState, doc bson.Raw) (catalog.Key, error) {
 		}
 	}
 	if !key.Less(c.Pattern.GlobalMax()) {
-		return catalog.Key{}, fmt.Errorf("no chunk contains %s, where the last one ends", humanize.Literal(doc))
+		return catalog.Key{}, fmt.Errorf("no chunk contains %s: it is the upper bound of the last one", humanize.Literal(doc))
 	}
 	return key, nil
 }

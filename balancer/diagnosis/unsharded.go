@@ -35,7 +35,7 @@ func (d *Diagnosis) unsharded() []Finding {
 		command = fmt.Sprintf("sh.moveCollection(%q, %q)", largest.Database+".<collection>", string(has.emptiest))
 	}
 	f := finding(UnshardedData, Scope{Shard: has.fullest}, fmt.Sprintf(
-		"shard %s has %s that are not sharded, %s of them in the database %s, and %s has %s: the balancer doesn't count them",
+		"shard %s has %s of unsharded data, %s of it in database %s, and %s has %s: the balancer does not count it",
 		has.fullest, humanize.Bytes(has.most), humanize.Bytes(largest.Bytes), largest.Database, has.emptiest,
 		humanize.Bytes(has.least)), command)
 	f.Numbers = []Number{{"most", has.most, Bytes}, {"least", has.least, Bytes}}

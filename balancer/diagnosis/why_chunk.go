@@ -2,9 +2,9 @@ package diagnosis
 
 import (
 	"fmt"
-	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/policy"
 )
 
@@ -68,14 +68,14 @@ func (d *Diagnosis) free(
 	}
 	for _, left := range d.leftovers(c) {
 		if left.Shard == id && overlaps(c, left.Min, left.Max, policy.Decision{Min: chunk.Min, Max: chunk.Max}) {
-			reason = "has still to delete documents of the range"
+			reason = "is waiting for range deletion"
 			if !left.due.IsZero() {
-				reason += ", from " + left.due.UTC().Format(time.RFC3339) + " on"
+				reason += ", due " + humanize.Time(left.due.UTC())
 			}
 			return false, reason
 		}
 	}
-	return true, "could receive it"
+	return true, "can receive it"
 }
 
 func verdict(
@@ -98,9 +98,9 @@ func verdict(
 	case shard.Full():
 		v.Reason = "has reached its maxSize"
 	case !measured && s.Release().BalancesBySize():
-		v.Reason = "gave no size for the collection"
+		v.Reason = "reported no size for the collection"
 	default:
-		v.Can, v.Reason = true, "could receive it"
+		v.Can, v.Reason = true, "can receive it"
 	}
 	return v
 }
@@ -126,7 +126,7 @@ func (a ChunkAnswer) Headline() string {
 	if d, ok := a.telling(); ok {
 		return where + ", and stays: " + inside(d.Text())
 	}
-	return where + ", and nothing asks it to move"
+	return where + ", and nothing requires it to move"
 }
 
 // telling returns the decision that says most about a chunk that stays: the first about

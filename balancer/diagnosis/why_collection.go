@@ -72,7 +72,7 @@ func waitsForDefragmentation(b Balance, report *policy.Report) []Finding {
 		return nil
 	}
 	for range report.Chosen() {
-		return []Finding{finding(NotBalanced, Scope{Namespace: b.Namespace}, b.Namespace+" is not evened out")}
+		return []Finding{finding(NotBalanced, Scope{Namespace: b.Namespace}, b.Namespace+" is not balanced yet")}
 	}
 	return nil
 }
@@ -240,19 +240,19 @@ func (d *Diagnosis) looksUneven(c *catalog.CollectionState) []Finding {
 			return nil // by zones: the balancer compares within them
 		}
 		f := finding(BelowThreshold, scope, fmt.Sprintf("%s has %s on %s and %s on %s, which is balanced: "+
-			"data moves from a difference of %s on", c.Namespace, humanize.Bytes(bytes.most), bytes.fullest,
+			"the threshold is a difference of %s", c.Namespace, humanize.Bytes(bytes.most), bytes.fullest,
 			humanize.Bytes(bytes.least), bytes.emptiest, humanize.Bytes(threshold)))
 		f.Numbers = []Number{{"most", bytes.most, Bytes}, {"least", bytes.least, Bytes}, {"threshold", threshold, Bytes}}
 		return []Finding{f}
 	case bySize && chunks.uneven():
 		f := finding(CountsUneven, scope, fmt.Sprintf("%s has %s on %s and %s on %s, which is balanced: "+
-			"since 6.0 bytes are evened out, and chunks may differ", c.Namespace, humanize.Count(chunks.most, "chunk"),
+			"since 6.0 the balancer compares data sizes, not chunk counts", c.Namespace, humanize.Count(chunks.most, "chunk"),
 			chunks.fullest, humanize.Count(chunks.least, "chunk"), chunks.emptiest))
 		f.Numbers = numbered("most", chunks.most, Number{Name: "least", Value: chunks.least})
 		return []Finding{f}
 	case !bySize && bytes.uneven():
 		f := finding(BalancesByCount, scope, fmt.Sprintf("%s has %s on %s and %s on %s, which is balanced: "+
-			"before 6.0 chunks are counted, whatever they hold", c.Namespace, humanize.Bytes(bytes.most), bytes.fullest,
+			"before 6.0 the balancer compares chunk counts, not data sizes", c.Namespace, humanize.Bytes(bytes.most), bytes.fullest,
 			humanize.Bytes(bytes.least), bytes.emptiest))
 		f.Numbers = []Number{{"most", bytes.most, Bytes}, {"least", bytes.least, Bytes}}
 		return []Finding{f}

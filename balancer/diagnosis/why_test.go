@@ -140,7 +140,7 @@ func TestHeadlines(t *testing.T) {
 		"off": {lopsided(newCluster(t)).with(off),
 			"x.y is not balanced (chunksImbalance): the balancer is off"},
 		"nothing suffers yet": {newCluster(t).tag("x.y", "Z", 0, 5),
-			"zone Z has ranges and no shard: their chunks stay where they are"},
+			"zone Z has ranges but no shard: their chunks do not move"},
 		"no shard left to drain to": {newCluster(t).draining().with(func(c *cluster) {
 			c.Shards[0].Draining = true
 		}).collection("x.y", []string{"a"}, sized(map[catalog.ShardID]int64{"a": 9, "b": 0})),
@@ -221,7 +221,7 @@ func TestWhyChunk(t *testing.T) {
 	for _, v := range a.Verdicts {
 		verdicts = append(verdicts, string(v.Shard)+" "+v.Reason)
 	}
-	want := []string{"a has the chunk", "b could receive it", "c gave no size for the collection", "d is draining"}
+	want := []string{"a has the chunk", "b can receive it", "c reported no size for the collection", "d is draining"}
 	if !slices.Equal(verdicts, want) {
 		t.Errorf("verdicts %q", verdicts)
 	}

@@ -97,7 +97,7 @@ func zoneRanges(s *catalog.Snapshot) func(yield func(string, ZoneRange) bool) {
 // Problem returns what is wrong with a zone; empty when nothing is.
 func (z Zone) Problem() string {
 	if len(z.Ranges) > 0 && len(z.Shards) == 0 {
-		return "has ranges and no shard: their chunks stay where they are"
+		return "has ranges but no shard: their chunks do not move"
 	}
 	return ""
 }

@@ -81,7 +81,7 @@ func (e *UnsupportedError) Is(target error) bool { return target == errors.ErrUn
 // Failure says that a retry does not help.
 func (e *UnsupportedError) Failure() policy.Failure { return policy.Ask }
 
-const noCommand = "no command of a mongos does it"
+const noCommand = "mongos has no command for it"
 
 // ask sends one command; its error is a ServerError.
 func (d *Executor) ask(ctx context.Context, db string, command bson.D) (bson.Raw, error) {
@@ -130,7 +130,7 @@ var notDropped = bson.E{Key: "dropped", Value: bson.D{{Key: "$ne", Value: true}}
 func (d *Executor) chosen(ctx context.Context, ns string, uuid bson.Binary) (catalog.Collection, error) {
 	coll, err := d.collection(ctx, ns)
 	if err == nil && !coll.UUID.Equal(uuid) {
-		return coll, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found: another has its name", ns)
+		return coll, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found: a new one has its name", ns)
 	}
 	return coll, err
 }

@@ -84,7 +84,7 @@ func moveChunk(p catalog.KeyPattern, ns string, to catalog.ShardID, lower, upper
 
 func (d *Executor) moveCollection(ctx context.Context, m policy.Migration) error {
 	if !d.release.AtLeast(catalog.Release80) {
-		return &UnsupportedError{"moving a collection that is not sharded", "moveCollection is there from 8.0 on"}
+		return &UnsupportedError{"moving an unsharded collection", "moveCollection requires 8.0 or newer"}
 	}
 	_, err := d.ask(ctx, "admin", bson.D{{Key: "moveCollection", Value: m.Namespace},
 		{Key: "toShard", Value: string(m.To)}})
@@ -143,7 +143,7 @@ const autoMergeMost = 1000
 // the chunks are counted before and after, which other changes may disturb.
 func (d *Executor) mergeAll(ctx context.Context, a policy.Action) (result policy.ActionResult) {
 	if !d.release.AutoMerges() {
-		result.Err = &UnsupportedError{"merging all chunks of a shard", "mergeAllChunksOnShard is there from 7.0 on"}
+		result.Err = &UnsupportedError{"merging all chunks of a shard", "mergeAllChunksOnShard requires 7.0 or newer"}
 		return result
 	}
 	coll, err := d.collection(ctx, a.Namespace)

@@ -147,7 +147,7 @@ func (d *Executor) DataSizes(ctx context.Context, colls []catalog.Collection) (
 	map[string]map[catalog.ShardID]int64, error,
 ) {
 	if !d.release.BalancesBySize() {
-		return nil, &UnsupportedError{"sizes without orphans", "releases before 6.0 do not tell them"}
+		return nil, &UnsupportedError{"sizes without orphans", "releases before 6.0 do not report them"}
 	}
 	shards, err := d.Shards(ctx)
 	if err != nil {
@@ -187,7 +187,7 @@ func aggregate(collection any, stages ...bson.D) bson.D {
 
 // Unsharded can't be done: it exists for the server's own tests.
 func (d *Executor) Unsharded(context.Context) ([]policy.Unsharded, error) {
-	return nil, &UnsupportedError{"moving collections at random", "that is for the server's tests of itself"}
+	return nil, &UnsupportedError{"moving collections at random", "only the server's own tests do that"}
 }
 
 // Mergeable lists the candidates of the auto-merger, with the default history window.

@@ -228,7 +228,7 @@ func (l *Lease) Release(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("giving back the lease %q: %w", l.o.Name, err)
+		return fmt.Errorf("releasing the lease %q: %w", l.o.Name, err)
 	}
 	return nil
 }

@@ -66,8 +66,8 @@ func keep(ctx context.Context, lasts time.Duration, renew func(context.Context) 
 
 // errSilent says that the cluster has not answered for so long that the lease may have
 // expired.
-var errSilent = errors.New("the cluster does not answer: the connection is broken, the mongos hangs, or the " +
-	"secondaries of the shard that has shardsh.leases lag")
+var errSilent = errors.New("the cluster does not answer: the connection is lost, the mongos hangs, or the " +
+	"secondaries of the shard with shardsh.leases lag")
 
 // doubt ends the commands in progress, unless a renewal has succeeded meanwhile: the server
 // that was to answer them may be gone.

@@ -52,7 +52,7 @@ const leaseLasts = time.Minute
 func Self(doing string) Holder {
 	host, err := os.Hostname()
 	if err != nil {
-		host = "a machine without a name"
+		host = "an unnamed host"
 	}
 	return Holder{Host: host, PID: os.Getpid(), Doing: doing, Process: thisProcess()}
 }
@@ -152,7 +152,7 @@ func (t *LeasedCluster) End(ctx context.Context) error {
 			break
 		}
 		if err := t.SetBalancing(ctx, ns, true); err != nil {
-			errs = append(errs, fmt.Errorf("switching the balancing of %s on again: %w; sh.enableBalancing(%q)", ns, err, ns))
+			errs = append(errs, fmt.Errorf("re-enabling balancing of %s: %w; run sh.enableBalancing(%q)", ns, err, ns))
 		}
 	}
 	return errors.Join(append(errs, t.leave(ctx))...)

@@ -50,11 +50,11 @@ type MembersError struct {
 }
 
 func (e *MembersError) Error() string {
-	what := "can't be reached; allow connections to them from this machine"
+	what := "cannot be reached; allow connections to them from this host"
 	var refused *mongoerr.ServerError
 	switch {
 	case isLogin(e.Err):
-		what = "reject the login, as shards have their own users; create the user on each shard"
+		what = "reject the login (each shard has its own users); create the user on each shard"
 	case mongoerr.Is(e.Err, mongoerr.Unauthorized):
 		what = "refuse to answer; grant the user the role clusterMonitor there"
 	case errors.As(e.Err, &refused):
@@ -159,7 +159,7 @@ func (m *Members) of(ctx context.Context, id catalog.ShardID) (*member, error) {
 		return nil, ServerError(err)
 	}
 	if len(docs) == 0 {
-		return nil, mongoerr.New(mongoerr.ShardNotFound, "there is no shard %s", id)
+		return nil, mongoerr.New(mongoerr.ShardNotFound, "shard %s not found", id)
 	}
 	hosts := text(docs[0], "host")
 	if c := m.clients[id]; c != nil {

@@ -121,7 +121,7 @@ func TestMembersError(t *testing.T) {
 		want string
 		then policy.Failure
 	}{
-		{errors.New("server selection error"), "can't be reached; allow connections to them from this machine", policy.AgainLater},
+		{errors.New("server selection error"), "cannot be reached; allow connections to them from this host", policy.AgainLater},
 		{errors.New("connection() error occurred during connection handshake: auth error: sasl"), "create the user on each shard",
 			policy.Ask},
 		{mongoerr.New(mongoerr.Unauthorized, "no"), "grant the user the role clusterMonitor there", policy.Ask},

@@ -23,7 +23,7 @@ func TestMembersThatCantBeReached(t *testing.T) {
 	err := m.Check(ctx)
 	var e *live.MembersError
 	if !errors.As(err, &e) || e.Shard != "shard0" ||
-		!strings.Contains(err.Error(), "can't be reached; allow connections to them from this machine") {
+		!strings.Contains(err.Error(), "cannot be reached; allow connections to them from this host") {
 		t.Errorf("got %v", err)
 	}
 	if err := m.Close(t.Context()); err != nil {

@@ -31,8 +31,8 @@ type MoveState string
 const (
 	MoveDone       MoveState = "done"
 	MoveFailed     MoveState = "failed"
-	MoveRunning    MoveState = "still going on"
-	MoveNotStarted MoveState = "not begun"
+	MoveRunning    MoveState = "in progress"
+	MoveNotStarted MoveState = "not started"
 )
 
 // MoveOutcome is a MoveState with its details.
@@ -51,7 +51,7 @@ func OutcomeOfMove(ctx context.Context, a CommandRunner, m UnansweredMove) (Move
 	}
 	coll, err := d.collection(ctx, m.Namespace)
 	if mongoerr.Is(err, mongoerr.NamespaceNotFound) {
-		return MoveOutcome{State: MoveFailed, Error: m.Namespace + " is not sharded any more"}, nil
+		return MoveOutcome{State: MoveFailed, Error: m.Namespace + " is no longer sharded"}, nil
 	}
 	if err != nil {
 		return MoveOutcome{}, err
@@ -112,7 +112,7 @@ func (d *Executor) chunkBelow(ctx context.Context, coll catalog.Collection, boun
 		return catalog.Chunk{}, err
 	}
 	if len(docs) == 0 {
-		return catalog.Chunk{}, mongoerr.New(mongoerr.InvalidOptions, "no chunk of %s lies below %s", coll.Namespace,
+		return catalog.Chunk{}, mongoerr.New(mongoerr.InvalidOptions, "%s has no chunk below %s", coll.Namespace,
 			humanize.Literal(bound))
 	}
 	return catalog.ParseChunk(coll.Pattern, docs[0])
@@ -167,7 +167,7 @@ func (d *Executor) loggedOutcome(ctx context.Context, coll catalog.Collection, c
 			if note := text(doc, "details", "note"); note == "success" {
 				return MoveDone, "", nil // and went on from there
 			}
-			return MoveFailed, cmp.Or(text(doc, "details", "errmsg"), "the donor gave it up"), nil
+			return MoveFailed, cmp.Or(text(doc, "details", "errmsg"), "the donor aborted it"), nil
 		}
 	}
 	return MoveNotStarted, "", nil

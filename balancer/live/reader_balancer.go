@@ -54,7 +54,7 @@ func (r *reading) balancerBefore34(ctx context.Context) error {
 	return nil
 }
 
-var errNoStatus = errors.New("servers before 4.4 don't say whether a collection is balanced")
+var errNoStatus = errors.New("servers before 4.4 do not report whether a collection is balanced")
 
 // statuses reads whether the server considers each sharded collection balanced.
 func (r *reading) statuses(ctx context.Context) error {

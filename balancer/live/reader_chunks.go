@@ -60,7 +60,7 @@ func (r *reading) update(ctx context.Context, t *tracked, from catalog.ChunkVers
 	}
 	if len(changed) == 0 {
 		return false, mongoerr.New(mongoerr.ConflictingOperationInProgress,
-			"%s has no chunk of version %s or newer any more", t.Namespace, from)
+			"%s no longer has a chunk of version %s or newer", t.Namespace, from)
 	}
 	changed = slices.DeleteFunc(changed, func(c catalog.Chunk) bool {
 		old := t.table.Find(c.Min)

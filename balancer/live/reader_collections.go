@@ -152,7 +152,7 @@ func (r *reading) keepTables(known map[string]*tracked, tries int) {
 		case t.failure != nil:
 			r.gap(gap, t.failure)
 		case !t.settled:
-			r.gap(gap, fmt.Errorf("they have changed while they were read, %d times: newer changes are missing", tries))
+			r.gap(gap, fmt.Errorf("they changed during each of %d reads: newer changes are missing", tries))
 		}
 		r.parts.Collections = append(r.parts.Collections, &catalog.CollectionState{Collection: t.Collection, Table: t.table})
 	}

@@ -73,7 +73,7 @@ func ShortenUnauthorized(text string) string {
 	}
 	plain := "not authorized to run " + strings.TrimSuffix(name+" on "+on, " on ")
 	if role := roleFor(name, on); role != "" {
-		plain += fmt.Sprintf(" (the role %s is: load(\"shardsh:roles.js\") makes it)", role)
+		plain += fmt.Sprintf(" (grant the role %s; load(\"shardsh:roles.js\") creates it)", role)
 	}
 	return text[:at[0]] + plain + strings.TrimPrefix(rest[end:], "}")
 }

@@ -54,7 +54,7 @@ func TestPageInBrowser(t *testing.T) {
 		`["shop.even","shop.held","shop.orders"]`)
 
 	b.Click(`.tools[data-for="collection-list"] input`)
-	b.Type("switched HELD")
+	b.Type("disabled HELD")
 	b.Is(visible("collection-list"), "1")
 	b.Is(first("collection-list"), `"shop.held"`)
 

@@ -45,9 +45,9 @@ const (
 // String says what the widths stand for.
 func (b Basis) String() string {
 	return map[Basis]string{
-		ByCount: "every chunk alike, sizes are not known",
-		ByShard: "bytes, each shard's spread evenly over its chunks",
-		ByChunk: "bytes as measured",
+		ByCount: "equal widths, chunk sizes unknown",
+		ByShard: "bytes, averaged over each shard's chunks",
+		ByChunk: "measured bytes",
 	}[b]
 }
 

@@ -59,7 +59,7 @@ func (s State) Words() string {
 	case NotBalanced:
 		return "not balanced"
 	case Held:
-		return "not balanced, switched off"
+		return "not balanced, disabled"
 	}
 	return string(s)
 }

@@ -228,7 +228,7 @@ func (h *history) action(e catalog.LogEntry) {
 	failed, _ := e.Detail("errorOccurred").BooleanOK()
 	old, _ := e.Detail("errorOccured").BooleanOK() // up to 5.0
 	if failed || old || message != "" {
-		h.note(Event{Kind: RoundFailed, Error: cmp.Or(message, "no error was written down")}, e)
+		h.note(Event{Kind: RoundFailed, Error: cmp.Or(message, "no error recorded")}, e)
 	}
 }
 

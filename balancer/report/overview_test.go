@@ -123,7 +123,7 @@ func TestHistory(t *testing.T) {
 	if got := strings.Join(events, "\n"); got != `moveFailed moveChunk.from {"k": 1} 0 2s no space left
 moved moveChunk.from {"k": 0} 60 10s
 change balancer.start  0 0s
-roundFailed balancer.round  0 0s no error was written down
+roundFailed balancer.round  0 0s no error recorded
 roundFailed balancer.round  0 0s boom
 moveFailed moveChunk.from {"k": 1} 0 2s no space left
 moved moveChunk.from {"k": 1} 30 20s` {

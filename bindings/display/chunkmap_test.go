@@ -58,7 +58,7 @@ func TestDrawMap(t *testing.T) {
 		{"chunks as strips", mapped("A--B-A", shard("s0", 2, 0, 30), shard("s1", 1, 0, 10)), `
 x.y
   40 B in 3 chunks on 2 shards
-  widths: bytes, each shard's spread evenly over its chunks
+  widths: bytes, averaged over each shard's chunks
 
   A──B─A
 
@@ -69,7 +69,7 @@ x.y
 		{"jumbo", mapped("AB!-!A", shard("s0", 2, 0, 30), shard("s1", 1, 1, 10)), `
 x.y
   40 B in 3 chunks on 2 shards, 1 jumbo
-  widths: bytes, each shard's spread evenly over its chunks; J jumbo
+  widths: bytes, averaged over each shard's chunks; J jumbo
 
   AB─A
    JJ
@@ -81,7 +81,7 @@ x.y
 		{"zones", zoned, `
 x.y
   40 B in 8 chunks on 2 shards
-  widths: bytes, each shard's spread evenly over its chunks
+  widths: bytes, averaged over each shard's chunks
 
   [EU] M]X
   AAAABBBB
@@ -93,8 +93,7 @@ x.y
 		{"nobody has half", mapped("A%C", shard("s0", 9, 0, 1), shard("s1", 9, 0, 1), shard("s2", 9, 0, 2)), `
 x.y
   4 B in 27 chunks on 3 shards
-  widths: bytes, each shard's spread evenly over its chunks; ░ no shard has half
-  of it
+  widths: bytes, averaged over each shard's chunks; ░ no shard has half of it
 
   A░C
 
@@ -106,7 +105,7 @@ x.y
 		{"where data lie", mapped("AAAAAAAAAAAAAAABBBBBBBBBBBBBBB", shard("s0", 15, 0, 1), shard("s1", 15, 0, 1)), `
 x.y
   2 B in 30 chunks on 2 shards
-  widths: bytes, each shard's spread evenly over its chunks
+  widths: bytes, averaged over each shard's chunks
 
   AAAAAAAAAAAAAAABBBBBBBBBBBBBBB
 

@@ -20,12 +20,12 @@ func TestWhyOfWhatIsNotSharded(t *testing.T) {
 		}
 		return strings.Join(strings.Fields(got), " ")
 	}
-	if got := told(); !strings.Contains(got, "shop.logs is not sharded: all of it lies on shard a, the primary shard of shop") ||
+	if got := told(); !strings.Contains(got, "shop.logs is not sharded: all of it is on shard a, the primary shard of shop") ||
 		!strings.Contains(got, `sh.moveCollection("shop.logs", "b")`) {
 		t.Error(got)
 	}
 	c.do(`sh.moveCollection("shop.logs", "b")`)
-	if got := told(); !strings.Contains(got, "shop.logs is not sharded: all of it lies on shard b, and") {
+	if got := told(); !strings.Contains(got, "shop.logs is not sharded: all of it is on shard b, and") {
 		t.Error(got)
 	}
 	for _, input := range []string{`sh.why("shop.order")`, `sh.why("shop.logs", { x: 1 })`} {

@@ -42,7 +42,7 @@ func TestOldShellNames(t *testing.T) {
 		step{"sh.getBalancerWindow()", "{ start: '23:00', stop: '6:00' }"},
 		step{"sh.getShouldAutoSplit()", "true"},
 		step{"sh._pchunk({min: {k: MinKey()}, max: {k: 5}})", `[{ "k" : { "$minKey" : 1 } }] -> [{ "k" : 5 }]`},
-		step{"sh.getBalancerHost()", "sh.getBalancerHost() has nothing to look at: the balancer runs on the config server primary and holds no lock.\nnull"},
+		step{"sh.getBalancerHost()", "sh.getBalancerHost() has no effect: the balancer runs on the config server primary and holds no lock.\nnull"},
 		step{"convertShardKeyToHashed(1)", "Long('5902408780260971510')"},
 	)
 }

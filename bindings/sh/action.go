@@ -29,9 +29,9 @@ const runOptionNames = "pauseBalancing,parallel,journal,resume,dryRun," + paceNa
 
 // pacedHelp is what the help of a helper that has the cluster's balancer do something
 // says of these options.
-const pacedHelp = "With one of {pauseBalancing, parallel, maxMoves, maxBytes, for, pauseBetween, window, pauseWhen, " +
-	"journal, resume, dryRun} the engine of shardsh does it by plan, at that pace, and returns how it ended, as " +
-	"sh.apply() does."
+const pacedHelp = "With any of {pauseBalancing, parallel, maxMoves, maxBytes, for, pauseBetween, window, pauseWhen, " +
+	"journal, resume, dryRun} shardsh's own engine does it by plan, at that pace, and returns its result, like " +
+	"sh.apply()."
 
 // paced reports whether one of the options of a pace was given. Others that are for
 // the balancer alone are a mistake then.
@@ -47,8 +47,8 @@ func (h helperOptions) paced(others ...string) bool {
 	}
 	for _, name := range others {
 		if h.get(name) != nil {
-			h.c.JS.ThrowInvalid("sh.%s: %s is for what the cluster's balancer does, and with %s the engine of shardsh does it "+
-				"(its limit is for)", h.helper, name, given)
+			h.c.JS.ThrowInvalid("sh.%s: option %s is for the cluster's balancer; with %s shardsh's own engine runs "+
+				"(its time limit is for)", h.helper, name, given)
 		}
 	}
 	return true
@@ -161,7 +161,7 @@ func (c *call) act(sh *Helpers, h helperOptions, about []string, of func(action.
 		if h.helper != "apply" {
 			of = fmt.Sprintf("%q, ", c.Arg(0).String())
 		}
-		again = fmt.Sprintf(" To go on: sh.%s(%s{ resume: %q }); to undo it: sh.apply({ undo: %[3]q }).", h.helper, of,
+		again = fmt.Sprintf(" To resume: sh.%s(%s{ resume: %q }); to undo: sh.apply({ undo: %[3]q }).", h.helper, of,
 			result.Journal)
 	}
 	switch {

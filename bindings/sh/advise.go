@@ -18,7 +18,7 @@ const adviceOptions = "queries,expect,sampleDocs,sampleBytes,maxTime,analyze"
 func shardAdviseMethods() []helper {
 	return []helper{
 		{"adviseKey", "ns:string|object keys?:object options?:object{" + adviceOptions + "}", shAdviseKey,
-			"Recommends a shard key, with reasons: of one key, an array of keys, or those that it finds; " +
+			"Recommends a shard key, with reasons: rates one key, an array of keys, or those that it finds; " +
 				"{queries: [{filter, weight}], expect: \"500GB\", sampleDocs, sampleBytes, maxTime, analyze: false}."},
 		{"adviseChunkSize", "ns:string|object options?:object{expect,sampleDocs,sampleBytes,maxTime}", shAdviseChunkSize,
 			"Recommends a chunk size, with reasons; {expect: \"500GB\"} is the expected size."},
@@ -95,7 +95,7 @@ func (c *call) adviceOptions(helper string, i int) keyfacts.Options {
 	case !given.flag("analyze", true):
 		o.NoAnalyze = "analyze is false"
 	case c.s.Gateway.Guarded():
-		o.NoAnalyze = "it has the servers keep split points for a while, and this shell changes nothing"
+		o.NoAnalyze = "it makes the servers store split points, and this shell is read-only"
 	}
 	return o
 }
@@ -165,7 +165,7 @@ func (c *call) keysOf(helper, name string, v goja.Value) (list []keyadvice.Key) 
 		c.JS.CheckKeyOrder(o, doc)
 		k, err := keyadvice.ParseKey(doc)
 		if err != nil {
-			c.ThrowArgument("Shard."+helper, name, wanted+" (options come after it, null stands for no key)",
+			c.ThrowArgument("Shard."+helper, name, wanted+" (options come after it; null for no key)",
 				c.s.Display.Inspect(one))
 		}
 		list = append(list, k)

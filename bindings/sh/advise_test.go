@@ -61,7 +61,7 @@ func TestAdviceWithoutMeasuring(t *testing.T) {
 	})
 	shelltest.Run(t, c, step{ordersToJudge, "customer_1_order_1"},
 		step{`sh.adviseKey("app.orders").best.from`, "sample"},
-		step{`sh.adviseKey("app.orders").notes.some(n => n.startsWith("analyzeShardKey was not asked"))`, "true"})
+		step{`sh.adviseKey("app.orders").notes.some(n => n.startsWith("analyzeShardKey was not run"))`, "true"})
 	old := shelltest.OnMock(t, mock.Config{Seed: 7, Version: catalog.Release50})
 	shelltest.Run(t, old, step{ordersToJudge, "customer_1_order_1"},
 		step{`const a = sh.adviseKey("app.orders"); [a.best.key, a.best.from]`, "[ { customer: 1, order: 1 }, 'sample' ]"})
@@ -73,10 +73,10 @@ func TestAdviceIsFollowed(t *testing.T) {
 	shelltest.Run(t, c, step{ordersToJudge, "customer_1_order_1"},
 		step{`sh.addShardToZone("shard1", "low").ok`, "1"},
 		step{`sh.updateZoneKeyRange("app.orders", {customer: 1}, {customer: 100}, "low").ok`,
-			"Warning: app.orders is not sharded: the range counts when it is\n1"},
+			"Warning: app.orders is not sharded: the range applies once it is\n1"},
 		step{`sh.adviseKey("app.orders").commands.length`, "3"},
 		step{`sh.adviseKey("app.orders").commands.every(c => eval(c).ok)`,
-			"Warning: app.orders is not sharded: the range counts when it is\ntrue"},
+			"Warning: app.orders is not sharded: the range applies once it is\ntrue"},
 		step{`sh.adviseKey("app.orders").verdict.startsWith("keep {customer: 1, order: 1}")`, "true"},
 		step{`sh.stopBalancer().ok && sh.advisePresplit("app.orders", {expect: "100GB"}).chunks`, "24"},
 		step{`const p = sh.advisePresplit("app.orders"); [p.chunks, p.zones.map(z => z.zone)]`, "[ 3, [ 'low', '' ] ]"},
@@ -93,9 +93,9 @@ func TestAdviceIsFollowed(t *testing.T) {
 	)
 	for call, want := range map[string]string{
 		`sh.adviseChunkSize("app.order")`:                      "did you mean app.orders?",
-		`sh.advisePresplit("app.new")`:                         "nothing tells by which key",
+		`sh.advisePresplit("app.new")`:                         "no shard key can be recommended",
 		`sh.advisePresplit("app.new", {key: {a: "x"}})`:        "Argument options.key must be a shard key",
-		`sh.advisePresplit("app.new", {key: {a: 1}, docs: 5})`: "say how many bytes",
+		`sh.advisePresplit("app.new", {key: {a: 1}, docs: 5})`: "pass the expected bytes",
 		`sh.advisePresplit("app.orders", {expect: "x"})`:       "Argument options.expect must be a size",
 		`sh.adviseChunkSize("app.orders", {queries: []})`:      "sh.adviseChunkSize has no option queries",
 	} {

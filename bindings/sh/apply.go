@@ -17,8 +17,8 @@ const applyOptions = "journal,resume,undo,onChange,pauseBalancing,parallel,dryRu
 func shardApplyMethods() []helper {
 	return []helper{
 		{"apply", "plan?:string|object options?:object{" + applyOptions + "}", checked(shApply),
-			"Carries out a plan of sh.plan(), or of a file, and writes down in a journal what it does; {resume: journal} goes " +
-				"on after a stop or a kill, {undo: journal} undoes it; {journal, onChange: \"replan\", pauseBalancing, " +
+			"Applies a plan of sh.plan(), or of a file, and records its steps in a journal; {resume: journal} continues " +
+				"an interrupted run, {undo: journal} undoes it; {journal, onChange: \"replan\", pauseBalancing, " +
 				"parallel, maxBytes, maxMoves, for, pauseBetween, window: \"22:00-06:00 UTC\", pauseWhen: \"lag > 10s\", dryRun, " +
 				"progress}, times in ms or as \"1h30m\"."},
 		{"undo", "journal:string", checked(shUndo),

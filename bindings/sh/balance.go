@@ -24,7 +24,7 @@ func shardBalanceMethods() []helper {
 	return []helper{
 		{"isBalancerInRound", "", func(c *call, sh *Helpers) goja.Value {
 			return c.JS.Runtime.ToValue(sh.balancer().InRound)
-		}, "Returns whether the balancer is in a round; between rounds there may still be work."},
+		}, "Returns whether a balancer round is running; between rounds there may still be work."},
 		{"balancerSummary", "", shBalancerSummary,
 			"Returns what the balancer does and what is out of balance, and why."},
 		{"waitForBalance", "ns?:string|object options?:object{" + waitOptions + "}", shWaitForBalance,
@@ -40,7 +40,7 @@ func (sh *Helpers) balancer() catalog.BalancerState {
 // needBalancer throws when the balancer is off: what is waited for will not come.
 func (sh *Helpers) needBalancer(what string) {
 	if sh.balancer().Mode == catalog.ModeOff {
-		sh.s.JS.Throw(script.RuntimeError, "%s, and the balancer is off: sh.startBalancer()", what)
+		sh.s.JS.Throw(script.RuntimeError, "%s, and the balancer is off: run sh.startBalancer()", what)
 	}
 }
 
@@ -50,7 +50,7 @@ func shWaitForBalance(c *call, sh *Helpers) goja.Value {
 		at = 0
 	}
 	o := c.options("waitForBalance", at)
-	w := o.wait("the balancer goes on", "sh.balancerSummary() tells how far it is")
+	w := o.wait("the balancer continues", "sh.balancerSummary() shows its progress")
 	if at == 0 || !c.Has(0) || goja.IsNull(c.Arg(0)) || c.Arg(0).String() == "all" {
 		var list []*catalog.CollectionState
 		var left []string
@@ -115,7 +115,7 @@ func (sh *Helpers) waitForCollections(
 				continue
 			case b.Hold != diagnosis.NotHeld:
 				sh.s.JS.Throw(script.RuntimeError,
-					"%s is not balanced (%s), and %s for it: sh.enableBalancing, sh.enableMigrations", b.Namespace, b.Why(), b.Hold)
+					"%s is not balanced (%s), and %s for it: run sh.enableBalancing or sh.enableMigrations", b.Namespace, b.Why(), b.Hold)
 			}
 			list = append(list, b)
 		}

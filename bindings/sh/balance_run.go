@@ -15,8 +15,8 @@ const balanceOptions = "goal,order,opsInterval,pauseBalancing,dryRun,coolDown,pa
 func shardRunMethods() []helper {
 	return []helper{
 		{"balance", "ns?:string|object options?:object{" + balanceOptions + "}", checked(shBalance),
-			"Evens out a collection, [collections] or all with the engine of shardsh, while the cluster's own balancer leaves " +
-				"them alone: {pauseBalancing: true} sees to that meanwhile; {goal: \"size\"|\"chunks\"|\"ops\", order, dryRun, " +
+			"Balances a collection, [collections] or all with shardsh's own engine, while the cluster's balancer is off " +
+				"for them: {pauseBalancing: true} disables it meanwhile; {goal: \"size\"|\"chunks\"|\"ops\", order, dryRun, " +
 				"maxMoves, maxBytes, for, pauseBetween, window, pauseWhen, coolDown, parallel, waitForLease, seed, " +
 				"progress}, times in ms or as \"1h30m\"."},
 	}

@@ -47,8 +47,8 @@ func (sh *Helpers) waitForLock(timeout, interval time.Duration) {
 		return
 	}
 	lock := sh.config().FindOne("locks", bson.D{{Key: "_id", Value: "balancer"}})
-	sh.s.JS.Throw("Error", "the balancer is switched off, but its round has not ended within %v: %s holds the lock "+
-		"\"balancer\" in config.locks (sh.isBalancerRunning() tells when it is free)", timeout, rawdoc.Text(lock, "who"))
+	sh.s.JS.Throw("Error", "the balancer is off, but its round has not ended within %v: %s holds the lock "+
+		"\"balancer\" in config.locks (sh.isBalancerRunning() returns whether it is held)", timeout, rawdoc.Text(lock, "who"))
 }
 
 // statusBefore34 is what the catalog says, with the fields that balancerStatus has

@@ -51,14 +51,14 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 			return action.Defragment{Namespaces: []string{ns}, RunOptions: e}
 		})
 	}
-	sh.need("defragment", withDefragmentation, "With {pauseBalancing: true} the engine of shardsh does it")
+	sh.need("defragment", withDefragmentation, "With {pauseBalancing: true} shardsh's own engine does it")
 	command := []bson.E{{Key: "defragmentCollection", Value: true}}
 	if v := o.get("chunkSize"); v != nil {
 		command = append(command, bson.E{Key: "chunkSize",
 			Value: c.chunkSizeArgument("Shard.defragment", "options.chunkSize", v)})
 	}
-	w := o.wait("the balancer goes on defragmenting "+ns,
-		fmt.Sprintf("sh.defragmentStatus(%q) tells how far it is, sh.stopDefragment(%[1]q) stops it", ns))
+	w := o.wait("the balancer continues to defragment "+ns,
+		fmt.Sprintf("sh.defragmentStatus(%q) shows its progress, sh.stopDefragment(%[1]q) stops it", ns))
 	waits := o.flag("wait", false)
 	reply := sh.configureBalancing(ns, command...)
 	if !waits || rawdoc.TruthyAt(reply, "dryRun") {
@@ -96,7 +96,7 @@ func (c *call) defragmentationObject(ns string, d diagnosis.Defragmentation) *go
 	}
 	if d.Idle() {
 		script.Must(o.Set("note",
-			"the balancer has not taken it up: it is off, its window is closed, or its next round is to come"))
+			"not started: the balancer is off, its window is closed, or its next round has not begun"))
 	}
 	return o
 }

@@ -32,7 +32,7 @@ func shardDrainMethods() []helper {
 				pacedHelp},
 		{"drainStatus", "shard:string", func(c *call, sh *Helpers) goja.Value {
 			return c.s.Display.Reply(sh.draining(c.Text(0)))
-		}, "Returns how far draining is and what must be moved by hand; changes nothing."},
+		}, "Returns the progress of draining and what must be moved by hand; changes nothing."},
 		{"stopDrain", "shard:string", shStopDrain, "Stops draining; the shard stays. From 8.3 on."},
 		{"waitForDrain", "shard:string options?:object{" + waitOptions + "}", func(c *call, sh *Helpers) goja.Value {
 			o := c.options("waitForDrain", 1)
@@ -65,7 +65,7 @@ func shDrain(c *call, sh *Helpers) goja.Value {
 	waits := o.flag("wait", remove) || remove || paced
 	w := o.waitForDrain(id)
 	if primaries && !waits {
-		c.JS.ThrowInvalid("sh.drain: movePrimaries needs wait or remove: they move when the chunks are away")
+		c.JS.ThrowInvalid("sh.drain: movePrimaries requires wait or remove: databases move after the chunks")
 	}
 	var reply bson.Raw
 	entry := sh.shardEntry(id)
@@ -93,8 +93,8 @@ func shDrain(c *call, sh *Helpers) goja.Value {
 func shStopDrain(c *call, sh *Helpers) goja.Value {
 	id := c.Text(0)
 	sh.need("stopDrain", withDrainCommands,
-		fmt.Sprintf("It has no command for that; MongoDB's way there is that an administrator takes the "+
-			"field draining out of the shard's document by hand, db.getSiblingDB(\"config\").shards.updateOne({ _id: %q }, { "+
+		fmt.Sprintf("It has no command for that; an administrator unsets the field "+
+			"draining in the shard's document: db.getSiblingDB(\"config\").shards.updateOne({ _id: %q }, { "+
 			"$unset: { draining: 1 } })", id))
 	return c.s.Display.Reply(sh.admin(live.StopDrainCommand(catalog.ShardID(id))))
 }
@@ -144,7 +144,7 @@ func (sh *Helpers) drainOf(id string) diagnosis.Drain {
 }
 
 func (h helperOptions) waitForDrain(id string) *wait {
-	return h.wait("shard "+id+" goes on draining", fmt.Sprintf("sh.drainStatus(%q) tells how far it is", id))
+	return h.wait("shard "+id+" keeps draining", fmt.Sprintf("sh.drainStatus(%q) shows its progress", id))
 }
 
 // drainEnd is what is done when a shard has no chunks left that the balancer moves.
@@ -160,7 +160,7 @@ func (sh *Helpers) waitForDrain(c *call, w *wait, id string, end drainEnd) goja.
 		case d.Done():
 			return standing{done: true}
 		case d.State == diagnosis.DrainOff:
-			c.JS.Throw(script.RuntimeError, "shard %s is not draining: sh.drain(%q)", id, id)
+			c.JS.Throw(script.RuntimeError, "shard %s is not draining: run sh.drain(%q)", id, id)
 		case d.Stuck() && end.movePrimaries && len(d.Held) == 0:
 			w.progress.End()
 			sh.moveRest(d)

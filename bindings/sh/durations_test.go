@@ -48,7 +48,7 @@ func before(helper string, n int) string {
 // Every helper of sh that takes a time takes a number of milliseconds and a text such
 // as "1h30m", and says of anything else which argument is wrong.
 func TestHelpersTakeTimes(t *testing.T) {
-	known := regexp.MustCompile(`\(it knows ([^)]*)\)`)
+	known := regexp.MustCompile(`\(options: ([^)]*)\)`)
 	found := 0
 	c := shelltest.OnMock(t, mock.Config{Seed: 7})
 	c.Show(`sh.shardCollection("shop.orders", { customer: 1 })`)

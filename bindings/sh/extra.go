@@ -15,10 +15,10 @@ func shardExtraMethods() []helper {
 		{"zones", "ns?:string|object", shZones,
 			"Returns the zones: their shards, their ranges, and what is wrong with them."},
 		{"chunkSize", "nsOrMB?:any mb?:any", shChunkSize,
-			"chunkSize() and chunkSize(ns) return the size in MB, chunkSize(64) and chunkSize(ns, 64) set it; (ns, null) goes " +
-				"back to the cluster's."},
+			"chunkSize() and chunkSize(ns) return the size in MB, chunkSize(64) and chunkSize(ns, 64) set it; (ns, null) " +
+				"restores the cluster's."},
 		{"removeShard", "shard:string options?:object{@removeShard}", simple("removeShard"),
-			"Sends removeShard: starts draining, tells how far it is, and removes a shard that is empty."},
+			"Sends removeShard: starts draining, reports its progress, and removes a shard that is empty."},
 		{"refineCollectionShardKey", "ns:string key:object options?:object{@refineCollectionShardKey}",
 			simple("refineCollectionShardKey", "key"), "Adds fields to the end of a shard key."},
 		{"movePrimary", "database:string to:string options?:object{@movePrimary}", simple("movePrimary", "to"),

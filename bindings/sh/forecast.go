@@ -2,10 +2,9 @@ package sh
 
 import (
 	"encoding/json"
-	"time"
 
+	"shardsh/balancer/action"
 	"shardsh/balancer/forecast"
-	"shardsh/balancer/live"
 	"shardsh/bindings/findings"
 
 	"github.com/dop251/goja"
@@ -23,39 +22,14 @@ func shardForecastMethods() []helper {
 // shForecast returns a forecast, which is printed as the text of "shardsh
 // forecast".
 func shForecast(c *call, sh *Helpers) goja.Value {
-	options := c.forecastOptions()
-	s := sh.snapshot(live.ReaderOptions{})
-	watch, end := c.simulating()
-	options.Watch = watch
-	f, err := forecast.Of(s, options)
-	end()
-	if err != nil {
-		sh.throwUnknown(err)
-	}
-	return c.s.shown(datesOf(f), findings.ForecastText(f))
-}
-
-// forecastOptions reads the arguments: what to ask about, or nothing, and options.
-func (c *call) forecastOptions() forecast.Options {
 	names, at := c.namespacesArgument("forecast")
 	given := c.options("forecast", at)
-	o := forecast.Options{Goal: c.goalOption(given), Seed: uint64(given.count("seed"))}
-	o.Goal.Namespaces = names
-	o.Location = given.location()
-	return o
-}
-
-// location reads the time zone of the balancer's windows; nil when it was not given.
-func (h helperOptions) location() *time.Location {
-	name := h.text("timeZone")
-	if name == "" {
-		return nil
+	verb := action.Forecast{
+		Goal: c.goalOption(given), TimeZone: given.text("timeZone"), Seed: uint64(given.count("seed")),
 	}
-	in, err := time.LoadLocation(name)
-	if err != nil {
-		h.refuse("timeZone", `a name such as "Europe/Berlin" or "UTC"`, h.c.s.Display.Inspect(h.get("timeZone")))
-	}
-	return in
+	verb.Goal.Namespaces = names
+	f := look(c, sh, "forecast", verb, names...)
+	return c.s.shown(datesOf(f), findings.ForecastText(f))
 }
 
 // datesOf returns the JSON form of a forecast, with its dates as those of extended

@@ -35,11 +35,11 @@ func TestForecast(t *testing.T) {
 		`sh.forecast("shop.order")`:                "Collection shop.order is not sharded; did you mean shop.orders?",
 		`sh.forecast({goal: "rest"})`:              "Argument options.goal must be balance, { drain: shard }",
 		`sh.forecast({goal: {drain: "shard8"}})`:   "There is no shard shard8",
-		`sh.forecast({timeZone: "Mars"})`:          "Argument options.timeZone must be a name such as",
+		`sh.forecast({timeZone: "Mars"})`:          "sh.forecast: timeZone takes a name such as",
 		`sh.forecast({gaol: "zones"})`:             "sh.forecast has no option gaol",
 		`sh.forecast(5)`:                           "Argument ns must be of type string or object",
 		`sh.forecast([5])`:                         "Argument ns must be a list of collections",
-		`sh.forecast(null, {goal: "consolidate"})`: `there is none for the goal "consolidate"`,
+		`sh.forecast(null, {goal: "consolidate"})`: "sh.forecast: goal consolidate has no forecast",
 	} {
 		if got, failed := c.Show(call); !failed || !strings.Contains(got, want) {
 			t.Errorf("%s: %s", call, got)

@@ -81,7 +81,7 @@ func routed(lists ...[]helper) [][]helper {
 			list[i].call = func(c *call, sh *Helpers) goja.Value {
 				if on := sh.current().Conn; !on.IsMongos() {
 					c.JS.ThrowCoded(script.InvalidInput, script.CodeNoMongos,
-						"sh.%s asks a mongos, and %s is none: connect to a mongos", m.name, on.Address)
+						"sh.%s requires a mongos, and %s is not one: connect to a mongos", m.name, on.Address)
 				}
 				return m.call(c, sh)
 			}
@@ -119,7 +119,7 @@ func shardMethods() []helper {
 			})), "Shards a collection by a key."},
 		{"reshardCollection", "ns:string key:object unique?:boolean|object{" + reshardOptions + "} options?:object{" +
 			reshardOptions + "}", checked(onMongos(shReshard)),
-			"Shards a collection by another key and tells how far that is; {progress: false} silences it."},
+			"Shards a collection by another key and shows the progress; {progress: false} hides it."},
 		{"status", "verbose?:boolean|object{verbose,full} configDB?:object", checked(func(c *call, sh *Helpers) goja.Value {
 			return c.s.shardingStatus(sh.current(), sh.configArgument(c, 1), c.statusOptions(0))
 		}), "Shows the shards, the balancer and the sharded collections; true for everything, {full: true} for mongosh's " +

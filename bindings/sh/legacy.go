@@ -30,11 +30,11 @@ func shardLegacyMethods() []helper {
 		{"waitForBalancerOff", "timeout?:number|string interval?:number|string", func(c *call, sh *Helpers) goja.Value {
 			sh.waitForRoundEnd(c.timeoutAndInterval("waitForBalancerOff", 0))
 			return nil
-		}, "Waits until the balancer is in no round."},
+		}, "Waits until no balancer round is running."},
 		{"awaitBalancerRound", "timeout?:number|string interval?:number|string", func(c *call, sh *Helpers) goja.Value {
 			sh.waitForRound(c.timeoutAndInterval("awaitBalancerRound", 0))
 			return nil
-		}, "Waits until the balancer has done another round."},
+		}, "Waits until the balancer has completed another round."},
 		{"awaitCollectionBalance", "collection:object|string timeout?:number|string interval?:number|string",
 			shAwaitCollectionBalance,
 			"Waits until a collection is balanced and free of orphans."},
@@ -128,7 +128,7 @@ func shardLegacyMethods() []helper {
 func lockEra(name string) func(*call, *Helpers) goja.Value {
 	return func(c *call, _ *Helpers) goja.Value {
 		c.JS.Out.WarnOnce("sh." + name +
-			"() has nothing to look at: the balancer runs on the config server primary and holds no lock.")
+			"() has no effect: the balancer runs on the config server primary and holds no lock.")
 		return goja.Null()
 	}
 }
@@ -172,7 +172,7 @@ func (sh *Helpers) waitForRoundEnd(timeout, interval time.Duration) {
 		return !in
 	})
 	if !ended {
-		sh.s.JS.Throw("Error", "the balancer was still in a round after %v", timeout)
+		sh.s.JS.Throw("Error", "a balancer round was still running after %v", timeout)
 	}
 }
 
@@ -183,7 +183,7 @@ func (sh *Helpers) waitForRound(timeout, interval time.Duration) {
 		return now > before || in && now == 0 // before 3.4 nobody counts rounds: one that is seen will do
 	})
 	if !grown {
-		sh.s.JS.Throw("Error", "the balancer did no round within %v", timeout)
+		sh.s.JS.Throw("Error", "no balancer round within %v", timeout)
 	}
 }
 

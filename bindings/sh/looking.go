@@ -26,9 +26,7 @@ func (sh *Helpers) source() action.Source {
 // look runs such an action for a helper and returns its result. It is about some
 // collections.
 func look[R any](c *call, sh *Helpers, helper string, verb looker[R], about ...string) R {
-	r := &actiontext.Reporter{Progress: c.s.Display.Progress(true)}
-	result, err := verb.Run(c.JS.Context(), sh.source(), r)
-	r.Progress.End()
+	result, err := tryLook(c, sh, verb)
 	switch {
 	case errors.As(err, new(*diagnosis.UnknownError)):
 		sh.throwUnknown(err)
@@ -36,4 +34,11 @@ func look[R any](c *call, sh *Helpers, helper string, verb looker[R], about ...s
 		sh.fail(helper, about, err, "", false)
 	}
 	return result
+}
+
+// tryLook is look for a helper with errors of its own.
+func tryLook[R any](c *call, sh *Helpers, verb looker[R]) (R, error) {
+	r := &actiontext.Reporter{Progress: c.s.Display.Progress(true)}
+	defer r.Progress.End()
+	return verb.Run(c.JS.Context(), sh.source(), r)
 }

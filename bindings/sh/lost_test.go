@@ -163,15 +163,15 @@ func TestMovesWhoseConnectionBreaks(t *testing.T) {
 		fails   bool // on the recipient
 		want    string
 	}{
-		{catalog.Release80, byRange, "before", false, "was not begun, the range is on shard0: run it again"},
-		{catalog.Release80, byRange, "after", false, "the move of shop.orders to shard1 was done all the same.\n{ ok: 1 }"},
+		{catalog.Release80, byRange, "before", false, "did not start, the range is on shard0: run it again"},
+		{catalog.Release80, byRange, "after", false, "the move of shop.orders to shard1 succeeded.\n{ ok: 1 }"},
 		{catalog.Release80, byRange, "after", true, "and the move of shop.orders to shard1 failed: "},
-		{catalog.Release80, below, "before", false, "was not begun, the range is on shard0: run it again"},
-		{catalog.Release80, below, "after", false, "the move of shop.orders to shard1 was done all the same.\n{ ok: 1 }"},
-		{catalog.Release80, byChunk, "before", false, "was not begun, the range is on shard0: run it again"},
-		{catalog.Release80, byChunk, "after", false, "the move of shop.orders to shard1 was done all the same.\n{ ok: 1 }"},
-		{catalog.Release44, byChunk, "before", false, "was not begun, the range is on shard0: run it again"},
-		{catalog.Release44, byChunk, "after", false, "the move of shop.orders to shard1 was done all the same.\n{ ok: 1 }"},
+		{catalog.Release80, below, "before", false, "did not start, the range is on shard0: run it again"},
+		{catalog.Release80, below, "after", false, "the move of shop.orders to shard1 succeeded.\n{ ok: 1 }"},
+		{catalog.Release80, byChunk, "before", false, "did not start, the range is on shard0: run it again"},
+		{catalog.Release80, byChunk, "after", false, "the move of shop.orders to shard1 succeeded.\n{ ok: 1 }"},
+		{catalog.Release44, byChunk, "before", false, "did not start, the range is on shard0: run it again"},
+		{catalog.Release44, byChunk, "after", false, "the move of shop.orders to shard1 succeeded.\n{ ok: 1 }"},
 		{catalog.Release44, byChunk, "after", true, "and the move of shop.orders to shard1 failed: "},
 	} {
 		t.Run(fmt.Sprint(tc.release, tc.call, tc.when, tc.fails), func(t *testing.T) {
@@ -205,7 +205,7 @@ func TestAMoveWaitsForItsRouter(t *testing.T) {
 	got, _ := c.Show("sh.moveRange('shop.orders', 'shard1', {k: 50})")
 	line, result, _ := strings.Cut(got, "\n")
 	if !strings.HasPrefix(line, "The router does not answer (") || !strings.HasSuffix(line,
-		"Meanwhile the move of shop.orders to shard1 may go on, or be over; show migrations tells, and running it again does no harm.") ||
+		"Meanwhile the move of shop.orders to shard1 may be running or done; see show migrations; running it again is safe.") ||
 		result != "{ ok: 1 }" {
 		t.Error(got)
 	}
@@ -217,7 +217,7 @@ func TestAMoveThatGoesOnWithoutItsRouter(t *testing.T) {
 	shelltest.Run(t, c, step{"mock.slow('shard1', {bandwidth: '6MB'}).ok", "1"})
 	s.breakAt("moveRange", "during", 0)
 	got, _ := c.Show("sh.moveRange('shop.orders', 'shard1', {k: 50})")
-	if !strings.Contains(got, "; the move of shop.orders to shard1 goes on, waiting for its end.\n{ ok: 1 }") {
+	if !strings.Contains(got, "; the move of shop.orders to shard1 continues, waiting for it.\n{ ok: 1 }") {
 		t.Error(got)
 	}
 }
@@ -230,14 +230,14 @@ func TestWaitsWhoseRouterGoes(t *testing.T) {
 		want                   string
 	}{
 		{"sh.startBalancer()", "sh.waitForBalance('shop.orders').balanced", "balancerCollectionStatus", "before",
-			"Meanwhile the balancer goes on; sh.balancerSummary() tells how far it is.\ntrue"},
+			"Meanwhile the balancer continues; sh.balancerSummary() shows its progress.\ntrue"},
 		{"sh.startBalancer()", "sh.defragment('shop.orders', {wait: true}).defragmented", "balancerCollectionStatus", "before",
-			"Meanwhile the balancer goes on defragmenting shop.orders; sh.defragmentStatus(\"shop.orders\") tells how far " +
-				"it is, sh.stopDefragment(\"shop.orders\") stops it.\ntrue"},
+			"Meanwhile the balancer continues to defragment shop.orders; sh.defragmentStatus(\"shop.orders\") shows " +
+				"its progress, sh.stopDefragment(\"shop.orders\") stops it.\ntrue"},
 		{"sh.startBalancer(); sh.drain('shard2')", "sh.drain('shard2', {remove: true}).removed", "removeShard", "before",
-			"Meanwhile shard shard2 goes on draining; sh.drainStatus(\"shard2\") tells how far it is.\ntrue"},
+			"Meanwhile shard shard2 keeps draining; sh.drainStatus(\"shard2\") shows its progress.\ntrue"},
 		{"sh.startBalancer(); sh.drain('shard2')", "sh.drain('shard2', {remove: true}).removed", "removeShard", "after",
-			"Meanwhile shard shard2 goes on draining; sh.drainStatus(\"shard2\") tells how far it is.\ntrue"},
+			"Meanwhile shard shard2 keeps draining; sh.drainStatus(\"shard2\") shows its progress.\ntrue"},
 		{"const p = sh.plan('shop.orders', {goal: {drain: 'shard0'}})",
 			"sh.apply(p, {journal: null, progress: false}).finished", "moveRange", "after",
 			"waiting for it. A step under way may go on meanwhile: what became of it is looked at before anything is sent again; " +

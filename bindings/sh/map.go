@@ -14,7 +14,7 @@ import (
 func shardMapMethods() []helper {
 	return []helper{
 		{"map", "ns:string|object", shMap,
-			"Draws the chunks of a collection: shards by letter and colour, widths by bytes, zones, what is jumbo."},
+			"Draws the chunks of a collection: shards by letter and colour, widths by bytes, zones, jumbo chunks."},
 	}
 }
 

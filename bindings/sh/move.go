@@ -87,7 +87,7 @@ type lostMove struct {
 func (m *lostMove) end() goja.Value {
 	what := fmt.Sprintf("the move of %s to %s", m.asked.Namespace, m.asked.To)
 	w := &wait{
-		s: m.c.s, goesOn: what + " may go on, or be over", how: "show migrations tells, and running it again does no harm",
+		s: m.c.s, goesOn: what + " may be running or done", how: "see show migrations; running it again is safe",
 		timeout: longWait, interval: time.Second, patience: movePatience,
 		progress: m.c.s.Display.Progress(true),
 	}
@@ -96,15 +96,15 @@ func (m *lostMove) end() goja.Value {
 		is = m.look()
 		if is.State == live.MoveRunning && !w.told {
 			w.told = true
-			m.c.JS.Out.Warn(fmt.Sprintf("The connection was lost (%s); %s goes on, waiting for its end.", m.message(), what))
-			w.goesOn = what + " goes on"
+			m.c.JS.Out.Warn(fmt.Sprintf("The connection was lost (%s); %s continues, waiting for it.", m.message(), what))
+			w.goesOn = what + " continues"
 		}
-		return standing{done: is.State != live.MoveRunning, why: what + " is still going on: show migrations"}
+		return standing{done: is.State != live.MoveRunning, why: what + " is still in progress: show migrations"}
 	})
 	switch {
 	case is.State == live.MoveDone:
 		if !w.told {
-			m.c.JS.Out.Warn(fmt.Sprintf("The connection was lost (%s); %s was done all the same.", m.message(), what))
+			m.c.JS.Out.Warn(fmt.Sprintf("The connection was lost (%s), but %s succeeded.", m.message(), what))
 		}
 		return m.c.s.Display.Reply(rawdoc.Of(bson.D{{Key: "ok", Value: 1.0}}))
 	case script.Property(m.lost, "codeName") != nil: // what a server said stays as it is
@@ -112,7 +112,7 @@ func (m *lostMove) end() goja.Value {
 		m.c.JS.Throw(script.RuntimeError, "the connection was lost (%s), and %s failed: %s", m.message(), what, is.Error)
 	default:
 		script.Define(m.lost, "message", m.c.JS.Runtime.ToValue(fmt.Sprintf(
-			"%s; %s was not begun, the range is on %s: run it again", m.message(), what, is.Owner)))
+			"%s; %s did not start, the range is on %s: run it again", m.message(), what, is.Owner)))
 	}
 	panic(m.lost)
 }

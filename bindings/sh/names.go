@@ -133,13 +133,13 @@ func bothNear(a, b string) bool {
 
 // noShard throws for a shard that is not there.
 func (sh *Helpers) noShard(id string) {
-	sh.s.JS.ThrowInvalid("There is no shard %s (sh.listShards() has their names)%s", id, sh.meant(shardName, id))
+	sh.s.JS.ThrowInvalid("There is no shard %s (sh.listShards() lists them)%s", id, sh.meant(shardName, id))
 }
 
 // knowZone throws for a zone that is not there.
 func (sh *Helpers) knowZone(zone string) {
 	if zones := sh.zoneNames(); !slices.Contains(zones, zone) {
-		sh.s.JS.ThrowInvalid("There is no zone %s (sh.zones() has their names)%s", zone, plaintext.DidYouMean(zone, zones))
+		sh.s.JS.ThrowInvalid("There is no zone %s (sh.zones() lists them)%s", zone, plaintext.DidYouMean(zone, zones))
 	}
 }
 
@@ -196,5 +196,5 @@ func (sh *Helpers) ask(c *call, e *goja.Object, params []string) {
 // nothingChanged warns where a server takes a name that nothing has without a
 // word.
 func (sh *Helpers) nothingChanged(what string, kind nameKind, name string) {
-	sh.s.JS.Out.Warn("Warning: " + what + ": nothing was changed" + sh.meant(kind, name))
+	sh.s.JS.Out.Warn("Warning: " + what + ": no change" + sh.meant(kind, name))
 }

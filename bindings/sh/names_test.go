@@ -81,13 +81,13 @@ func TestNamesThatNothingHas(t *testing.T) {
 		t.Errorf("only %d arguments that name something", calls)
 	}
 	for call, want := range map[string]string{
-		`sh.chunks("shop.orders", {shard: "shrd1"})`:  "There is no shard shrd1 (sh.listShards() has their names); did you mean shard1?",
-		`sh.chunks("shop.orders", {zone: "Euroe"})`:   "There is no zone Euroe (sh.zones() has their names); did you mean Europe?",
+		`sh.chunks("shop.orders", {shard: "shrd1"})`:  "There is no shard shrd1 (sh.listShards() lists them); did you mean shard1?",
+		`sh.chunks("shop.orders", {zone: "Euroe"})`:   "There is no zone Euroe (sh.zones() lists them); did you mean Europe?",
 		`sh.zones("nope.x")`:                          "Collection nope.x is not sharded",
 		`show chunks shop.oders`:                      "Collection shop.oders is not sharded; did you mean shop.orders?",
 		`show zones shop.oders`:                       "Collection shop.oders is not sharded; did you mean shop.orders?",
 		`sh.moveCollection("shop.smal", "shard1")`:    "did you mean shop.small?",
-		`sh.removeShardFromZone("shard1", "nowhere")`: "shard shard1 is not in zone nowhere: nothing was changed",
+		`sh.removeShardFromZone("shard1", "nowhere")`: "shard shard1 is not in zone nowhere: no change",
 		`sh.shardCollection("shop.order", {k: 1}).ok`: "1", // makes it: nothing to ask
 		`sh.zones("shop.small2")`:                     "did you mean shop.small?",
 	} {

@@ -29,7 +29,7 @@ func (c *call) options(helper string, i int) helperOptions {
 	known := optionNames(helper)
 	for _, name := range h.o.Keys() {
 		if now, old := oldNames()[name]; !slices.Contains(known, name) && (!old || !slices.Contains(known, now)) {
-			c.JS.ThrowInvalid("sh.%s has no option %s (it knows %s)%s", helper, name, strings.Join(known, ", "),
+			c.JS.ThrowInvalid("sh.%s has no option %s (options: %s)%s", helper, name, strings.Join(known, ", "),
 				plaintext.DidYouMean(name, known))
 		}
 	}

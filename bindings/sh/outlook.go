@@ -4,12 +4,10 @@ import (
 	"context"
 	"time"
 
-	"shardsh/balancer/humanize"
-
+	"shardsh/balancer/action"
 	"shardsh/balancer/forecast"
-	"shardsh/balancer/live"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/plan"
-	"shardsh/balancer/sim"
 )
 
 // outlook is the forecast that a wait shows its time to go by. A cluster is read for
@@ -52,13 +50,8 @@ func (o *outlook) toGo() string {
 func (o *outlook) make(now time.Time) {
 	ctx, cancel := context.WithTimeout(o.sh.s.JS.Context(), longestReading)
 	defer cancel()
-	s, err := o.sh.read(ctx, live.ReaderOptions{})
-	if err == nil {
-		o.made, err = forecast.Of(s, forecast.Options{
-			Goal: o.goal, Watch: func(sim.Progress) error { return ctx.Err() },
-		})
-	}
-	o.off = err != nil
+	made, err := action.Forecast{Goal: o.goal}.Run(ctx, o.sh.source(), nil)
+	o.made, o.off = made, err != nil
 	o.at = now
 	o.next = now.Add(max(renewal, renewalShare*o.sh.s.JS.Clock.Now().Sub(now)))
 }

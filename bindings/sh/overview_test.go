@@ -134,7 +134,7 @@ func TestReshardingIsSeen(t *testing.T) {
 	watched := func(alter ...func(*bindings.Config)) *connected {
 		return shelltest.Connect(t, append(alter, func(cfg *bindings.Config) { cfg.Client = shelltest.Dial(t, newReshardingSeen()) })...)
 	}
-	want := words("under way moveCollection of app.small: cloning, 1 GiB of about 4 GiB copied, 1m30s to go, for 1h")
+	want := words("in progress moveCollection of app.small: cloning, 1 GiB of about 4 GiB copied, 1m30s to go, for 1h")
 	for _, input := range []string{"sh.status()", "sh.balancerSummary()", "show migrations", "show balancer"} {
 		got, failed := watched(onTerminal).Show(input)
 		got = strings.Join(strings.Fields(got), " ")

@@ -31,8 +31,8 @@ func TestDrainAtAPace(t *testing.T) {
 		step{`db.getSiblingDB("shardsh").leases.countDocuments({})`, "0"},
 	)
 	for input, want := range map[string]string{
-		`sh.drain("b", { parallel: 1, timeout: 5 })`:         "timeout is for what the cluster's balancer does, and with parallel",
-		`sh.drain("b", { maxMoves: 1, wait: false })`:        "wait is for what the cluster's balancer does, and with maxMoves",
+		`sh.drain("b", { parallel: 1, timeout: 5 })`:         "option timeout is for the cluster's balancer; with parallel",
+		`sh.drain("b", { maxMoves: 1, wait: false })`:        "option wait is for the cluster's balancer; with maxMoves",
 		`sh.drain("d", { maxMoves: 1 })`:                     "There is no shard d",
 		`sh.drain("b", { maxMoves: -1 })`:                    "a whole number",
 		`sh.drain("b", { window: "22:00" })`:                 "is no window",
@@ -67,7 +67,7 @@ func TestDefragmentAtAPace(t *testing.T) {
 			step{`db.getSiblingDB("config").collections.findOne({ _id: "shop.orders" }).noBalance`, "false"},
 		)
 		for input, want := range map[string]string{
-			`sh.defragment("shop.orders", { takeOver: true, chunkSize: 64 })`: "chunkSize is for what the cluster's balancer does",
+			`sh.defragment("shop.orders", { takeOver: true, chunkSize: 64 })`: "option chunkSize is for the cluster's balancer",
 			`sh.defragment("shop.other", { takeOver: true })`:                 "Collection shop.other is not sharded",
 		} {
 			if text, failed := c.Show(input); !failed || !strings.Contains(text, want) {

@@ -8,7 +8,6 @@ import (
 
 	"shardsh/balancer/action"
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 	"shardsh/bindings/findings"
 	"shardsh/bindings/script"
@@ -16,7 +15,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-const planOptions = "goal,maxBytes,maxMoves,maxRounds,maxTime,model,seed,ignoreWindow"
+const planOptions = "goal,maxBytes,maxMoves,maxRounds,for,model,seed,ignoreWindow"
 
 // shardPlanMethods() say what would be done.
 func shardPlanMethods() []helper {
@@ -24,7 +23,7 @@ func shardPlanMethods() []helper {
 		{"plan", "ns?:string|object options?:object{" + planOptions + "}", checked(shPlan),
 			"Plans what the balancer would do if it were on, step by step: for a collection, [collections] or all; {goal} is " +
 				"balance, {drain: shard}, zones, defragment, consolidate or {presplit: {chunks|perShard|fromSample|points}}; " +
-				"{maxBytes, maxMoves, maxRounds, maxTime}."},
+				"{maxBytes, maxMoves, maxRounds, for}."},
 	}
 }
 
@@ -56,61 +55,24 @@ func planMethods() []script.Method[*Plan] {
 
 // shPlan returns a plan, which is printed as the text of "shardsh plan".
 func shPlan(c *call, sh *Helpers) goja.Value {
-	options, cuts := c.planOptions()
-	s := sh.snapshot(live.ReaderOptions{})
-	sh.needCatalog(s, options.Goal.Namespaces)
-	var made *plan.Plan
-	var err error
-	if cuts != nil {
-		options.Goal, err = cuts.Goal(c.JS.Context(), sh.current().Conn.Client, s)
-	}
-	if err == nil {
-		watch, end := c.simulating()
-		options.Watch = watch
-		made, err = plan.Make(s, options)
-		end()
-	}
-	switch {
-	case errors.Is(err, plan.ErrNotSharded) && len(options.Goal.Namespaces) == 1:
-		sh.notSharded(options.Goal.Namespaces[0])
-	case err != nil:
-		c.JS.Throw(script.RuntimeError, "%s", err)
-	}
-	return c.s.planObject(made)
+	verb := c.planArguments()
+	return c.s.planObject(look(c, sh, "plan", verb, verb.Goal.Namespaces...))
 }
 
-// needCatalog throws where a part of the catalog could not be read: a plan without it
-// would say that there is nothing to do.
-func (sh *Helpers) needCatalog(s *catalog.Snapshot, names []string) {
-	for _, gap := range s.Parts().Source.Gaps {
-		if err := action.NeedFor(gap, names); err != nil {
-			sh.s.JS.Throw(script.RuntimeError, "%s", err)
-		}
-	}
-}
-
-// runOptions reads the arguments: what to plan for, or nothing, and options. The goal
-// of cuts depends on the cluster.
-func (c *call) planOptions() (o plan.Options, cuts *action.Cuts) {
+// planArguments reads the arguments: what to plan for, or nothing, and options.
+func (c *call) planArguments() action.Plan {
 	names, at := c.namespacesArgument("plan")
 	given := c.options("plan", at)
-	var goal plan.Goal
-	if cuts = c.presplitOption(given, names); cuts == nil {
-		goal = c.goalOption(given)
-		goal.Namespaces = names
+	p := action.Plan{
+		MaxBytes: given.size("maxBytes"), MaxMoves: int(given.count("maxMoves")), MaxRounds: int(given.count("maxRounds")),
+		For: given.duration("for", 0), Model: given.text("model"), Seed: uint64(given.count("seed")),
+		IgnoreWindow: given.flag("ignoreWindow", false),
 	}
-	seed := given.count("seed")
-	model, err := plan.ParseModel(given.text("model"), uint64(seed))
-	if err != nil {
-		given.refuse("model", "measured, even or skewed=SPREAD", c.s.Display.Inspect(given.get("model")))
+	if p.Cuts = c.presplitOption(given, names); p.Cuts == nil {
+		p.Goal = c.goalOption(given)
 	}
-	return plan.Options{
-		Goal: goal, Model: model, Seed: uint64(seed), IgnoreWindow: given.flag("ignoreWindow", false),
-		Limits: plan.Limits{
-			Bytes: given.size("maxBytes"), Moves: int(given.count("maxMoves")), Rounds: int(given.count("maxRounds")),
-			Time: given.duration("maxTime", 0),
-		},
-	}, cuts
+	p.Goal.Namespaces = names
+	return p
 }
 
 // namespacesArgument reads the first argument of a helper: a collection, a list of
@@ -202,7 +164,7 @@ func (s *Host) PlanOf(v goja.Value) (*plan.Plan, error) {
 	}
 	o, ok := v.(*goja.Object)
 	if !ok {
-		return nil, errors.New("it is no plan of sh.plan()")
+		return nil, errors.New("not a plan of sh.plan()")
 	}
 	text, err := o.MarshalJSON()
 	if err != nil {

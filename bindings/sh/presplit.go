@@ -18,7 +18,7 @@ const cutNames = "chunks,perShard,points,fromSample"
 func shardPresplitMethods() []helper {
 	return []helper{
 		{"presplit", "ns:string|object options:object{" + cutNames + ",progress," + runOptionNames + "}", checked(shPresplit),
-			"Cuts a collection and spreads its chunks evenly over the shards, by plan, as sh.apply() does: {chunks} or " +
+			"Pre-splits a collection and spreads its chunks evenly over the shards, by plan, like sh.apply(): {chunks} or " +
 				"{perShard} for a hashed key, {points: [documents]}, or {fromSample: chunks}; {pauseBalancing, parallel, " +
 				"journal, resume, dryRun, maxMoves, maxBytes, for, pauseBetween, window, pauseWhen, progress}."},
 	}
@@ -44,7 +44,7 @@ func (c *call) presplitOption(h helperOptions, names []string) *action.Cuts {
 	known := strings.Split(cutNames, ",")
 	for _, name := range h.o.Keys() {
 		if !slices.Contains(known, name) {
-			c.JS.ThrowInvalid("the goal presplit has no %s (it knows %s)%s", name, strings.Join(known, ", "),
+			c.JS.ThrowInvalid("the goal presplit has no option %s (options: %s)%s", name, strings.Join(known, ", "),
 				plaintext.DidYouMean(name, known))
 		}
 	}
@@ -52,9 +52,6 @@ func (c *call) presplitOption(h helperOptions, names []string) *action.Cuts {
 		c.JS.ThrowInvalid("the goal presplit is for one collection")
 	}
 	p := c.cuts(h, names[0])
-	if err := p.Validate(); err != nil {
-		c.JS.ThrowInvalid("%s", err)
-	}
 	return &p
 }
 

@@ -30,7 +30,7 @@ func TestPresplitPlan(t *testing.T) {
 	)
 	for input, want := range map[string]string{
 		`sh.plan("app.events", { goal: { presplit: {} } })`:                         "one of these says where to cut",
-		`sh.plan("app.events", { goal: { presplit: { chunk: 4 } } })`:               "has no chunk",
+		`sh.plan("app.events", { goal: { presplit: { chunk: 4 } } })`:               "has no option chunk",
 		`sh.plan("app.events", { goal: { presplit: { chunks: -4 } } })`:             "a whole number",
 		`sh.plan({ goal: { presplit: { chunks: 4 } } })`:                            "for one collection",
 		`sh.plan("app.orders", { goal: { presplit: { chunks: 4 } } })`:              "does not begin with a hash",

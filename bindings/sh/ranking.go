@@ -103,5 +103,5 @@ func collectionGrid(list []report.Collection, s *catalog.Snapshot) (header []str
 			c.Namespace, why, b.Hold.String(), data, fmt.Sprint(c.Chunks), fmt.Sprint(c.Jumbo),
 		})
 	}
-	return []string{"collection", "balanced", "left alone", "data#", "chunks#", "jumbo#"}, rows
+	return []string{"collection", "balanced", "disabled", "data#", "chunks#", "jumbo#"}, rows
 }

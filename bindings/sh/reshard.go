@@ -44,10 +44,10 @@ func shardReshardMethods() []helper {
 				id = c.Text(0)
 			}
 			return c.s.Display.Reply(sh.admin(bson.D{{Key: "shardDrainingStatus", Value: id}}))
-		}), "Returns how far draining is."},
+		}), "Returns the progress of draining."},
 		{"getTransitionToDedicatedConfigServerStatus", "", checked(func(c *call, sh *Helpers) goja.Value {
 			return c.s.Display.Reply(sh.admin(server.Command("getTransitionToDedicatedConfigServerStatus")))
-		}), "Returns how far the config shard's draining is."},
+		}), "Returns the progress of draining the config shard."},
 	}
 }
 
@@ -100,7 +100,7 @@ func (sh *Helpers) adminTelling(body bson.D, ns string, p *display.Progress) bso
 	running.Wait()
 	if err != nil && s.JS.Context().Err() != nil {
 		p.End()
-		s.JS.Out.Warn("Stopped waiting; the resharding of " + ns + " goes on: sh.abortReshardCollection ends it.")
+		s.JS.Out.Warn("Stopped waiting; the resharding of " + ns + " continues: sh.abortReshardCollection aborts it.")
 		s.JS.Abort(context.Cause(s.JS.Context()))
 	}
 	reply, err = s.Gateway.Answer(reply, err)
@@ -130,7 +130,7 @@ func reshardProgress(r catalog.ActiveResharding) (string, *display.Amount) {
 		text += " (" + r.State + ")"
 	}
 	if r.Remaining > 0 {
-		text += ", servers expect " + humanize.Duration(r.Remaining) + " more"
+		text += ", servers estimate " + humanize.Duration(r.Remaining) + " left"
 	}
 	if r.TotalBytes == 0 {
 		return text, nil

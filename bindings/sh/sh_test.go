@@ -179,7 +179,7 @@ func TestBalancerHistory(t *testing.T) {
 func TestWaiting(t *testing.T) {
 	c := shelltest.Connect(t)
 	got, _ := c.Show(`sh.awaitBalancerRound(1000, 100)`)
-	if !strings.Contains(got, "the balancer did no round within 1s") {
+	if !strings.Contains(got, "no balancer round within 1s") {
 		t.Error(got)
 	}
 	if slept := c.JS.Clock.(*shelltest.StillClock).Slept.Milliseconds(); slept != 1000 {
@@ -212,7 +212,7 @@ func TestWhatAsksOnlyAMongos(t *testing.T) {
 		`defragment("db.c")`, `mergeChunks("db.c", {a: 1}, {a: 2})`, "why()",
 	} {
 		got, failed := c.Show("sh." + call)
-		if !failed || !strings.Contains(got, "[SHAPI-10003] sh."+strings.Split(call, "(")[0]+" asks a mongos") {
+		if !failed || !strings.Contains(got, "[SHAPI-10003] sh."+strings.Split(call, "(")[0]+" requires a mongos") {
 			t.Errorf("sh.%s: %s", call, got)
 		}
 	}

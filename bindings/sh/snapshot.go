@@ -1,8 +1,6 @@
 package sh
 
 import (
-	"context"
-
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -17,7 +15,7 @@ import (
 func shardSnapshotMethods() []helper {
 	return []helper{
 		{"snapshot", "file?:string", shSnapshot,
-			"Returns what there is to know of the cluster at one moment, or of the one in a file of \"shardsh snapshot\": " +
+			"Returns the state of the cluster at one moment, or that in a file of \"shardsh snapshot\": " +
 				"{source, time, version, settings, shards, databases, collections, tags}."},
 	}
 }
@@ -61,16 +59,9 @@ func databasesOf(list []catalog.Database) []bson.M {
 // chunks, plans and forecasts are answered from. What fails is thrown; what
 // could not be read is a gap of its source.
 func (sh *Helpers) snapshot(o live.ReaderOptions) *catalog.Snapshot {
-	s, err := sh.read(sh.s.JS.Context(), o)
+	s, err := sh.source().Read(sh.s.JS.Context(), o)
 	if err != nil {
 		sh.s.Gateway.Throw(err)
 	}
 	return s
-}
-
-// read is snapshot for those that can do without one.
-func (sh *Helpers) read(ctx context.Context, o live.ReaderOptions) (*catalog.Snapshot, error) {
-	conn := sh.current().Conn
-	o.Source = catalog.Source{Kind: catalog.SourceLive, Name: conn.Address}
-	return live.NewReader(conn.Client, o).Read(ctx)
 }

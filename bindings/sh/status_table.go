@@ -82,7 +82,7 @@ func (r *statusReport) collectionTables(t *display.Tables) {
 	}
 	otherCollections(t, all, ranked[shown:])
 	if more := len(sharded) - len(names); more > 0 {
-		t.Heading("And " + humanize.Count(more, "smaller collection") + " not asked about; sh.balancerSummary() asks all")
+		t.Heading("And " + humanize.Count(more, "smaller collection") + " not checked; sh.balancerSummary() checks all")
 	}
 }
 
@@ -236,7 +236,7 @@ func balancedText(b diagnosis.Balance) string {
 	text := "yes"
 	switch {
 	case b.Defragmentation.Running:
-		text = "NO, it is being defragmented: " + b.Defragmentation.String()
+		text = "NO, being defragmented: " + b.Defragmentation.String()
 	case !b.Balanced:
 		text = "NO, " + b.Violation
 	}
@@ -253,7 +253,7 @@ func (r *statusReport) chunkSizeText(entry bson.Raw, size float64) string {
 		size = r.sh().chunkSize(entry, r.setting("chunksize"))
 	}
 	if rawdoc.Number(entry, "maxChunkSizeBytes") > 0 {
-		return megabytes(size) + " (its own)"
+		return megabytes(size) + " (set for this collection)"
 	}
 	return megabytes(size)
 }

@@ -45,7 +45,7 @@ func TestStatusTables(t *testing.T) {
 	}
 	got, _ := c.Show("sh.status()")
 	for _, row := range []string{
-		"  mode          full, not in a round (77 rounds so far)",
+		"  mode          full, no round running (77 rounds so far)",
 		"  window        23:00 to 6:00 (config primary's local time)",
 		"  failed rounds 0 of the last 5",
 		"  last 24 hours no migrations",
@@ -244,9 +244,9 @@ func TestBalancerSummary(t *testing.T) {
 ]`},
 		step{"var b = sh.balancerSummary(); [b.balanced, b.mode, b.inBalancerRound, b.drainingShards.length]", "[ false, 'full', false, 0 ]"},
 		step{"b.window", "{ start: '23:00', stop: '6:00', clock: \"config primary's local time\" }"},
-		step{"b.problems.join('\\n')", `app.orders has 1 jumbo chunk the balancer does not move: sh.chunks("app.orders", { jumbo: true })
+		step{"b.problems.join('\\n')", `app.orders has 1 jumbo chunk, which the balancer does not move: sh.chunks("app.orders", { jumbo: true })
 app.users is not balanced (chunksImbalance), but balancing is disabled for it
-zone MOON has ranges and no shard: their chunks stay where they are`},
+zone MOON has ranges but no shard: their chunks do not move`},
 	)
 }
 

@@ -199,13 +199,13 @@ func (b *balancerSummary) collectionTable(t *display.Tables) {
 		t.Grid(collectionGrid(list[:len(list)-len(fine)], b.Snapshot))
 	}
 	if len(fine) > 0 {
-		t.Note("and " + inOrderText(fine) + "; sh.balancerSummary().collections has them")
+		t.Note("and " + inOrderText(fine) + "; see sh.balancerSummary().collections")
 	}
 }
 
 func roundText(b catalog.BalancerState) string {
 	if b.InRound {
-		return "in a round"
+		return "round running"
 	}
-	return "not in a round"
+	return "no round running"
 }

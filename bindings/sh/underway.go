@@ -51,7 +51,7 @@ func movingText(m catalog.ActiveMigration, now time.Time) string {
 // underWayLines show all that moves now.
 func underWayLines(t *display.Tables, p catalog.SnapshotParts) {
 	for _, r := range p.Reshardings {
-		t.Line("under way", reshardingText(r, p.Time))
+		t.Line("in progress", reshardingText(r, p.Time))
 	}
 	for _, m := range p.Migrations {
 		t.Line("moving now", movingText(m, p.Time))

@@ -118,7 +118,7 @@ func (w *wait) lostPatience() bool {
 // and how to look at it.
 func (w *wait) giveUp(lost *goja.Exception) {
 	if e, isObject := lost.Value().(*goja.Object); isObject {
-		script.Define(e, "message", w.s.JS.Runtime.ToValue(fmt.Sprintf("%s; nobody has answered for %s. Meanwhile %s; %s.",
+		script.Define(e, "message", w.s.JS.Runtime.ToValue(fmt.Sprintf("%s; no answer for %s. Meanwhile %s; %s.",
 			script.OptionalText(e.Get("message")), humanize.Duration(w.s.JS.Clock.Now().Sub(w.answered)), w.goesOn, w.how)))
 	}
 	panic(lost)

@@ -77,15 +77,15 @@ func TestWaitForBalance(t *testing.T) {
 			"MongoshRuntimeError: after 1ms: not balanced: app.orders (the server does not say why)", time.Millisecond},
 		{map[string][]bson.D{"balancerCollectionStatus": {even}}, `sh.waitForBalance().balanced`, "true", 0},
 		{nil, `sh.waitForBalance("app.users")`,
-			"MongoshRuntimeError: app.users is not balanced (chunksImbalance), and balancing is disabled for it: sh.enableBalancing, sh.enableMigrations", 0},
-		{off, `sh.waitForBalance("app.orders")`, "MongoshRuntimeError: not balanced: app.orders (chunksImbalance), and the balancer is off: sh.startBalancer()", 0},
+			"MongoshRuntimeError: app.users is not balanced (chunksImbalance), and balancing is disabled for it: run sh.enableBalancing or sh.enableMigrations", 0},
+		{off, `sh.waitForBalance("app.orders")`, "MongoshRuntimeError: not balanced: app.orders (chunksImbalance), and the balancer is off: run sh.startBalancer()", 0},
 		{map[string][]bson.D{"balancerCollectionStatus": {defragmenting("mergeChunks", 5), defragmenting("mergeChunks", 2), even}},
 			`sh.defragment("app.orders", {wait: true})`, "{ defragmented: true, ns: 'app.orders', waitedMS: 10000 }", 10 * time.Second},
 		{map[string][]bson.D{"balancerCollectionStatus": {defragmenting("mergeChunks", 5)}},
 			`sh.defragment("app.orders", {wait: true, timeout: 6000})`,
 			"MongoshRuntimeError: after 6s: app.orders is being defragmented (mergeChunks, 5 chunks left)", 6 * time.Second},
 		{map[string][]bson.D{"balancerCollectionStatus": {collectionStatus("defragmentingChunks", field("details", shelltest.Doc(field("currentPhase", "none"))))}},
-			`sh.defragmentStatus("app.orders").note.split(":")[0]`, "the balancer has not taken it up", 0},
+			`sh.defragmentStatus("app.orders").note.split(":")[0]`, "not started", 0},
 		{map[string][]bson.D{"balancerCollectionStatus": {defragmenting("moveAndMergeChunks", 7)}},
 			`sh.defragmentStatus("app.orders")`, "{\n  ns: 'app.orders',\n  running: true,\n  phase: 'moveAndMergeChunks',\n  remainingChunks: 7\n}", 0},
 	} {
@@ -173,7 +173,7 @@ func TestCtrlCEndsTheWaiting(t *testing.T) {
 	if _, err := c.Eval(ctx, "repl", `try { sh.waitForBalance("app.orders") } catch (e) { print(e) }`); !errors.Is(err, context.Canceled) {
 		t.Errorf("ended with %v", err)
 	}
-	if got := c.Errs.String(); got != "Stopped waiting; the balancer goes on; sh.balancerSummary() tells how far it is.\n" {
+	if got := c.Errs.String(); got != "Stopped waiting; the balancer continues; sh.balancerSummary() shows its progress.\n" {
 		t.Errorf("said %q", got)
 	}
 }
@@ -204,7 +204,7 @@ func TestDrainOnNewServers(t *testing.T) {
 				`sh.enableBalancing("app.users") or sh.enableMigrations("app.users"), sh.movePrimary("shop", <shard>)`},
 		{[]bson.D{draining("ongoing", 4, 1, "shop")}, `sh.waitForDrain("sh1", {timeout: 3000})`,
 			"MongoshRuntimeError: after 3s: shard sh1 is draining, 4 chunks left, databases to move: shop"},
-		{[]bson.D{ok(field("state", "notDraining"))}, `sh.waitForDrain("sh1")`, `MongoshRuntimeError: shard sh1 is not draining: sh.drain("sh1")`},
+		{[]bson.D{ok(field("state", "notDraining"))}, `sh.waitForDrain("sh1")`, `MongoshRuntimeError: shard sh1 is not draining: run sh.drain("sh1")`},
 	} {
 		if got, _ := watching(t, newServer(tc.statuses...)).Show(tc.call); got != tc.want {
 			t.Errorf("%s shows %s, want %s", tc.call, got, tc.want)
@@ -271,7 +271,7 @@ func TestReshardingTellsHowFarItIs(t *testing.T) {
 func TestWaitsForARouter(t *testing.T) {
 	gone := shelltest.Doc(field("ok", 0.0), field("code", int32(6)), field("codeName", "HostUnreachable"), field("errmsg", "no way there"))
 	uneven, even := collectionStatus("chunksImbalance"), collectionStatus("")
-	const goesOn = "Meanwhile the balancer goes on; sh.balancerSummary() tells how far it is."
+	const goesOn = "Meanwhile the balancer continues; sh.balancerSummary() shows its progress."
 	const line = "The router does not answer (no way there); waiting for it. " + goesOn + "\n"
 	for _, tc := range []struct {
 		replies    []bson.D // the driver asks twice
@@ -279,7 +279,7 @@ func TestWaitsForARouter(t *testing.T) {
 		lines      int
 	}{
 		{[]bson.D{uneven, gone, gone, gone, gone, uneven, gone, gone, even}, `sh.waitForBalance("app.orders").waitedMS`, "25000", 2},
-		{[]bson.D{gone}, `sh.waitForBalance("app.orders", {timeout: 20000})`, "MongoServerError[HostUnreachable]: no way there; nobody has answered for 20s. " + goesOn, 1},
+		{[]bson.D{gone}, `sh.waitForBalance("app.orders", {timeout: 20000})`, "MongoServerError[HostUnreachable]: no way there; no answer for 20s. " + goesOn, 1},
 		{[]bson.D{shelltest.Doc(field("ok", 0.0), field("code", int32(13)), field("codeName", "Unauthorized"), field("errmsg", "no"))},
 			`sh.waitForBalance("app.orders", {timeout: 20000})`, "MongoServerError[Unauthorized]: no", 0},
 	} {

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"shardsh/balancer/action"
 	"shardsh/balancer/diagnosis"
-	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/whatif"
 	"shardsh/bindings/findings"
@@ -29,13 +29,11 @@ func shardWhatIfMethods() []helper {
 // shWhatIf returns what comes of alternatives, which is printed as the text of
 // "shardsh simulate".
 func shWhatIf(c *call, sh *Helpers) goja.Value {
-	alternatives, options := c.alternatives()
-	s := sh.snapshot(live.ReaderOptions{})
-	watch, end := c.simulating()
-	options.Watch = watch
-	out, err := whatif.Of(s, alternatives, options)
-	end()
-	if err != nil {
+	out, err := tryLook(c, sh, c.alternatives())
+	switch {
+	case errors.As(err, new(*action.OptionError)), errors.As(err, new(*action.AccessError)):
+		sh.fail("whatIf", nil, err, "", false)
+	case err != nil:
 		question := ""
 		if unknown, ok := errors.AsType[*diagnosis.UnknownError](err); ok {
 			question = plaintext.DidYouMean(unknown.Name, unknown.Names)
@@ -47,41 +45,36 @@ func shWhatIf(c *call, sh *Helpers) goja.Value {
 
 // alternatives reads the arguments: functions, objects of functions, and at last
 // options.
-func (c *call) alternatives() (list []whatif.Alternative, o whatif.Options) {
+func (c *call) alternatives() (verb action.Simulate) {
+	add := func(name string, f goja.Callable) {
+		verb.Alternatives = append(verb.Alternatives, whatif.Alternative{Name: name, Changes: c.changes(f)})
+	}
 	for i := range c.Args {
 		v := c.Arg(i)
 		if f, ok := goja.AssertFunction(v); ok {
-			list = append(list, whatif.Alternative{Changes: c.changes(f)})
+			add("", f)
 			continue
 		}
 		object, ok := v.(*goja.Object)
 		if !ok {
 			c.ThrowArgument("Shard.whatIf", "changes", "a function such as c => c.addShard()", c.s.Display.Inspect(v))
 		}
-		names := object.Keys()
-		for _, name := range names {
+		for _, name := range object.Keys() {
 			f, ok := goja.AssertFunction(object.Get(name))
-			if !ok {
-				if i == len(c.Args)-1 && i > 0 {
-					return list, c.whatIfOptions(i)
-				}
+			switch {
+			case ok:
+				add(name, f)
+			case i == len(c.Args)-1 && i > 0:
+				given := c.options("whatIf", i)
+				verb.Model, verb.Seed, verb.TimeZone = given.text("model"), uint64(given.count("seed")), given.text("timeZone")
+				return verb
+			default:
 				c.ThrowArgument("Shard.whatIf", "changes."+name, "a function such as c => c.addShard()",
 					c.s.Display.Inspect(object.Get(name)))
 			}
-			list = append(list, whatif.Alternative{Name: name, Changes: c.changes(f)})
 		}
 	}
-	return list, o
-}
-
-func (c *call) whatIfOptions(at int) whatif.Options {
-	given := c.options("whatIf", at)
-	seed := uint64(given.count("seed"))
-	model, err := plan.ParseModel(given.text("model"), seed)
-	if err != nil {
-		given.refuse("model", "measured, even or skewed=SPREAD", c.s.Display.Inspect(given.get("model")))
-	}
-	return whatif.Options{Location: given.location(), Model: model, Seed: seed}
+	return verb
 }
 
 // changes calls a function with an object that has a method for each kind of change,
@@ -144,7 +137,7 @@ func (c *call) word(kind whatif.Kind, v goja.Value) string {
 		}
 	}
 	if _, ok := v.(*goja.Object); !ok {
-		c.JS.ThrowInvalid("c.%s takes no %s: %s (Shard.whatIf)", kind.Name, c.s.Display.Inspect(v), kind.Usage())
+		c.JS.ThrowInvalid("c.%s: invalid argument %s: %s (Shard.whatIf)", kind.Name, c.s.Display.Inspect(v), kind.Usage())
 	}
 	text, err := bson.MarshalExtJSON(c.JS.Document(v), true, false)
 	if err != nil {
@@ -170,6 +163,7 @@ func (s *Host) outcomesObject(out whatif.Outcomes) goja.Value {
 		script.Must(one.Delete("plan"))
 		s.JS.World.DefineLazy(one, "plan", func() goja.Value { return s.planObject(p) })
 	}
+	script.Define(o, "toJSON", s.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value { return plainJSON(s.JS, out) }))
 	script.Define(o, "text", s.JS.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
 		return s.JS.Runtime.ToValue(findings.WhatIfText(out, call.Argument(0).ToBoolean()))
 	}))

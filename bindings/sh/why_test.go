@@ -46,7 +46,7 @@ func TestWhyArguments(t *testing.T) {
 		`sh.why({})`:                                "Argument ns must be a collection, { shard } or { zone }, got {} instead",
 		`sh.why("")`:                                `Argument ns must be a collection such as "shop.orders"`,
 		`sh.why({shard: "a", zone: "b"})`:           "sh.why: ns, shard and zone exclude each other",
-		`sh.why({shrad: "a"})`:                      "sh.why has no option shrad (it knows shard, zone); did you mean shard?",
+		`sh.why({shrad: "a"})`:                      "sh.why has no option shrad (options: shard, zone); did you mean shard?",
 		`sh.why({shard: 5})`:                        "Argument options.shard must be of type string",
 		`sh.why({shard: "shard8"})`:                 "There is no shard shard8",
 		`sh.why({zone: "EU"})`:                      "There is no zone EU",

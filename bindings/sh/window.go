@@ -38,7 +38,7 @@ func shardWindowMethods() []helper {
 			update := bson.D{{Key: "$unset", Value: fields}}
 			result, _ := c.updateConfig(sh.config(), "settings", "balancer", update, false, 30_000)
 			return result
-		}, "Lets the balancer work at any time."},
+		}, "Removes the window: the balancer works at any time."},
 	}
 }
 
@@ -110,7 +110,7 @@ func (c *call) setWeekdays(sh *Helpers) goja.Value {
 	sh.need("balancerWindow with weekdays", withWeekdayWindows,
 		"Give one window for all days: sh.balancerWindow(start, stop).")
 	if len(overnight) > 0 {
-		c.JS.Out.Warn("Warning: a window over midnight belongs to its own day alone: both its early and its late hours are " +
+		c.JS.Out.Warn("Warning: a window over midnight counts for its own day alone: both its early and its late hours are " +
 			strings.Join(overnight, ", ") +
 			"'s. For the next morning add a window of the next day.")
 	}

@@ -64,7 +64,7 @@ func shPutIntoZone(c *call, sh *Helpers) goja.Value {
 	reply := simple("updateZoneKeyRange", "min", "max", "zone")(c, sh)
 	ns := c.Text(0)
 	if !c.s.Gateway.Guarded() && CatalogEntry(sh.config(), ns, nil) == nil {
-		c.JS.Out.Warn("Warning: " + ns + " is not sharded: the range counts when it is" + sh.meant(namespaceName, ns))
+		c.JS.Out.Warn("Warning: " + ns + " is not sharded: the range applies once it is" + sh.meant(namespaceName, ns))
 	}
 	return reply
 }

@@ -25,7 +25,7 @@ import (
 // answer the observed pairs. It notes every command it gets.
 type Fixture struct {
 	Mu   sync.Mutex
-	sent []sentCommand
+	Sent []sentCommand
 	Data map[string][]bson.Raw // by namespace
 	Next map[int64][]bson.Raw  // rest of open cursors
 	last int64
@@ -36,7 +36,7 @@ type Fixture struct {
 
 type sentCommand struct {
 	database string
-	body     bson.Raw
+	Body     bson.Raw
 }
 
 // Handle answers as the scripted server did.
@@ -46,7 +46,7 @@ func (f *Fixture) Handle(_ context.Context, r wire.Request) bson.Raw {
 	switch r.Command {
 	case "hello", "isMaster", "ismaster", "endSessions", "ping":
 	default:
-		f.sent = append(f.sent, sentCommand{r.Database, withoutFields(r.Body, "lsid", "$clusterTime", "$db",
+		f.Sent = append(f.Sent, sentCommand{r.Database, withoutFields(r.Body, "lsid", "$clusterTime", "$db",
 			"$readPreference", "txnNumber")})
 	}
 	reply, err := f.answer(r)
@@ -383,14 +383,14 @@ func (f *Fixture) Commands() []string {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	var list []string
-	for _, c := range f.sent {
-		text, err := bson.MarshalExtJSON(c.body, false, false)
+	for _, c := range f.Sent {
+		text, err := bson.MarshalExtJSON(c.Body, false, false)
 		if err != nil {
 			text = []byte(err.Error())
 		}
 		list = append(list, c.database+" "+string(text))
 	}
-	f.sent = nil
+	f.Sent = nil
 	return list
 }
 

@@ -235,7 +235,7 @@ func TestActionsHaveTheSameOptions(t *testing.T) {
 			}
 		}
 		_, stdout, stderr := runProgram(t, "", "--mock", "--quiet", "--eval", c.call)
-		_, known, _ := strings.Cut(stdout+stderr, "(it knows ")
+		_, known, _ := strings.Cut(stdout+stderr, "(options: ")
 		known, _, _ = strings.Cut(known, ")")
 		options := map[string]bool{}
 		for _, name := range strings.Split(known, ", ") {

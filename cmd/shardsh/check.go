@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"shardsh/balancer/action"
 	"shardsh/balancer/check"
 	"shardsh/balancer/report/machine"
 	"shardsh/cmd/shardsh/checks"
@@ -24,7 +24,7 @@ type checkFlags struct {
 	addresses   []string
 	wait, every cmdline.Duration
 
-	policy *check.Policy // what comes of them
+	action action.Check // what comes of them
 }
 
 // checkFormats are those of check, the default first.
@@ -61,14 +61,14 @@ func (o *checkFlags) complete(env environment, words []string) (err error) {
 	if err := o.checkFormat(checkFormats...); err != nil {
 		return err
 	}
-	switch {
-	case o.every != 0 && o.wait == 0:
-		return usagef("--every needs --wait")
-	case o.wait != 0 && o.from != "":
+	if o.wait != 0 && o.from != "" {
 		return usagef("--wait checks a cluster again; the file of --from does not change")
 	}
-	o.every = cmp.Or(o.every, cmdline.Duration(5*time.Second))
-	o.policy, err = o.Policy()
+	o.action = action.Check{Wait: time.Duration(o.wait), Every: time.Duration(o.every)}
+	if err := o.action.Validate(); err != nil {
+		return wrongOptions(err)
+	}
+	o.action.Policy, err = o.Policy()
 	return err
 }
 

@@ -3,18 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/catalog"
+	"shardsh/balancer/action"
 	"shardsh/balancer/check"
-	"shardsh/balancer/diagnosis"
-	"shardsh/balancer/live"
 	"shardsh/balancer/mongoerr"
 	"shardsh/bindings/script"
 	"shardsh/cmd/shardsh/checks"
@@ -95,40 +91,35 @@ func (o *checkFlags) askPasswordOnce(ctx context.Context, env environment, addre
 // checkOne asks one cluster, until all is well where that is to be waited for. The
 // error is a signal's, or one of the command line.
 func (o *checkFlags) checkOne(ctx context.Context, env environment, cluster clusterFlags) (check.Report, error) {
-	a := &clusterCheck{env: env, o: o, flags: cluster, policy: o.policy}
-	defer a.close()
 	bounded, cancel := o.bounded(ctx)
 	defer cancel()
-	began := time.Time{}
-	for told := ""; ; {
-		report, err := a.once(bounded)
-		if err != nil {
-			return report, err
+	a := &clusterCheck{env: env, o: o, flags: cluster}
+	defer a.close()
+	a.progress = newProgress(bounded, env.stderr, o.quiet || len(o.addresses) > 1) // one line has room for one
+	verb := o.action
+	verb.Address, verb.Numbers = a.address(), o.format == "json" || o.format == "prometheus"
+	verb.Trouble = func(err error) (check.Trouble, bool) {
+		if errors.As(err, new(usageError)) || errors.As(context.Cause(ctx), new(signalError)) {
+			return check.Trouble{}, false
 		}
-		if began.IsZero() {
-			began = a.now()
-		}
-		left := time.Duration(o.wait) - a.now().Sub(began)
-		if report.Status() == check.Passed || left <= 0 || bounded.Err() != nil {
-			return report, nil
-		}
-		if state := checks.Headline(report); state != told {
-			notice(env.stderr, o.quiet, "Waiting up to %s more: %s", left.Round(time.Second), state)
-			told = state
-		}
-		if a.sleep(bounded, min(left, time.Duration(o.every))) != nil && ctx.Err() != nil {
-			return report, context.Cause(ctx)
-		}
+		return asTrouble(orTimeout(bounded, err)), true
 	}
+	report, err := verb.Run(bounded, a.open, a)
+	a.progress.end()
+	if errors.As(context.Cause(ctx), new(signalError)) {
+		return report, context.Cause(ctx)
+	}
+	return report, err
 }
 
 // clusterCheck is one cluster while it is asked.
 type clusterCheck struct {
-	env    environment
-	o      *checkFlags
-	flags  clusterFlags
-	policy *check.Policy
-	conn   *connection
+	env      environment
+	o        *checkFlags
+	flags    clusterFlags
+	conn     *connection
+	progress *progress
+	noted    string // what is waited for
 }
 
 func (a *clusterCheck) close() {
@@ -137,59 +128,38 @@ func (a *clusterCheck) close() {
 	}
 }
 
-// The clock is the cluster's where that is a mock: its time may be virtual.
-func (a *clusterCheck) now() time.Time {
-	if clock := a.clock(); clock != nil {
-		return clock.Now()
+// open opens the file, or connects where that has not succeeded yet.
+func (a *clusterCheck) open(ctx context.Context) (action.Source, error) {
+	if a.o.from != "" {
+		s, err := metadata.Open(a.o.from)
+		return action.Source{Snapshot: s}, err
 	}
-	return time.Now()
-}
-
-func (a *clusterCheck) sleep(ctx context.Context, d time.Duration) error {
-	if clock := a.clock(); clock != nil {
-		return clock.Sleep(ctx, d)
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (a *clusterCheck) clock() script.Clock {
+	source := action.Source{Clock: script.WallClock()}
 	if a.conn == nil {
-		return nil
+		var err error
+		if a.conn, err = connect(ctx, a.env, &a.flags, session{quiet: a.o.quiet}); err != nil {
+			return source, err
+		}
 	}
-	return a.conn.clock
+	source.Client, source.Origin = a.conn.client, a.conn.source(a.flags.usesMock())
+	if a.conn.clock != nil { // a mock's time may be virtual
+		source.Clock = a.conn.clock
+	}
+	return source, nil
 }
 
-// once asks once. What keeps it from an answer is part of the report, but for
-// mistakes on the command line and signals.
-func (a *clusterCheck) once(ctx context.Context) (check.Report, error) {
-	report := check.Report{Address: a.address()}
-	cluster, err := a.cluster(ctx)
-	progress := newProgress(ctx, a.env.stderr, a.o.quiet || len(a.o.addresses) > 1) // one line has room for one
-	cluster.Watch = progress.watch
-	var usage usageError
-	var caught signalError
-	switch {
-	case err == nil:
-		report = a.policy.Report(a.address(), cluster)
-		progress.end()
-		if errors.As(context.Cause(ctx), &caught) {
-			return report, context.Cause(ctx)
+// Report shows how far a check is, and what is waited for.
+func (a *clusterCheck) Report(e action.Event) {
+	switch e := e.(type) {
+	case action.Simulating:
+		a.progress.simulating(e.Progress)
+	case action.Unwell:
+		a.progress.end()
+		if state := checks.Headline(e.Report); state != a.noted {
+			notice(a.env.stderr, a.o.quiet, "Waiting up to %s more: %s", e.Left.Round(time.Second), state)
+			a.noted = state
 		}
-		return report, nil
-	case errors.As(err, &usage):
-		return report, err
-	case errors.As(context.Cause(ctx), &caught):
-		return report, context.Cause(ctx)
 	}
-	report.Trouble = asTrouble(orTimeout(ctx, err))
-	return report, nil
 }
 
 // address returns where the cluster is, as it may be shown: the same whether it
@@ -216,118 +186,4 @@ func asTrouble(err error) check.Trouble {
 		return check.Trouble{Name: "Error", Message: secret.Redact(err.Error())}
 	}
 	return t
-}
-
-// cluster reads what the rules need of the cluster.
-func (a *clusterCheck) cluster(ctx context.Context) (c check.Cluster, err error) {
-	needs := a.needs()
-	if a.o.from != "" {
-		s, err := metadata.Open(a.o.from)
-		if err != nil {
-			return c, err
-		}
-		return check.Cluster{Diagnosis: diagnosis.Of(s), Unasked: "the file does not record it"}, nil
-	}
-	if a.conn == nil {
-		if a.conn, err = connect(ctx, a.env, &a.flags, session{quiet: a.o.quiet}); err != nil {
-			return c, err
-		}
-	}
-	commands := live.NewCommandRunner(a.conn.client)
-	s, err := a.snapshot(ctx, commands, needs)
-	if err != nil {
-		return c, err
-	}
-	c.Diagnosis = diagnosis.Of(s)
-	if needs.Has(check.Metadata) {
-		err = askMetadata(ctx, commands, &c)
-	}
-	return c, err
-}
-
-// needs are those of the rules, and of formats with numbers of shards.
-func (a *clusterCheck) needs() check.Need {
-	needs := a.policy.Needs()
-	if a.o.format == "json" || a.o.format == "prometheus" {
-		needs |= check.Sizes | check.Counts | check.Verdicts | check.Zones
-	}
-	return needs
-}
-
-// parts are what has to be read for each need.
-var parts = []struct {
-	need  check.Need
-	parts live.Part
-}{
-	{check.Verdicts, live.Statuses},
-	{check.Counts, live.Counts},
-	{check.Sizes, live.Sizes | live.OldSizes},
-	{check.Switches, live.Switches},
-	{check.Rounds, live.Rounds},
-	{check.Outcomes, live.Outcomes},
-	{check.Zones, live.Zones},
-	{check.Drains, live.Drains | live.Databases | live.Unsharded},
-	{check.Activity, live.Migrations},
-	{check.Routers, live.Routers},
-	{check.Reach, live.Reach},
-}
-
-// snapshot looks at the cluster, and reads all of it where that is needed.
-func (a *clusterCheck) snapshot(
-	ctx context.Context, commands live.CommandRunner, needs check.Need,
-) (*catalog.Snapshot, error) {
-	source := a.conn.source(a.flags.usesMock())
-	o := live.ReaderOptions{
-		Parts:    live.Identity | live.Settings | live.Balancer | live.Shards | live.Collections,
-		Required: live.Collections,
-		Source:   source, Span: a.policy.Span, Selected: a.policy.Namespaces.Match,
-	}
-	for _, p := range parts {
-		if needs.Has(p.need) {
-			o.Parts |= p.parts
-		}
-	}
-	s, err := live.NewCommandReader(commands, o).Read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	refused := balanceUnknown(s)
-	if !refused && !(needs.Has(check.Tables) && hasWindow(s)) {
-		return s, nil
-	}
-	o = live.ReaderOptions{Parts: live.WithStatus, Source: source}
-	if refused {
-		o.Parts = live.Whole
-	}
-	return live.NewReader(a.conn.client, o).Read(ctx)
-}
-
-// hasWindow reports whether there is something to forecast.
-func hasWindow(s *catalog.Snapshot) bool {
-	settings := s.Settings()
-	return settings.Window != nil || len(settings.Days) > 0
-}
-
-// balanceUnknown reports whether the server did not say of a collection whether
-// it is balanced, as it does not to those who only monitor. The rules can be asked
-// instead then, unless shards are down, whose data they would have to know.
-func balanceUnknown(s *catalog.Snapshot) bool {
-	down := slices.ContainsFunc(s.Shards(), func(s catalog.ShardState) bool { return s.Unreachable != "" })
-	return !down && slices.ContainsFunc(s.Parts().Source.Gaps, func(g catalog.Gap) bool {
-		return g.What == "balance" && !g.Down
-	})
-}
-
-// askMetadata has the cluster compare its metadata.
-func askMetadata(ctx context.Context, commands live.CommandRunner, c *check.Cluster) (err error) {
-	if release := c.Release(); !release.AtLeast(catalog.Release70) {
-		c.Unasked = fmt.Sprintf("release %s has no such check, 7.0 is the first that has", release)
-		return nil
-	}
-	c.Inconsistencies, err = live.Inconsistencies(ctx, commands)
-	if err != nil && ctx.Err() == nil {
-		c.Refused = err.Error()
-		return nil
-	}
-	return err
 }

@@ -42,7 +42,7 @@ func TestCheckRules(t *testing.T) {
 			"shard b is stuck draining; you must enable balancing of 1 collection"},
 		{"zones", wellTopology, `sh.addShardToZone("a", "US"); sh.updateZoneKeyRange("x.y", {k: 0}, {k: 5}, "US");
 			sh.stopBalancer(); db.getSiblingDB("config").shards.updateOne({_id: "a"}, {$unset: {tags: 1}})`, "",
-			"zone US has ranges and no shard"},
+			"zone US has ranges but no shard"},
 		{"jumbo", strings.Replace(wellTopology, `"docs": 1024}]`, `"docs": 1024, "jumbo": true}]`, 1), "", "",
 			"x.y has 1 jumbo chunk"},
 		{"versions", wellTopology, `db.getSiblingDB("config").mongos.insertOne(

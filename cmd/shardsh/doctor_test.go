@@ -136,7 +136,7 @@ func TestDoctorOfTLS(t *testing.T) {
 		"it wants it":     {exitFailure, []string{"mongodb://" + secured + "/?serverSelectionTimeoutMS=200"}, "connection", "perhaps it wants TLS (--tls)"},
 		"who is that":     {exitFailure, []string{"--tls", secured}, secured, "--tlsCAFile"},
 		"well":            {exitOK, []string{"--tlsCAFile", cert, secured}, "tls", "true (from another TLS option)"},
-		"ends soon":       {exitOK, []string{"--tlsCAFile", cert, secured}, secured, "warn: TLS 1.3, and its certificate ends on"},
+		"ends soon":       {exitOK, []string{"--tlsCAFile", cert, secured}, secured, "warn: TLS 1.3, but its certificate expires on"},
 		"nobody is asked": {exitOK, []string{"--tls", "--tlsAllowInvalidCertificates", secured}, "tlsAllowInvalidCertificates", "warn: "},
 	} {
 		t.Run(name, func(t *testing.T) {

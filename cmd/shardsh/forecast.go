@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"github.com/spf13/pflag"
 
-	"shardsh/balancer/catalog"
+	"shardsh/balancer/action"
 	"shardsh/balancer/forecast"
-	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 	"shardsh/bindings/findings"
 	"shardsh/cmd/shardsh/cmdline"
@@ -22,7 +20,7 @@ type forecastFlags struct {
 	zone       string
 	seed       uint64
 
-	options forecast.Options // what comes of them
+	action action.Forecast // what comes of them
 }
 
 func (o *forecastFlags) groups() []cmdline.Group {
@@ -40,15 +38,12 @@ func (o *forecastFlags) complete(env environment, words []string) error {
 	if err := o.answerFlags.complete(env, words); err != nil {
 		return err
 	}
-	o.options = forecast.Options{
-		Goal: plan.Goal{Kind: o.goal.kind, Shard: o.goal.shard, Namespaces: o.namespaces}, Seed: o.seed,
+	o.action = action.Forecast{
+		Goal:     plan.Goal{Kind: o.goal.kind, Shard: o.goal.shard, Namespaces: o.namespaces},
+		TimeZone: o.zone, Seed: o.seed,
 	}
-	var err error
-	if o.options.Location, err = location(o.zone); err != nil {
-		return err
-	}
-	if o.goal.kind == plan.Consolidate {
-		return usagef("--goal consolidate has no forecast: the balancer does not do that; see shardsh plan")
+	if err := o.action.Validate(); err != nil {
+		return wrongOptions(err)
 	}
 	return o.checkFormat("text", "json")
 }
@@ -58,27 +53,9 @@ func zoneFlag(f *pflag.FlagSet, zone *string) {
 		"`NAME` time zone of the config servers, such as Europe/Berlin (default: by their logs)")
 }
 
-// location returns the time zone with a name, nil for no name.
-func location(zone string) (*time.Location, error) {
-	if zone == "" {
-		return nil, nil
-	}
-	in, err := time.LoadLocation(zone)
-	if err != nil {
-		return nil, usagef("--time-zone takes a name such as Europe/Berlin or UTC: %w", err)
-	}
-	return in, nil
-}
-
 // run is "shardsh forecast": how long the balancer takes to a goal.
 func (o *forecastFlags) run(ctx context.Context, env environment) error {
-	return o.about(ctx, env, live.ReaderOptions{}, func(s *catalog.Snapshot) error {
-		o.options.Watch = o.progress.watch
-		f, err := withGC(rareGC, func() (forecast.Forecast, error) { return forecast.Of(s, o.options) })
-		o.progress.end()
-		if err != nil {
-			return suggesting(err)
-		}
+	return look(ctx, env, &o.sourceFlags, rareGC, o.action, func(f forecast.Forecast) error {
 		return o.print(env, f, func() string { return findings.ForecastText(f) })
 	})
 }

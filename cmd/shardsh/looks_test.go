@@ -56,6 +56,9 @@ func plainNumbers(value any) any {
 	return value
 }
 
+// inJSON has a helper return what JSON.stringify writes of its result.
+func inJSON(call string) string { return "JSON.parse(JSON.stringify(" + call + "))" }
+
 // Each verb that looks returns the same as a subcommand and as a helper.
 func TestLooksHaveTwoFaces(t *testing.T) {
 	address := serve(t, heapedTopology).address
@@ -66,7 +69,23 @@ func TestLooksHaveTwoFaces(t *testing.T) {
 		{line: []string{"why", "--shard", "a"}, call: `sh.why({ shard: "a" })`, part: "shop.orders"},
 		{line: []string{"why", "--ns", "shop.orders", "--key", `{"x": 1500}`}, call: `sh.why("shop.orders", { x: 1500 })`,
 			part: `"chunk"`},
-		{line: []string{"why", "--ns", "shop.notes"}, call: `sh.why("shop.notes")`, part: "shop.notes is not sharded: all of it"},
+		{line: []string{"why", "--ns", "shop.notes"}, call: `sh.why("shop.notes")`,
+			part: "shop.notes is not sharded: all of it"},
+		{line: []string{"plan"}, call: inJSON(`sh.plan()`), part: `"moves":3`},
+		{line: strings.Fields("plan --ns shop.orders --goal drain=a --max-bytes 250MB --model even --seed 7"),
+			call: inJSON(`sh.plan("shop.orders", { goal: { drain: "a" }, maxBytes: "250MB", model: "even", seed: 7 })`),
+			part: "planLimited"},
+		{line: []string{"plan", "--max-moves", "1", "--max-rounds", "1", "--max-time", "1h", "--ignore-window"},
+			call: inJSON(`sh.plan({ maxMoves: 1, maxRounds: 1, maxTime: "1h", ignoreWindow: true })`), part: `"moves":1`},
+		{line: []string{"plan", "--for", "5s"}, call: inJSON(`sh.plan({ for: "5s" })`), part: "planLimited"},
+		{line: []string{"forecast"}, call: inJSON(`sh.forecast()`), part: "balancerOff"},
+		{line: []string{"forecast", "--ns", "shop.orders", "--goal", "drain=a", "--seed", "3", "--time-zone", "UTC"},
+			call: inJSON(`sh.forecast("shop.orders", { goal: { drain: "a" }, seed: 3, timeZone: "UTC" })`),
+			part: "as if the draining of a began now"},
+		{line: []string{"simulate", "--change", "addShard 2; drain a", "--alternative", "chunkSize 256"},
+			call: inJSON(`sh.whatIf(c => c.addShard(2).drain("a"), c => c.chunkSize(256))`), part: `"addShard 2"`},
+		{line: []string{"simulate", "--change", "drain a", "--model", "skewed", "--seed", "5", "--time-zone", "UTC"},
+			call: inJSON(`sh.whatIf(c => c.drain("a"), { model: "skewed", seed: 5, timeZone: "UTC" })`), part: `"drain a"`},
 	} {
 		t.Run(c.call, func(t *testing.T) {
 			results, outputs := c.faces(t, address)
@@ -75,7 +94,7 @@ func TestLooksHaveTwoFaces(t *testing.T) {
 				t.Errorf("the subcommand returns\n%s\nthe helper\n%s", line, call)
 			}
 			if !strings.Contains(line, c.part) {
-				t.Errorf("no %s in\n%s", c.part, outputs)
+				t.Errorf("no %s in\n%s\n%s", c.part, line, outputs)
 			}
 		})
 	}
@@ -94,6 +113,28 @@ func TestLooksRefuseAlike(t *testing.T) {
 		{line: []string{"why", "--ns", "shop.nope"}, call: `sh.why("shop.nope")`, reason: "shop.nope is not "},
 		{line: []string{"why", "--shard", "nope"}, call: `sh.why({ shard: "nope" })`, reason: "nope"},
 		{line: []string{"why", "--zone", "nope"}, call: `sh.why({ zone: "nope" })`, reason: "nope"},
+		{line: []string{"plan", "--model", "round"}, call: `sh.plan({ model: "round" })`,
+			reason: `model: "round" is no model`},
+		{line: []string{"plan", "--goal", "peace"}, call: `sh.plan({ goal: "peace" })`, reason: "goal"},
+		{line: []string{"plan", "--goal", "drain=nope"}, call: `sh.plan({ goal: { drain: "nope" } })`, reason: "nope"},
+		{line: []string{"plan", "--ns", "shop.nope"}, call: `sh.plan("shop.nope")`, reason: "shop.nope"},
+		{line: []string{"plan", "--for", "soon"}, call: `sh.plan({ for: "soon" })`, reason: "soon"},
+		{line: []string{"forecast", "--time-zone", "Mars"}, call: `sh.forecast({ timeZone: "Mars" })`,
+			reason: "timeZone takes a name such as Europe/Berlin or UTC: unknown time zone Mars"},
+		{line: []string{"forecast", "--goal", "consolidate"}, call: `sh.forecast({ goal: "consolidate" })`,
+			reason: "goal consolidate has no forecast: the balancer does not do that; see shardsh plan"},
+		{line: []string{"forecast", "--goal", "drain=nope"}, call: `sh.forecast({ goal: { drain: "nope" } })`,
+			reason: "nope"},
+		{line: []string{"forecast", "--ns", "shop.nope"}, call: `sh.forecast("shop.nope")`, reason: "shop.nope is not "},
+		{line: []string{"simulate"}, call: `sh.whatIf({})`, reason: "simulate needs change or alternative"},
+		{line: []string{"simulate", "--change", "drain nope"}, call: `sh.whatIf(c => c.drain("nope"))`,
+			reason: `drain nope: the cluster has no shard "nope"`},
+		{line: []string{"simulate", "--change", "adShard"}, call: `sh.whatIf(c => c.adShard())`,
+			reason: "did you mean addShard?"},
+		{line: []string{"simulate", "--change", "addShard", "--model", "skewed=9"},
+			call: `sh.whatIf(c => c.addShard(), { model: "skewed=9" })`, reason: "model: \"skewed=9\" is no model"},
+		{line: []string{"simulate", "--change", "addShard", "--time-zone", "Mars"},
+			call: `sh.whatIf(c => c.addShard(), { timeZone: "Mars" })`, reason: "timeZone takes a name"},
 	} {
 		t.Run(c.call, func(t *testing.T) {
 			_, outputs := c.faces(t, address)
@@ -115,7 +156,10 @@ func TestLooksHaveTheSameOptions(t *testing.T) {
 		call      string
 		arguments []string
 	}{
-		"why": {new(whyFlags).groups(), `sh.why({ zzz: 1 })`, []string{"ns", "key"}},
+		"why":      {new(whyFlags).groups(), `sh.why({ zzz: 1 })`, []string{"ns", "key"}},
+		"plan":     {new(planFlags).groups(), `sh.plan({ zzz: 1 })`, []string{"ns"}},
+		"forecast": {new(forecastFlags).groups(), `sh.forecast({ zzz: 1 })`, []string{"ns"}},
+		"simulate": {new(simulateFlags).groups(), `sh.whatIf(c => c, { zzz: 1 })`, []string{"change", "alternative"}},
 	} {
 		flags := map[string]bool{}
 		for _, g := range c.groups {
@@ -127,7 +171,7 @@ func TestLooksHaveTheSameOptions(t *testing.T) {
 			return !shown || slices.Contains(process, name) || slices.Contains(c.arguments, name)
 		})
 		_, stdout, stderr := runProgram(t, "", "--mock", "--quiet", "--eval", c.call)
-		_, known, _ := strings.Cut(stdout+stderr, "(it knows ")
+		_, known, _ := strings.Cut(stdout+stderr, "(options: ")
 		known, _, _ = strings.Cut(known, ")")
 		options := strings.Split(known, ", ")
 		slices.Sort(options)

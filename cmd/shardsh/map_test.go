@@ -13,7 +13,7 @@ func TestMap(t *testing.T) {
 	// Alpha's two chunks have 2 GiB each and share what is left beside beta's cell.
 	want := `shop.orders
   4 GiB in 3 chunks on 2 shards
-  widths: bytes, each shard's spread evenly over its chunks
+  widths: bytes, averaged over each shard's chunks
 
 ` + strings.Repeat(" ", 40) + `E
   A` + strings.Repeat("─", 37) + `BA` + strings.Repeat("─", 38) + "\n"

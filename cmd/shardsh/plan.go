@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"shardsh/balancer/action"
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 	"shardsh/bindings/findings"
 	"shardsh/cmd/shardsh/cmdline"
@@ -27,7 +27,7 @@ type planFlags struct {
 	ignoreWindow bool
 	all          bool
 
-	options plan.Options // what comes of them
+	action action.Plan // what comes of them
 }
 
 func (o *planFlags) groups() []cmdline.Group {
@@ -52,32 +52,20 @@ func (o *planFlags) complete(env environment, words []string) error {
 	if err := o.answerFlags.complete(env, words); err != nil {
 		return err
 	}
-	model, err := plan.ParseModel(o.model, o.seed)
-	if err != nil {
-		return usagef("--model: %w", err)
+	o.action = action.Plan{
+		Goal:     plan.Goal{Kind: o.goal.kind, Shard: o.goal.shard, Namespaces: o.namespaces},
+		MaxBytes: o.bytes.Bytes, MaxMoves: o.moves, MaxRounds: o.rounds, For: time.Duration(o.time),
+		Model: o.model, Seed: o.seed, IgnoreWindow: o.ignoreWindow,
 	}
-	goal := plan.Goal{Kind: o.goal.kind, Shard: o.goal.shard, Namespaces: o.namespaces}
-	limits := plan.Limits{Bytes: o.bytes.Bytes, Moves: o.moves, Rounds: o.rounds, Time: time.Duration(o.time)}
-	for name, n := range map[string]int{"max-moves": o.moves, "max-rounds": o.rounds} {
-		if n < 0 {
-			return usagef("--%s is %d, and can't be negative", name, n)
-		}
-	}
-	o.options = plan.Options{
-		Goal: goal, Limits: limits, Model: model, Seed: o.seed, IgnoreWindow: o.ignoreWindow,
+	if err := o.action.Validate(); err != nil {
+		return wrongOptions(err)
 	}
 	return o.checkFormat("text", "json", "script")
 }
 
 // run is "shardsh plan": what would be done to reach a goal.
 func (o *planFlags) run(ctx context.Context, env environment) error {
-	return o.about(ctx, env, live.ReaderOptions{}, func(s *catalog.Snapshot) error {
-		o.options.Watch = o.progress.watch
-		p, err := withGC(frequentGC, func() (*plan.Plan, error) { return plan.Make(s, o.options) })
-		o.progress.end()
-		if err != nil {
-			return err
-		}
+	return look(ctx, env, &o.sourceFlags, frequentGC, o.action, func(p *plan.Plan) error {
 		if o.format == "script" {
 			return o.write(env, p.Script)
 		}

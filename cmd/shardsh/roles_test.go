@@ -59,7 +59,7 @@ func TestRolesOfSubcommands(t *testing.T) {
 		return code, stdout + stderr
 	}
 	t.Chdir(dir)
-	const refused = `(the role shardshEngine is: load("shardsh:roles.js") makes it)`
+	const refused = `(grant the role shardshEngine; load("shardsh:roles.js") creates it)`
 	if code, told := apply(live.RoleLook); code != exitFailure || !strings.Contains(told, refused) ||
 		strings.Contains(told, "lsid") || strings.Count(told, "\n") > 2 {
 		t.Errorf("exit code %d, %s", code, told)
@@ -108,7 +108,7 @@ func TestRolesOfRunners(t *testing.T) {
 			} {
 				args = append(args, "--yes", "--timeout", "1m")
 				code, stdout, stderr := runProgram(t, "", append(args, address(live.RoleLook))...)
-				if code != exitFailure || !strings.Contains(stderr, `(the role shardshEngine is: load("shardsh:roles.js") makes it)`) ||
+				if code != exitFailure || !strings.Contains(stderr, `(grant the role shardshEngine; load("shardsh:roles.js") creates it)`) ||
 					strings.Contains(stdout+stderr, "lsid") {
 					t.Errorf("%s as one who looks: exit code %d, %s%s", args[0], code, stdout, stderr)
 				}

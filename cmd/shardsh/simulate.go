@@ -8,9 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"shardsh/balancer/catalog"
-	"shardsh/balancer/live"
-	"shardsh/balancer/plan"
+	"shardsh/balancer/action"
 	"shardsh/balancer/whatif"
 	"shardsh/bindings/findings"
 	"shardsh/bindings/plaintext"
@@ -27,8 +25,7 @@ type simulateFlags struct {
 	zone         string
 	all          bool
 
-	whatIf  []whatif.Alternative // what comes of them
-	options whatif.Options
+	action action.Simulate // what comes of them
 }
 
 func (o *simulateFlags) groups() []cmdline.Group {
@@ -52,35 +49,22 @@ func (o *simulateFlags) complete(env environment, words []string) (err error) {
 	if err := o.checkFormat("text", "json"); err != nil {
 		return err
 	}
-	o.options.Seed = o.seed
-	if o.options.Model, err = plan.ParseModel(o.model, o.seed); err != nil {
-		return usagef("--model: %w", err)
-	}
-	if o.options.Location, err = location(o.zone); err != nil {
+	o.action = action.Simulate{Model: o.model, Seed: o.seed, TimeZone: o.zone}
+	if o.action.Alternatives, err = o.alternativesOf(); err != nil {
 		return err
 	}
-	o.whatIf, err = o.alternativesOf()
-	return err
+	return wrongOptions(o.action.Validate())
 }
 
 // run is "shardsh simulate": what would come of changes.
 func (o *simulateFlags) run(ctx context.Context, env environment) error {
-	return o.about(ctx, env, live.ReaderOptions{}, func(s *catalog.Snapshot) error {
-		o.options.Watch = o.progress.watch
-		out, err := whatif.Of(s, o.whatIf, o.options)
-		o.progress.end()
-		if err != nil {
-			return suggesting(err)
-		}
+	return look(ctx, env, &o.sourceFlags, defaultGC, o.action, func(out whatif.Outcomes) error {
 		return o.print(env, out, func() string { return findings.WhatIfText(out, o.all) })
 	})
 }
 
 // alternativesOf reads the alternatives. All that --change says is one of them, the first.
 func (o *simulateFlags) alternativesOf() (list []whatif.Alternative, err error) {
-	if len(o.changes)+len(o.alternatives) == 0 {
-		return nil, usagef("simulate needs --change or --alternative, such as --change 'addShard 2'")
-	}
 	var together []whatif.Change
 	for _, text := range o.changes {
 		changes, err := whatif.ParseAll(text)

@@ -88,7 +88,7 @@ func ChunkSize(ctx context.Context, client *mongo.Client, ns string, o Options) 
 }
 
 // ErrNoKey says that nobody knows by which key a collection is to be cut.
-var ErrNoKey = errors.New("it is not sharded, and nothing tells by which key it is to be: give one with key")
+var ErrNoKey = errors.New("it is not sharded and no shard key can be recommended: pass one with key")
 
 // Presplit reads a collection, which need not be there, and says into what to cut it: by
 // the key it has, by the first of Options.Keys, or by the best one that there is.
@@ -100,9 +100,8 @@ func Presplit(ctx context.Context, client *mongo.Client, ns string, o Options) (
 	}
 	if o.ExpectDocs > 0 {
 		if f.Docs == 0 {
-			return keyadvice.Presplit{}, fmt.Errorf("%s has no documents to tell how large they are: say how many bytes it "+
-				"will "+
-				"have in place of docs", ns)
+			return keyadvice.Presplit{}, fmt.Errorf("%s has no documents, so their size is unknown: "+
+				"pass the expected bytes in place of docs", ns)
 		}
 		f.Expect = max(f.Expect, o.ExpectDocs*f.Bytes/f.Docs)
 	}
@@ -200,7 +199,8 @@ func (r *reading) note(ctx context.Context, what string, err error) error {
 	if err = live.ServerError(err); ctx.Err() != nil || !errors.As(err, &refused) {
 		return err
 	}
-	r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("%s could not be had: %s", what, live.ShortenUnauthorized(refused.Message)))
+	r.facts.Notes = append(r.facts.Notes,
+		fmt.Sprintf("%s could not be read: %s", what, live.ShortenUnauthorized(refused.Message)))
 	return nil
 }
 

@@ -82,7 +82,7 @@ func (r *reading) measure(ctx context.Context) error {
 		return nil
 	}
 	if r.NoAnalyze != "" {
-		f.Notes = append(f.Notes, "analyzeShardKey was not asked: "+r.NoAnalyze)
+		f.Notes = append(f.Notes, "analyzeShardKey was not run: "+r.NoAnalyze)
 		return nil
 	}
 	keys := r.Keys

@@ -44,9 +44,8 @@ func (r *reading) sample(ctx context.Context) error {
 		return nil
 	}
 	if len(r.facts.Current) > 0 {
-		r.facts.Notes = append(r.facts.Notes, "documents have no ObjectId, and lie on several shards: what grows with time "+
-			"is "+
-			"known of each shard's documents only")
+		r.facts.Notes = append(r.facts.Notes, "documents have no ObjectId and are on several shards: "+
+			"which fields grow with time is known only within each shard")
 	}
 	if r.facts.Docs <= n {
 		s.Arrival = s.Docs

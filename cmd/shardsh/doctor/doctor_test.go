@@ -39,7 +39,7 @@ func TestMachine(t *testing.T) {
 	want(t, plain, "locale", Warn, "export LANG=C.UTF-8")
 	want(t, machine(true, map[string]string{"TERM": "xterm", "LANG": "de_DE.UTF-8"}), "terminal", OK,
 		"xterm, 80 columns, 24 rows, with colours")
-	want(t, machine(true, map[string]string{"TERM": "xterm", "NO_COLOR": "1"}), "terminal", OK, "without colours")
+	want(t, machine(true, map[string]string{"TERM": "xterm", "NO_COLOR": "1"}), "terminal", OK, "no colours (NO_COLOR is set)")
 	want(t, machine(true, map[string]string{"TERM": "dumb"}), "terminal", Warn, "set TERM")
 	want(t, machine(true, map[string]string{"LANG": "de_DE.utf8"}), "locale", OK, "LANG")
 	want(t, machine(true, map[string]string{"LANG": "de_DE.utf8", "LC_ALL": "C"}), "locale", Warn, "C (LC_ALL) is not UTF-8")
@@ -48,11 +48,11 @@ func TestMachine(t *testing.T) {
 		File{Name: "rc", Path: "/rc", Mode: 0o644, Runs: true}, File{Name: "rc of all", Path: "/w", Mode: 0o666, Runs: true},
 		File{Name: "broken", Path: "/b", Err: errors.New("permission denied")})
 	want(t, files, "none", OK, "not saved")
-	want(t, files, "missing", OK, "is not there")
+	want(t, files, "missing", OK, "does not exist")
 	want(t, files, "open", Warn, "chmod go= /o")
 	want(t, files, "closed", OK, "0600")
 	want(t, files, "rc", OK, "runs before the first prompt")
-	want(t, files, "rc of all", Fail, "others may write it (mode 0666) -> chmod go-w /w")
+	want(t, files, "rc of all", Fail, "is writable by others (mode 0666) -> chmod go-w /w")
 	want(t, files, "broken", Warn, "permission denied")
 }
 
@@ -178,7 +178,7 @@ func TestHosts(t *testing.T) {
 	want(t, ask(open, nil, now), open, OK, "without TLS")
 	want(t, ask(open, &tls.Config{}, now), open, Fail, "the server may not use TLS")
 	want(t, ask(shut, &tls.Config{}, now), shut, Fail, "--tlsCAFile")
-	want(t, ask(shut, roots, now), shut, OK, "certificate until "+until.Format(time.DateOnly))
+	want(t, ask(shut, roots, now), shut, OK, "certificate valid until "+until.Format(time.DateOnly))
 	want(t, ask(shut, roots, until.Add(-time.Hour)), shut, Warn, "renew")
 	want(t, ask("127.0.0.1:1", nil, now), "127.0.0.1:1", Fail, "check that mongos runs there")
 	two := Hosts{Names: []string{"127.0.0.1:1", open}, Now: time.Now}.Lines(t.Context())

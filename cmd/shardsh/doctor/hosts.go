@@ -91,11 +91,11 @@ func (h Hosts) shake(ctx context.Context, s *section, name string, conn net.Conn
 	}
 	end := state.PeerCertificates[0].NotAfter
 	if left := end.Sub(h.Now()); left < soon {
-		s.add(Warn, name, "renew the server's certificate", "%s, and its certificate ends on %s",
+		s.add(Warn, name, "renew the server's certificate", "%s, but its certificate expires on %s",
 			tls.VersionName(state.Version), end.Format(time.DateOnly))
 		return
 	}
-	s.ok(name, "%s, certificate until %s", tls.VersionName(state.Version), end.Format(time.DateOnly))
+	s.ok(name, "%s, certificate valid until %s", tls.VersionName(state.Version), end.Format(time.DateOnly))
 }
 
 // remedyOf says what to look at for a host that can't be reached.

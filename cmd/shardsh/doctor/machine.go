@@ -57,7 +57,7 @@ func (m Machine) terminal(s *section) {
 	default:
 		colours := "with colours"
 		if m.env("NO_COLOR") != "" {
-			colours = "without colours, as NO_COLOR is set"
+			colours = "no colours (NO_COLOR is set)"
 		}
 		s.ok("terminal", "%s, %d columns, %d rows, %s", name, m.Columns, m.Rows, colours)
 	}
@@ -98,15 +98,15 @@ func (m Machine) file(s *section, f File) {
 	case f.Err != nil:
 		s.add(Warn, f.Name, "check its permissions, and those of its directory", "%v", f.Err)
 	case f.Missing:
-		s.ok(f.Name, "%s is not there", f.Path)
+		s.ok(f.Name, "%s does not exist", f.Path)
 	case m.Windows:
 		s.ok(f.Name, "%s", f.Path)
 	case f.Runs && mode&othersWrite != 0:
-		s.add(Fail, f.Name, "chmod go-w "+f.Path, "%s runs at each start, and others may write it (mode %#o)", f.Path, mode)
+		s.add(Fail, f.Name, "chmod go-w "+f.Path, "%s runs at each start and is writable by others (mode %#o)", f.Path, mode)
 	case f.Runs:
 		s.ok(f.Name, "%s runs before the first prompt (mode %#o)", f.Path, mode)
 	case mode&(othersRead|othersWrite) != 0:
-		s.add(Warn, f.Name, "chmod go= "+f.Path, "others may read %s (mode %#o)", f.Path, mode)
+		s.add(Warn, f.Name, "chmod go= "+f.Path, "%s is readable by others (mode %#o)", f.Path, mode)
 	default:
 		s.ok(f.Name, "%s (mode %#o)", f.Path, mode)
 	}

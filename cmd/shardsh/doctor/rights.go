@@ -135,7 +135,7 @@ func Missing(wanted, held []Privilege) (missing []Privilege) {
 // purposes are what each role is for.
 func purposes() map[string]string {
 	return map[string]string{
-		"shardshLook":    "to look: check, why, report, plan, forecast, watch",
+		"shardshLook":    "to read: check, why, report, plan, forecast, watch",
 		"shardshEngine":  "to change data: apply, balance, drain, defragment",
 		"shardshHelpers": "to change settings, zones, shards and keys with sh",
 	}
@@ -164,7 +164,7 @@ func rights(s *section, roles []Role, held []Privilege, user string) {
 		if i == 0 {
 			grade, note = Fail, ""
 		}
-		remedy := fmt.Sprintf("the role %s has it (load(\"shardsh:roles.js\") makes it): "+
+		remedy := fmt.Sprintf("the role %s has it (load(\"shardsh:roles.js\") creates it): "+
 			"db.getSiblingDB(\"admin\").grantRolesToUser(%q, [%q])%s", role.Name, user, role.Name, note)
 		s.add(grade, role.Name, remedy, "not met (%s); missing: %s", purposes()[role.Name], strings.Join(lacks, "; "))
 	}

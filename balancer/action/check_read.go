@@ -1,0 +1,97 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/check"
+	"shardsh/balancer/live"
+)
+
+// needs are those of the rules, and of numbers.
+func (c Check) needs() check.Need {
+	needs := c.Policy.Needs()
+	if c.Numbers {
+		needs |= check.Sizes | check.Counts | check.Verdicts | check.Zones
+	}
+	return needs
+}
+
+// checkParts are what has to be read for each need.
+var checkParts = []struct {
+	need  check.Need
+	parts live.Part
+}{
+	{check.Verdicts, live.Statuses},
+	{check.Counts, live.Counts},
+	{check.Sizes, live.Sizes | live.OldSizes},
+	{check.Switches, live.Switches},
+	{check.Rounds, live.Rounds},
+	{check.Outcomes, live.Outcomes},
+	{check.Zones, live.Zones},
+	{check.Drains, live.Drains | live.Databases | live.Unsharded},
+	{check.Activity, live.Migrations},
+	{check.Routers, live.Routers},
+	{check.Reach, live.Reach},
+}
+
+// snapshot looks at the cluster, and reads all of it where that is needed.
+func (c Check) snapshot(
+	ctx context.Context, source Source, commands live.CommandRunner, needs check.Need,
+) (*catalog.Snapshot, error) {
+	o := live.ReaderOptions{
+		Parts:    live.Identity | live.Settings | live.Balancer | live.Shards | live.Collections,
+		Required: live.Collections,
+		Source:   source.Origin, Span: c.Policy.Span, Selected: c.Policy.Namespaces.Match,
+	}
+	for _, p := range checkParts {
+		if needs.Has(p.need) {
+			o.Parts |= p.parts
+		}
+	}
+	s, err := live.NewCommandReader(commands, o).Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	refused := balanceUnknown(s)
+	if !refused && !(needs.Has(check.Tables) && hasWindow(s)) {
+		return s, nil
+	}
+	o = live.ReaderOptions{Parts: live.WithStatus, Source: source.Origin}
+	if refused {
+		o.Parts = live.Whole
+	}
+	return live.NewReader(source.Client, o).Read(ctx)
+}
+
+// hasWindow reports whether there is something to forecast.
+func hasWindow(s *catalog.Snapshot) bool {
+	settings := s.Settings()
+	return settings.Window != nil || len(settings.Days) > 0
+}
+
+// balanceUnknown reports whether the server did not say of a collection whether
+// it is balanced, as it does not to those who only monitor. The rules can be asked
+// instead then, unless shards are down, whose data they would have to know.
+func balanceUnknown(s *catalog.Snapshot) bool {
+	down := slices.ContainsFunc(s.Shards(), func(s catalog.ShardState) bool { return s.Unreachable != "" })
+	return !down && slices.ContainsFunc(s.Parts().Source.Gaps, func(g catalog.Gap) bool {
+		return g.What == "balance" && !g.Down
+	})
+}
+
+// askMetadata has the cluster compare its metadata.
+func askMetadata(ctx context.Context, commands live.CommandRunner, c *check.Cluster) (err error) {
+	if release := c.Release(); !release.AtLeast(catalog.Release70) {
+		c.Unasked = fmt.Sprintf("release %s has no such check, 7.0 is the first that has", release)
+		return nil
+	}
+	c.Inconsistencies, err = live.Inconsistencies(ctx, commands)
+	if err != nil && ctx.Err() == nil {
+		c.Refused = err.Error()
+		return nil
+	}
+	return err
+}

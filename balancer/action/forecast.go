@@ -1,0 +1,64 @@
+package action
+
+import (
+	"context"
+	"time"
+
+	"shardsh/balancer/forecast"
+	"shardsh/balancer/live"
+	"shardsh/balancer/plan"
+)
+
+// Forecast says how long the balancer takes to reach a goal.
+type Forecast struct {
+	// Goal is for these collections; the zero Goal is to balance all.
+	Goal plan.Goal
+	// TimeZone is that of the config servers, such as Europe/Berlin; empty is by
+	// their logs.
+	TimeZone string
+	// Seed is for what is not known.
+	Seed uint64
+}
+
+// Validate refuses values that can't be.
+func (f Forecast) Validate() error {
+	if f.Goal.Kind == plan.Consolidate {
+		return refuse("{goal} consolidate has no forecast: the balancer does not do that; see shardsh plan")
+	}
+	_, err := locationOf(f.TimeZone)
+	return err
+}
+
+// locationOf returns the time zone with a name, nil for no name.
+func locationOf(name string) (*time.Location, error) {
+	if name == "" {
+		return nil, nil
+	}
+	in, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, refuse("{timeZone} takes a name such as Europe/Berlin or UTC: %s", err)
+	}
+	return in, nil
+}
+
+// Run reads the cluster and forecasts. For a name that the cluster does not have the
+// error is a *diagnosis.UnknownError.
+func (f Forecast) Run(ctx context.Context, source Source, r Reporter) (made forecast.Forecast, err error) {
+	if err := f.Validate(); err != nil {
+		return made, err
+	}
+	reporter := &serial{next: r}
+	s, err := source.look(ctx, live.ReaderOptions{}, reporter)
+	if err != nil {
+		return made, err
+	}
+	o := forecast.Options{Goal: f.Goal, Seed: f.Seed, Watch: reporter.watch(ctx)}
+	if o.Location, err = locationOf(f.TimeZone); err != nil {
+		return made, err
+	}
+	err = source.compute(func() (err error) {
+		made, err = forecast.Of(s, o)
+		return err
+	})
+	return made, err
+}

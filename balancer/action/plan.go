@@ -1,0 +1,101 @@
+package action
+
+import (
+	"context"
+	"time"
+
+	"shardsh/balancer/live"
+	"shardsh/balancer/plan"
+)
+
+// Plan says what would be done to reach a goal, step by step. Nothing is done.
+type Plan struct {
+	// Goal is for these collections; the zero Goal is to balance all.
+	Goal plan.Goal
+	// Cuts, when set, are the goal in place of Goal: to cut one collection.
+	Cuts *Cuts
+	// The plan ends before more than this; zero is without a limit.
+	MaxBytes            int64
+	MaxMoves, MaxRounds int
+	For                 time.Duration // by the cluster's clock
+	// Model is how large chunks are taken to be: measured, even, or skewed=SPREAD.
+	// Empty is measured.
+	Model string
+	// Seed draws lots as a mock with this seed does; 0 goes by the catalog's order.
+	Seed uint64
+	// IgnoreWindow plans as if the balancer worked around the clock.
+	IgnoreWindow bool
+}
+
+// Validate refuses values that can't be.
+func (p Plan) Validate() error {
+	switch {
+	case p.MaxBytes < 0:
+		return refuse("{maxBytes} is %d, and can't be negative", p.MaxBytes)
+	case p.MaxMoves < 0:
+		return refuse("{maxMoves} is %d, and can't be negative", p.MaxMoves)
+	case p.MaxRounds < 0:
+		return refuse("{maxRounds} is %d, and can't be negative", p.MaxRounds)
+	case p.For < 0:
+		return refuse("{for} is %s, and can't be negative", p.For)
+	}
+	if p.Cuts != nil {
+		if err := p.Cuts.Validate(); err != nil {
+			return err
+		}
+	}
+	_, err := modelOf(p.Model, p.Seed)
+	return err
+}
+
+// modelOf returns the model with a name.
+func modelOf(name string, seed uint64) (plan.Model, error) {
+	model, err := plan.ParseModel(name, seed)
+	if err != nil {
+		return model, refuse("{model}: %s", err)
+	}
+	return model, nil
+}
+
+// Run reads the cluster and plans. It fails where something could not be read without
+// which a plan would say that there is nothing to do.
+func (p Plan) Run(ctx context.Context, source Source, r Reporter) (*plan.Plan, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	reporter := &serial{next: r}
+	s, err := source.look(ctx, live.ReaderOptions{}, reporter)
+	if err != nil {
+		return nil, err
+	}
+	goal := p.Goal
+	if p.Cuts != nil {
+		goal.Namespaces = []string{p.Cuts.Namespace}
+	}
+	for _, gap := range s.Parts().Source.Gaps {
+		if err := NeedFor(gap, goal.Namespaces); err != nil {
+			return nil, err
+		}
+	}
+	if p.Cuts != nil {
+		if p.Cuts.FromSample > 0 && source.Client == nil {
+			return nil, refuse("{fromSample} needs a cluster: the file has no documents")
+		}
+		if goal, err = p.Cuts.Goal(ctx, source.Client, s); err != nil {
+			return nil, err
+		}
+	}
+	model, err := modelOf(p.Model, p.Seed)
+	if err != nil {
+		return nil, err
+	}
+	var made *plan.Plan
+	err = source.compute(func() (err error) {
+		made, err = plan.Make(s, plan.Options{
+			Goal: goal, Model: model, Seed: p.Seed, IgnoreWindow: p.IgnoreWindow, Watch: reporter.watch(ctx),
+			Limits: plan.Limits{Bytes: p.MaxBytes, Moves: p.MaxMoves, Rounds: p.MaxRounds, Time: p.For},
+		})
+		return err
+	})
+	return made, err
+}

@@ -1,0 +1,58 @@
+package action
+
+import (
+	"context"
+
+	"shardsh/balancer/live"
+	"shardsh/balancer/whatif"
+)
+
+// Simulate says what would come of changes, beside what comes without them. Nothing
+// is changed.
+type Simulate struct {
+	// Alternatives are compared with each other.
+	Alternatives []whatif.Alternative
+	// Model is how large chunks are taken to be, as that of Plan.
+	Model string
+	// Seed draws lots as a mock with this seed does; 0 goes by the catalog's order.
+	Seed uint64
+	// TimeZone is that of the config servers, as that of Forecast.
+	TimeZone string
+}
+
+// Validate refuses values that can't be.
+func (v Simulate) Validate() error {
+	if len(v.Alternatives) == 0 {
+		return refuse("simulate needs {change} or {alternative}: a change, such as addShard 2")
+	}
+	if _, err := modelOf(v.Model, v.Seed); err != nil {
+		return err
+	}
+	_, err := locationOf(v.TimeZone)
+	return err
+}
+
+// Run reads the cluster and simulates. The error of a change that can't be made names
+// it.
+func (v Simulate) Run(ctx context.Context, source Source, r Reporter) (out whatif.Outcomes, err error) {
+	if err := v.Validate(); err != nil {
+		return out, err
+	}
+	reporter := &serial{next: r}
+	s, err := source.look(ctx, live.ReaderOptions{}, reporter)
+	if err != nil {
+		return out, err
+	}
+	o := whatif.Options{Seed: v.Seed, Watch: reporter.watch(ctx)}
+	if o.Model, err = modelOf(v.Model, v.Seed); err != nil {
+		return out, err
+	}
+	if o.Location, err = locationOf(v.TimeZone); err != nil {
+		return out, err
+	}
+	err = source.compute(func() (err error) {
+		out, err = whatif.Of(s, v.Alternatives, o)
+		return err
+	})
+	return out, err
+}
