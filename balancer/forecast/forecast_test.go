@@ -1,6 +1,8 @@
 package forecast_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/forecast"
 	"shardsh/balancer/plan"
+	"shardsh/balancer/sim"
 )
 
 func of(t *testing.T, s *catalog.Snapshot, o forecast.Options) forecast.Forecast {
@@ -66,6 +69,22 @@ func TestWindow(t *testing.T) {
 	end := f.At.Add(f.Likely)
 	if f.At.Hour() != 15 || end.Hour() != 22 || end.Day() != f.At.Day()+1 {
 		t.Errorf("from %v to %v (%d moves)", f.At, end, f.Moves)
+	}
+}
+
+// Settings that the balancer can't read are refused: it would try to read them for ever.
+func TestEmptySettings(t *testing.T) {
+	s := snaptest.Row(t, 3, 30, func(int) (int, int64) { return 0, 128 * mib })
+	began := time.Now()
+	_, err := forecast.Of(s.WithSettings(catalog.Settings{}), forecast.Options{Watch: func(sim.Progress) error {
+		if time.Since(began) > time.Minute {
+			t.Error("it does not end")
+			return errors.New("stopped")
+		}
+		return nil
+	}})
+	if err == nil || !strings.Contains(err.Error(), "chunk size must be 1 to 1024 MiB, not 0") {
+		t.Error(err)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,9 +16,11 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/catalog/snaptest"
+	"shardsh/balancer/forecast"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/mock/wire"
+	"shardsh/balancer/sim"
 )
 
 // meddler stands between a client and a mock.
@@ -131,6 +135,43 @@ func TestGaps(t *testing.T) {
 			}
 			if want.What != "shards" && len(got.Shards()) != 4 || want.What != "collections" && len(got.Collections()) < 4 {
 				t.Errorf("%d shards and %d collections", len(got.Shards()), len(got.Collections()))
+			}
+		})
+	}
+}
+
+// Settings that can't be read are the defaults of the release, not empty: a forecast
+// without a chunk size never ends.
+func TestSettingsThatCannotBeRead(t *testing.T) {
+	for _, release := range []catalog.Release{catalog.Release44, catalog.Release60, catalog.Release83} {
+		t.Run(release.String(), func(t *testing.T) {
+			c, m := meddled(t, release)
+			m.instead = func(_ context.Context, r wire.Request) bson.Raw {
+				if what(r) == "find settings" {
+					return refusal(13)
+				}
+				return nil
+			}
+			got, err := live.NewReader(c.client, live.ReaderOptions{Parts: live.WithStatus}).Read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := catalog.SettingsOf(release); !reflect.DeepEqual(got.Settings(), want) {
+				t.Errorf("settings %+v, want %+v", got.Settings(), want)
+			}
+			gaps := got.Parts().Source.Gaps
+			if !slices.ContainsFunc(gaps, func(g catalog.Gap) bool { return g.What == "settings" && g.Refused() }) {
+				t.Errorf("gaps %+v, want one of the settings", gaps)
+			}
+			began := time.Now()
+			_, err = forecast.Of(got, forecast.Options{Watch: func(sim.Progress) error {
+				if time.Since(began) > time.Minute {
+					return errors.New("it does not end")
+				}
+				return nil
+			}})
+			if err != nil {
+				t.Errorf("the forecast: %v", err)
 			}
 		})
 	}

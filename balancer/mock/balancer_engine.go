@@ -53,7 +53,7 @@ func (e engine) Routing(_ context.Context, ns string) (balancer.Routing, error) 
 	if !ok {
 		return balancer.Routing{}, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
 	}
-	zones, err := e.b.config.zonesOf(coll)
+	zones, err := e.b.zones.of(coll)
 	return balancer.Routing{Collection: coll, Table: e.b.config.table(ns), Zones: zones}, err
 }
 

@@ -29,6 +29,7 @@ type Balancer struct {
 	chunks      *Chunks
 	clock       *clock.Clock
 	config      *ConfigDB
+	zones       *Zones
 	ctx         context.Context
 	faults      *Faults
 	log         *changeLog

@@ -113,7 +113,7 @@ func (cks *Chunks) mergeAll(coll catalog.Collection, id catalog.ShardID, limits 
 		if table == nil {
 			break
 		}
-		zones, err := cks.config.zonesOf(coll)
+		zones, err := cks.zones.of(coll)
 		if err != nil {
 			return 0, err
 		}

@@ -17,15 +17,17 @@ import (
 // Chunks splits and merges chunks and writes their flags.
 type Chunks struct {
 	*setup
-	balancer    *Balancer
-	clock       *clock.Clock
-	collections *Collections
-	config      *ConfigDB
-	faults      *Faults
-	ids         *ids.Source
-	log         *changeLog
-	migrations  *Migrations
-	shards      shardSet
+	balancer     *Balancer
+	clock        *clock.Clock
+	collections  *Collections
+	config       *ConfigDB
+	configChunks *ConfigChunks
+	zones        *Zones
+	faults       *Faults
+	ids          *ids.Source
+	log          *changeLog
+	migrations   *Migrations
+	shards       shardSet
 }
 
 // Chunks returns those of the cluster.

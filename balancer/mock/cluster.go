@@ -72,10 +72,13 @@ type Cluster struct {
 	cancel     context.CancelFunc
 	background sync.WaitGroup
 
-	config    *ConfigDB
-	shards    shardSet
-	addresses *addresses
-	locator   *locator
+	config       *ConfigDB
+	configChunks *ConfigChunks
+	zones        *Zones
+	routers      *Routers
+	shards       shardSet
+	addresses    *addresses
+	locator      *locator
 
 	machineIDs        *MachineIDs
 	membership        *Membership
@@ -219,7 +222,7 @@ func (c *Cluster) Parameters() *parameters.Set { return c.parameters }
 func (c *Cluster) start(pace float64) {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.balancer.ctx = c.ctx
-	c.clock.Every(pingInterval, c.ping)
+	c.clock.Every(pingInterval, c.routers.ping)
 	c.clock.Every(sessionsInterval, c.collections.watchSessions)
 	c.ttl.watch()
 	c.balancer.begin() // before events run beside it: nobody holds the lock here

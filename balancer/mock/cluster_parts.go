@@ -4,13 +4,18 @@ package mock
 // works with.
 func (c *Cluster) makeParts(configServer string) {
 	c.config = newConfigDB(c.clock, c.ids, c.setup)
+	c.zones = &Zones{setup: c.setup, config: c.config, ids: c.ids}
+	c.configChunks = &ConfigChunks{setup: c.setup, config: c.config}
 	c.shards = shardSet{}
 	c.addresses = &addresses{config: c.config, shards: c.shards, configHost: configServer}
-	c.locator = &locator{config: c.config, shards: c.shards, addresses: c.addresses}
+	c.locator = &locator{config: c.config, configChunks: c.configChunks, shards: c.shards, addresses: c.addresses}
 	c.machineIDs = &MachineIDs{ids: c.ids, config: c.config, shards: c.shards, addresses: c.addresses}
 	c.log = &changeLog{}
 	c.changes = &ChangeFeed{}
 	c.faults = &Faults{}
+	c.routers = &Routers{
+		setup: c.setup, clock: c.clock, config: c.config, faults: c.faults, list: []RouterEntry{firstRouter()},
+	}
 	c.databases = &Databases{}
 	c.collections = &Collections{}
 	c.indexes = &Indexes{}
@@ -34,26 +39,28 @@ func (c *Cluster) makeParts(configServer string) {
 	}
 	*c.faults = Faults{
 		addresses: c.addresses, clock: c.clock, config: c.config, ids: c.ids, locator: c.locator, shards: c.shards,
-		affected: faultEffects{c.balancer, c.migrations},
+		affected: faultEffects{c.balancer, c.migrations}, routers: c.routers,
 	}
 	*c.databases = Databases{
 		changes: c.changes, collections: c.collections, config: c.config, faults: c.faults, ids: c.ids, log: c.log,
-		membership: c.membership, shards: c.shards,
+		membership: c.membership, shards: c.shards, zones: c.zones,
 	}
 	*c.collections = Collections{
 		setup: c.setup, changes: c.changes, clock: c.clock, config: c.config, ids: c.ids, locator: c.locator,
-		log: c.log, migrations: c.migrations, reshardings: c.reshardings, shards: c.shards, stats: c.stats,
+		log: c.log, migrations: c.migrations, reshardings: c.reshardings, shards: c.shards, stats: c.stats, zones: c.zones,
 	}
 	*c.indexes = Indexes{
 		setup: c.setup, addresses: c.addresses, changes: c.changes, config: c.config, ids: c.ids,
 		migrations: c.migrations, shards: c.shards, stats: c.stats, ttl: c.ttl,
+		configChunks: c.configChunks,
 	}
 	*c.ttl = ttlMonitor{
 		setup: c.setup, clock: c.clock, env: c.env, locator: c.locator, shards: c.shards,
 	}
 	*c.chunks = Chunks{
 		setup: c.setup, balancer: c.balancer, clock: c.clock, collections: c.collections, config: c.config,
-		faults: c.faults, ids: c.ids, log: c.log, migrations: c.migrations, shards: c.shards,
+		faults: c.faults, ids: c.ids, log: c.log, migrations: c.migrations, shards: c.shards, zones: c.zones,
+		configChunks: c.configChunks,
 	}
 	*c.deleter = RangeDeleter{
 		setup: c.setup, clock: c.clock, faults: c.faults, shards: c.shards,
@@ -61,14 +68,14 @@ func (c *Cluster) makeParts(configServer string) {
 	*c.migrations = Migrations{
 		setup: c.setup, balancer: c.balancer, chunks: c.chunks, clock: c.clock, config: c.config, deleter: c.deleter,
 		faults: c.faults, ids: c.ids, log: c.log, membership: c.membership, shards: c.shards, stats: c.stats,
-		underWay: map[*migration]bool{},
+		underWay: map[*migration]bool{}, zones: c.zones,
 	}
 	*c.reshardings = Reshardings{
 		setup: c.setup, changes: c.changes, clock: c.clock, collections: c.collections, config: c.config,
 		databases: c.databases, faults: c.faults, ids: c.ids, locator: c.locator, log: c.log,
 		membership: c.membership, migrations: c.migrations, shards: c.shards, stats: c.stats,
 		underWay: map[string]*resharding{}, results: map[string]quiesced{},
-		counts: map[Provenance]ReshardingCounts{},
+		counts: map[Provenance]ReshardingCounts{}, zones: c.zones,
 	}
 	*c.clusterParameters = ClusterParameters{
 		setup: c.setup, clock: c.clock, config: c.config, ids: c.ids, log: c.log,
@@ -76,21 +83,23 @@ func (c *Cluster) makeParts(configServer string) {
 	*c.membership = Membership{
 		setup: c.setup, addresses: c.addresses, clusterParameters: c.clusterParameters, config: c.config,
 		faults: c.faults, ids: c.ids, log: c.log, reshardings: c.reshardings, shards: c.shards,
-		removed: map[string]*shard{},
+		removed: map[string]*shard{}, zones: c.zones,
 	}
 	*c.stats = Statistics{
 		setup: c.setup, addresses: c.addresses, clock: c.clock, collections: c.collections, config: c.config,
 		databases: c.databases, ids: c.ids, indexes: c.indexes, locator: c.locator, shards: c.shards,
+		configChunks: c.configChunks,
 	}
 	*c.balancer = Balancer{
 		setup: c.setup, background: &c.background, chunks: c.chunks, clock: c.clock, config: c.config,
 		faults: c.faults, log: c.log, machineIDs: c.machineIDs, migrations: c.migrations, reshardings: c.reshardings,
-		seed: c.seed, shards: c.shards, stats: c.stats, term: 1,
+		seed: c.seed, shards: c.shards, stats: c.stats, term: 1, zones: c.zones,
 	}
 	*c.env = environment{
 		setup: c.setup, addresses: c.addresses, changes: c.changes, chunks: c.chunks, clock: c.clock,
 		collections: c.collections, config: c.config, databases: c.databases, faults: c.faults, ids: c.ids,
 		indexes: c.indexes, locator: c.locator, log: c.log, migrations: c.migrations, shards: c.shards,
-		stats: c.stats, ttl: c.ttl,
+		stats: c.stats, ttl: c.ttl, zones: c.zones,
+		configChunks: c.configChunks,
 	}
 }

@@ -19,14 +19,15 @@ import (
 // them.
 type Indexes struct {
 	*setup
-	addresses  *addresses
-	changes    *ChangeFeed
-	config     *ConfigDB
-	ids        *ids.Source
-	migrations *Migrations
-	shards     shardSet
-	stats      *Statistics
-	ttl        *ttlMonitor
+	addresses    *addresses
+	changes      *ChangeFeed
+	config       *ConfigDB
+	configChunks *ConfigChunks
+	ids          *ids.Source
+	migrations   *Migrations
+	shards       shardSet
+	stats        *Statistics
+	ttl          *ttlMonitor
 }
 
 // Indexes returns those of the cluster.
@@ -151,7 +152,7 @@ func (ix *Indexes) List(ns string) ([]store.IndexSpec, bool) {
 		return nil, false
 	}
 	if ns == chunksNamespace {
-		return ix.config.chunkForm().indexes(), true
+		return ix.configChunks.form().indexes(), true
 	}
 	if ix.config.holds(ns) {
 		docs := ix.config.held(ns)

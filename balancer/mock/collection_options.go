@@ -131,6 +131,7 @@ type Collections struct {
 	changes     *ChangeFeed
 	clock       *clock.Clock
 	config      *ConfigDB
+	zones       *Zones
 	ids         *ids.Source
 	locator     *locator
 	log         *changeLog

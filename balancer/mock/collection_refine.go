@@ -64,7 +64,7 @@ func (cs *Collections) RefineKey(req RefineRequest) error {
 			return err
 		}
 	}
-	zones, err := cs.config.Zones(coll)
+	zones, err := cs.zones.load(coll)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (cs *Collections) refine(coll catalog.Collection, refined catalog.KeyPatter
 		{Key: "oldKey", Value: coll.Pattern.Doc()}, {Key: "newKey", Value: refined.Doc()},
 		{Key: "oldEpoch", Value: coll.Epoch}, {Key: "newEpoch", Value: epoch},
 	})
-	if err := cs.config.replaceZones(ns, wider); err != nil {
+	if err := cs.zones.replace(ns, wider); err != nil {
 		return err
 	}
 	cs.config.setTable(ns, table)

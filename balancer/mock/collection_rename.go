@@ -47,7 +47,7 @@ func (rq *Request) RenameCollection(from, to string, dropTarget bool) error {
 		}
 		rq.env.log.change(configShard, "renameCollection.metadata", from, details)
 	}
-	rq.env.config.renameZones(from, to)
+	rq.env.zones.rename(from, to)
 	rq.env.ids.Tick()
 	rq.env.log.change(primary, "renameCollection.end", from, details)
 	rq.env.changes.note(renamed)
@@ -87,7 +87,7 @@ func (cs *Collections) checkRename(from, to string, dropTarget bool) error {
 	if err := cs.checkRenameAcross(from, to); err != nil {
 		return err
 	}
-	if cs.config.anyTag("ns", to) {
+	if cs.zones.anyRange("ns", to) {
 		return mongoerr.New(mongoerr.CommandFailed,
 			"Can't rename to target collection %s because it must not have associated tags", to)
 	}
@@ -184,25 +184,6 @@ func (cs *Collections) renameEntry(coll catalog.Collection, to string) error {
 	cs.log.placement(from, &coll.UUID, at, nil)
 	cs.log.placement(to, &coll.UUID, at, table.Owners())
 	return nil
-}
-
-func (cfg *ConfigDB) renameZones(from, to string) {
-	tags := cfg.Collection(configTags)
-	for record, raw := range tags.Scan() {
-		if of, _ := raw.Lookup("ns").StringValueOK(); of != from {
-			continue
-		}
-		var doc bson.D
-		if err := bson.Unmarshal(raw, &doc); err != nil {
-			continue
-		}
-		set(&doc, "ns", to)
-		if renamed, err := bson.Marshal(doc); err == nil {
-			if err := tags.Update(record, renamed); err != nil {
-				cfg.logger.Warn("zone not renamed", "ns", from, "error", err)
-			}
-		}
-	}
 }
 
 // IndexChange is what a modification has done to one index.

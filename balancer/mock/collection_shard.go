@@ -142,7 +142,7 @@ func (cs *Collections) shardLocal(req ShardRequest, pattern catalog.KeyPattern, 
 	if err != nil {
 		return err
 	}
-	zones, err := cs.config.zonesForSharding(req.Namespace, pattern)
+	zones, err := cs.zones.forSharding(req.Namespace, pattern)
 	if err != nil {
 		return err
 	}
@@ -303,35 +303,6 @@ func indexName(pattern catalog.KeyPattern) string {
 		parts = append(parts, e.Key(), value)
 	}
 	return strings.Join(parts, "_")
-}
-
-// zonesForSharding demands that zones made beforehand name exactly the key's
-// fields.
-func (cfg *ConfigDB) zonesForSharding(ns string, pattern catalog.KeyPattern) (*catalog.ZoneSet, error) {
-	for _, raw := range cfg.Collection(configTags).Scan() {
-		if of, _ := raw.Lookup("ns").StringValueOK(); of != ns {
-			continue
-		}
-		for _, bound := range []string{"min", "max"} {
-			doc, _ := raw.Lookup(bound).DocumentOK()
-			if !slices.Equal(fieldNames(doc), pattern.Fields()) {
-				return nil, mongoerr.New(mongoerr.InvalidOptions,
-					"zone bound %s does not have exactly the fields of the shard key %s", doc, pattern.Doc())
-			}
-		}
-	}
-	zones, err := cfg.Zones(catalog.Collection{Namespace: ns, Pattern: pattern})
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range zones.Ranges() {
-		for _, k := range []catalog.Key{r.Min, r.Max} {
-			if err := pattern.CheckHashed(k); err != nil {
-				return nil, mongoerr.New(mongoerr.InvalidOptions, "%s", err)
-			}
-		}
-	}
-	return zones, nil
 }
 
 // enter writes the entry of config.collections.

@@ -101,14 +101,14 @@ func checkConfigDelete(ns string) error {
 // at once. Where a chunk begins and ends, whose it is and its _id can't be
 // changed: the table would have a gap.
 func (cks *Chunks) replace(before, after bson.Raw) error {
-	coll, ok, err := cks.config.collectionOf(before)
+	coll, ok, err := cks.configChunks.collectionOf(before)
 	if err != nil {
 		return err
 	}
 	if !ok {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "the chunk's collection is gone")
 	}
-	form := cks.config.chunkForm()
+	form := cks.configChunks.form()
 	fixed := []string{"_id", form.owner(), "min", "max"}
 	if form.byNamespace {
 		fixed = append(fixed, "lastmodEpoch")
@@ -131,19 +131,6 @@ func (cks *Chunks) replace(before, after bson.Raw) error {
 	return cks.exchange(coll, changed)
 }
 
-// collectionOf finds the tracked collection of a document of config.chunks.
-func (cfg *ConfigDB) collectionOf(chunk bson.Raw) (catalog.Collection, bool, error) {
-	form := cfg.chunkForm()
-	owner := chunk.Lookup(form.owner())
-	for _, raw := range cfg.Collection(configCollections).Scan() {
-		if form.ownerIn(raw).Equal(owner) {
-			ns, _ := raw.Lookup("_id").StringValueOK()
-			return cfg.Tracked(ns)
-		}
-	}
-	return catalog.Collection{}, false, nil
-}
-
 // exchange builds the table anew: unlike those of commands, a version by
 // hand may be older than the one before.
 func (cks *Chunks) exchange(coll catalog.Collection, changed catalog.Chunk) error {
@@ -154,7 +141,7 @@ func (cks *Chunks) exchange(coll catalog.Collection, changed catalog.Chunk) erro
 		if i != at && chunk.Version == changed.Version {
 			return mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: config.chunks index: "+
 				"%s_1_lastmod_1 dup key: { lastmod: Timestamp(%d, %d) }",
-				cks.config.chunkForm().owner(), chunk.Version.Major, chunk.Version.Minor)
+				cks.configChunks.form().owner(), chunk.Version.Major, chunk.Version.Minor)
 		}
 	}
 	chunks[at] = changed

@@ -3,7 +3,6 @@ package mock
 import (
 	"encoding/hex"
 	"slices"
-	"strconv"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -14,7 +13,6 @@ import (
 	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/document"
-	"shardsh/balancer/mock/store/value"
 )
 
 // Sizes of the capped logs, in bytes: those that they are said to have (rules/03-catalog-and-keys §3),
@@ -255,73 +253,6 @@ func (cfg *ConfigDB) enterAllUnread() {
 	for ns := range cfg.unread {
 		cfg.enterUnread(ns)
 	}
-}
-
-// pingInterval is how often a mongos tells that it is alive (rules/03-catalog-and-keys §3.8).
-const pingInterval = 10 * time.Second
-
-// MostRouters is how many routers a cluster may have.
-const MostRouters = 16
-
-// RouterEntry is one mongos of the cluster.
-type RouterEntry struct {
-	// Node names it where it is to fail: "router", "router2", ….
-	Node catalog.ShardID
-	// Name is its _id in config.mongos, Address where clients reach it.
-	Name, Address string
-}
-
-// Routers lists the routers in the order they came.
-func (cfg *ConfigDB) Routers() []RouterEntry { return slices.Clone(cfg.routers) }
-
-// AddRouter puts another router into config.mongos.
-func (cfg *ConfigDB) AddRouter(name string) (RouterEntry, error) {
-	node := routerNode + catalog.ShardID(strconv.Itoa(len(cfg.routers)+1))
-	r := RouterEntry{Node: node, Name: name, Address: name}
-	if _, kept := cfg.doc(configMongos, name); !kept {
-		if err := cfg.insertRouter(name); err != nil {
-			return r, err
-		}
-	}
-	cfg.routers = append(cfg.routers, r)
-	return r, nil
-}
-
-// FirstRouterAt says where clients reach the router that every cluster has.
-func (cfg *ConfigDB) FirstRouterAt(address string) { cfg.routers[0].Address = address }
-
-func (cfg *ConfigDB) insertRouter(name string) error {
-	now := bson.NewDateTimeFromTime(cfg.clock.Now())
-	return cfg.insert(configMongos, bson.D{
-		{Key: "_id", Value: name},
-		{Key: "advisoryHostFQDNs", Value: bson.A{}},
-		{Key: "created", Value: now},
-		{Key: "mongoVersion", Value: versions[cfg.release].text},
-		{Key: "ping", Value: now},
-		{Key: "up", Value: int64(0)},
-		{Key: "waiting", Value: true},
-	})
-}
-
-// ping renews the routers' documents in config.mongos, for good.
-func (c *Cluster) ping() (again bool) {
-	now := c.clock.Now()
-	for _, r := range c.config.routers {
-		if c.faults.reach(r.Node, configShard) != nil {
-			continue
-		}
-		routers := c.config.Collection(configMongos)
-		record, doc, ok := routers.ByID(textValue(r.Name))
-		if !ok {
-			continue
-		}
-		doc = document.With(doc, "ping", value.Date(now.UnixMilli()))
-		doc = document.With(doc, "up", value.Int64(int64(now.Sub(c.clock.Started())/time.Second)))
-		if err := routers.Update(record, doc); err != nil {
-			c.logger.Warn("ping not written", "router", r.Name, "error", err)
-		}
-	}
-	return true
 }
 
 // versionDoc returns a version as log entries and replies between shards show

@@ -16,8 +16,24 @@ import (
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/filter"
-	"shardsh/balancer/mongoerr"
 )
+
+// ConfigChunks is the collection config.chunks, which is made from the routing tables.
+type ConfigChunks struct {
+	*setup
+	config chunkConfig
+}
+
+// chunkConfig is what config.chunks is made from.
+type chunkConfig interface {
+	Collection(name string) *store.Collection
+	Tracked(ns string) (catalog.Collection, bool, error)
+	table(ns string) *catalog.RoutingTable
+	allTables() iter.Seq2[string, *catalog.RoutingTable]
+}
+
+// ConfigChunks returns the collection config.chunks.
+func (c *Cluster) ConfigChunks() *ConfigChunks { return c.configChunks }
 
 // chunkView is what config.chunks was made of at a time. It needs no lock.
 type chunkView struct {
@@ -26,8 +42,8 @@ type chunkView struct {
 	tables map[string]*catalog.RoutingTable
 }
 
-func (cfg *ConfigDB) chunkView() *chunkView {
-	return &chunkView{cfg.chunkForm(), cfg.Collection(configCollections).Snapshot(), maps.Collect(cfg.allTables())}
+func (cc *ConfigChunks) view() *chunkView {
+	return &chunkView{cc.form(), cc.config.Collection(configCollections).Snapshot(), maps.Collect(cc.config.allTables())}
 }
 
 // sharded walks the collections that have chunks; a filter on what chunks are told
@@ -65,10 +81,10 @@ func (v *chunkView) documents(filter *filter.Filter, newestFirst bool) iter.Seq[
 	}
 }
 
-// chunkNow returns the chunk of a document of config.chunks as it is now; false
+// current returns the chunk of a document of config.chunks as it is now; false
 // when there is none of that lower bound any more.
-func (cfg *ConfigDB) chunkNow(doc bson.Raw) (bson.Raw, bool) {
-	coll, tracked, err := cfg.collectionOf(doc)
+func (cc *ConfigChunks) current(doc bson.Raw) (bson.Raw, bool) {
+	coll, tracked, err := cc.collectionOf(doc)
 	if err != nil || !tracked {
 		return nil, false
 	}
@@ -76,8 +92,21 @@ func (cfg *ConfigDB) chunkNow(doc bson.Raw) (bson.Raw, bool) {
 	if err != nil {
 		return nil, false
 	}
-	now := cfg.chunkForm().document(coll, cfg.table(coll.Namespace).Find(was.Min))
+	now := cc.form().document(coll, cc.config.table(coll.Namespace).Find(was.Min))
 	return now, now.Lookup("_id").Equal(doc.Lookup("_id"))
+}
+
+// collectionOf finds the tracked collection of a document of config.chunks.
+func (cc *ConfigChunks) collectionOf(chunk bson.Raw) (catalog.Collection, bool, error) {
+	form := cc.form()
+	owner := chunk.Lookup(form.owner())
+	for _, raw := range cc.config.Collection(configCollections).Scan() {
+		if form.ownerIn(raw).Equal(owner) {
+			ns, _ := raw.Lookup("_id").StringValueOK()
+			return cc.config.Tracked(ns)
+		}
+	}
+	return catalog.Collection{}, false, nil
 }
 
 // chunkForm is how config.chunks shows chunks: by the zero value as since 5.0, and
@@ -87,8 +116,8 @@ type chunkForm struct {
 	release     catalog.Release
 }
 
-func (cfg *ConfigDB) chunkForm() chunkForm {
-	return chunkForm{cfg.release.ChunksByNamespace(), cfg.release}
+func (cc *ConfigChunks) form() chunkForm {
+	return chunkForm{cc.release.ChunksByNamespace(), cc.release}
 }
 
 // owner returns the field that tells the collection of a chunk.
@@ -172,15 +201,15 @@ func closeDocument(dst []byte, start int32) []byte {
 	return dst
 }
 
-// CountChunks counts config.chunks from the routing tables when the query
+// Count counts config.chunks from the routing tables when the query
 // asks for nothing but what tells a collection, a shard, or both.
-func (cfg *ConfigDB) CountChunks(ns string, query bson.Raw) (n int64, ok bool) {
+func (cc *ConfigChunks) Count(ns string, query bson.Raw) (n int64, ok bool) {
 	elems, err := query.Elements()
 	if err != nil || ns != chunksNamespace {
 		return 0, false
 	}
 	var owner, shard bson.RawValue
-	form := cfg.chunkForm()
+	form := cc.form()
 	for _, e := range elems {
 		switch v := e.Value(); {
 		case e.Key() == form.owner() && (v.Type == bson.TypeBinary || v.Type == bson.TypeString):
@@ -191,9 +220,9 @@ func (cfg *ConfigDB) CountChunks(ns string, query bson.Raw) (n int64, ok bool) {
 			return 0, false
 		}
 	}
-	for _, raw := range cfg.Collection(configCollections).Scan() {
+	for _, raw := range cc.config.Collection(configCollections).Scan() {
 		id, _ := raw.Lookup("_id").StringValueOK()
-		table := cfg.table(id)
+		table := cc.config.table(id)
 		if table == nil || !owner.IsZero() && !form.ownerIn(raw).Equal(owner) {
 			continue
 		}
@@ -215,11 +244,11 @@ type ChunkCount struct {
 	Chunks int64
 }
 
-// ChunkCounts returns a function that sums config.chunks up, as it is now, from
+// Counts returns a function that sums config.chunks up, as it is now, from
 // the routing tables, in the order of the first chunk of each count. It needs no
 // lock. The counts of one collection suffice when the filter names it.
-func (cfg *ConfigDB) ChunkCounts() func(filter *filter.Filter) []ChunkCount {
-	view := cfg.chunkView()
+func (cc *ConfigChunks) Counts() func(filter *filter.Filter) []ChunkCount {
+	view := cc.view()
 	return func(filter *filter.Filter) []ChunkCount {
 		var all []ChunkCount
 		for coll, table := range view.sharded(filter) {
@@ -349,63 +378,4 @@ func (f chunkForm) chunkOrder(filter *filter.Filter, sort bson.Raw) (ordered, ne
 	direction, _ := elems[0].Value().AsFloat64OK()
 	newestFirst = elems[0].Key() == "lastmod" && direction == -1
 	return newestFirst || elems[0].Key() == "min" && direction == 1, newestFirst
-}
-
-// putChunks writes changed chunks of a tracked collection into the catalog,
-// all or none.
-func (cfg *ConfigDB) putChunks(ns string, changed ...catalog.Chunk) error {
-	return cfg.tables[ns].Put(changed...)
-}
-
-// setJumbo writes a chunk's jumbo flag without a new version.
-func (cfg *ConfigDB) setJumbo(ns string, min catalog.Key, flag catalog.Jumbo) error {
-	table := cfg.table(ns)
-	if table == nil {
-		return mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
-	}
-	chunk := table.Find(min)
-	if !chunk.Min.Equal(min) {
-		return mongoerr.New(mongoerr.NoMatchingDocument, "no chunk begins at %s", table.Pattern().Bound(min))
-	}
-	chunk.Jumbo = flag
-	return cfg.putChunks(ns, chunk)
-}
-
-// ClearJumbo removes a chunk's jumbo flag and gives it a new major version
-// (rules/02-migration-and-metadata §6.7); a chunk without the flag stays as it is. coll is the
-// collection as the router knows it.
-func (cfg *ConfigDB) ClearJumbo(known catalog.Collection, min, max catalog.Key) error {
-	ns := known.Namespace
-	coll, ok, err := cfg.Tracked(ns)
-	switch {
-	case err != nil:
-		return err
-	case !ok || coll.Unsplittable:
-		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
-	case coll.Epoch != known.Epoch:
-		return errStaleEpoch(ns)
-	}
-	table := cfg.table(ns)
-	chunk := table.Find(min)
-	if !chunk.Min.Equal(min) || !chunk.Max.Equal(max) {
-		return mongoerr.New(mongoerr.ClearJumboChunkVanished, "no chunk of %s with these bounds", ns)
-	}
-	if chunk.Jumbo != catalog.JumboTrue {
-		return nil
-	}
-	chunk.Jumbo = catalog.JumboUnset
-	chunk.Version = catalog.ChunkVersion{Major: table.Version().Major + 1}
-	return cfg.putChunks(ns, chunk)
-}
-
-// BumpVersion gives the newest chunk the next minor version, as metadata
-// writes do (rules/02-migration-and-metadata §6.3).
-func (cfg *ConfigDB) BumpVersion(ns string) error {
-	table := cfg.table(ns)
-	if table == nil {
-		return nil
-	}
-	chunk := table.Newest()
-	chunk.Version.Minor++
-	return cfg.putChunks(ns, chunk)
 }

@@ -3,7 +3,6 @@ package mock
 import (
 	"cmp"
 	"crypto/sha256"
-	"iter"
 	"slices"
 	"strings"
 
@@ -58,8 +57,6 @@ type ConfigDB struct {
 	// banned are the versions of collections at which migrations were forbidden:
 	// shards hear of that with a later version only.
 	banned map[string]catalog.Version
-	// routers are the mongos in front of the cluster, at least one.
-	routers []RouterEntry
 }
 
 // newConfigDB returns an empty one.
@@ -67,9 +64,8 @@ func newConfigDB(k *clock.Clock, i *ids.Source, s *setup) *ConfigDB {
 	return &ConfigDB{
 		setup: s, clock: k, ids: i,
 		collections: map[string]*store.Collection{}, unread: map[string]*unread{},
-		tables:  map[string]*catalog.Draft{},
-		banned:  map[string]catalog.Version{},
-		routers: []RouterEntry{{Node: routerNode, Name: routerName, Address: routerName}},
+		tables: map[string]*catalog.Draft{},
+		banned: map[string]catalog.Version{},
 	}
 }
 
@@ -289,49 +285,10 @@ func (cfg *ConfigDB) Sharded(ns string) (catalog.Collection, error) {
 	return catalog.Collection{}, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 }
 
-// Table returns the routing table of a tracked collection; nil when there is
-// none.
-func (cfg *ConfigDB) Table(ns string) *catalog.RoutingTable { return cfg.table(ns) }
-
-func (cfg *ConfigDB) table(ns string) *catalog.RoutingTable {
-	if draft := cfg.tables[ns]; draft != nil {
-		return draft.Table()
-	}
-	return nil
-}
-
-func (cfg *ConfigDB) setTable(ns string, table *catalog.RoutingTable) {
-	cfg.tables[ns] = catalog.NewDraft(table)
-}
-
-// allTables returns the routing tables by namespace, in no order.
-func (cfg *ConfigDB) allTables() iter.Seq2[string, *catalog.RoutingTable] {
-	return func(yield func(string, *catalog.RoutingTable) bool) {
-		for ns, draft := range cfg.tables {
-			if !yield(ns, draft.Table()) {
-				return
-			}
-		}
-	}
-}
-
-// Zones reads the zone ranges of a collection. A stored range that does not
-// fit fails (rules/01-rounds-and-settings §4.1).
-func (cfg *ConfigDB) Zones(coll catalog.Collection) (*catalog.ZoneSet, error) {
-	zones := catalog.NewZoneSet(coll.Pattern)
-	for _, raw := range cfg.Collection(configTags).Scan() {
-		if ns, _ := raw.Lookup("ns").StringValueOK(); ns != coll.Namespace {
-			continue
-		}
-		zone, err := catalog.ParseZone(coll.Pattern, raw)
-		if err != nil {
-			return nil, err
-		}
-		if err := zones.Add(zone); err != nil {
-			return nil, err
-		}
-	}
-	return zones, nil
+// shardedEntry reads the entry of a collection; false when it is not sharded.
+func (cfg *ConfigDB) shardedEntry(ns string) (catalog.Collection, bool, error) {
+	coll, ok, err := cfg.Tracked(ns)
+	return coll, ok && !coll.Unsplittable, err
 }
 
 // CheckSettings is the validator of config.settings (rules/01-rounds-and-settings §2.2): there

@@ -16,7 +16,6 @@ import (
 type entries struct {
 	shards    shardList
 	colls     collectionEntries
-	zones     zoneSets
 	primaries primaries
 }
 
@@ -163,27 +162,4 @@ func (known *collectionEntries) parse(ns string, raw bson.Raw) (catalog.Collecti
 		known.byNamespace[ns] = e
 	}
 	return e.coll, e.err
-}
-
-// zoneSets are the zone ranges of the collections that were asked for.
-type zoneSets struct {
-	asOf
-	byNamespace map[string]*catalog.ZoneSet
-}
-
-// zonesOf returns the zone ranges of a collection, not to be changed.
-func (cfg *ConfigDB) zonesOf(coll catalog.Collection) (*catalog.ZoneSet, error) {
-	known := &cfg.entries.zones
-	if known.outdated(cfg.data(tagsNamespace)) {
-		known.byNamespace = map[string]*catalog.ZoneSet{}
-	}
-	zones := known.byNamespace[coll.Namespace]
-	if zones != nil && zones.Pattern().Equal(coll.Pattern) {
-		return zones, nil
-	}
-	zones, err := cfg.Zones(coll)
-	if err == nil {
-		known.byNamespace[coll.Namespace] = zones
-	}
-	return zones, err
 }

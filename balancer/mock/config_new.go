@@ -56,7 +56,7 @@ func (tb topologyBuilder) config() error {
 		// The row without a name marks since when the rows below are complete.
 		tb.c.log.placement("", nil, tb.c.ids.Tick(), nil)
 	}
-	return tb.c.config.insertRouter(routerName)
+	return tb.c.routers.insert(routerName)
 }
 
 // compatibility notes the compatibility version, which servers have since

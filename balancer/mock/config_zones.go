@@ -7,48 +7,144 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock/ids"
+	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
 
-// AddShardToZone adds a zone to a shard's tags, as a set (rules/03-commands §1.6).
-func (cfg *ConfigDB) AddShardToZone(id, zone string) error {
-	shard, err := cfg.ShardByID(id)
+// Zones are the zones that shards are in, as config.shards has them, and their
+// ranges in config.tags.
+type Zones struct {
+	*setup
+	config zoneConfig
+	ids    *ids.Source
+	read   zoneSets
+}
+
+// zoneConfig is what zones need of the config database.
+type zoneConfig interface {
+	Shards() ([]catalog.Shard, error)
+	ShardByID(id string) (catalog.Shard, error)
+	Collection(name string) *store.Collection
+	data(ns string) *store.Collection
+	shardedEntry(ns string) (catalog.Collection, bool, error)
+	insert(collection string, doc bson.D) error
+	modify(collection, id string, change func(*bson.D)) (bool, error)
+}
+
+// Zones returns the zones of the cluster.
+func (c *Cluster) Zones() *Zones { return c.zones }
+
+// AddShard adds a zone to a shard's tags, as a set (rules/03-commands §1.6).
+func (zs *Zones) AddShard(id, zone string) error {
+	shard, err := zs.config.ShardByID(id)
 	if err != nil {
 		return err
 	}
 	if shard.HasZone(zone) {
 		return nil
 	}
-	return cfg.setZones(id, append(slices.Clone(shard.Zones), zone))
+	return zs.setShard(id, append(slices.Clone(shard.Zones), zone))
 }
 
-// RemoveShardFromZone takes a zone off a shard; the last shard of a zone that
+// RemoveShard takes a zone off a shard; the last shard of a zone that
 // has ranges keeps it.
-func (cfg *ConfigDB) RemoveShardFromZone(id, zone string) error {
-	shard, err := cfg.ShardByID(id)
+func (zs *Zones) RemoveShard(id, zone string) error {
+	shard, err := zs.config.ShardByID(id)
 	if err != nil {
 		return err
 	}
 	if !shard.HasZone(zone) {
 		return nil
 	}
-	if cfg.zoneMembers(zone) == 1 && cfg.zoneInUse(zone) {
+	if zs.members(zone) == 1 && zs.inUse(zone) {
 		return mongoerr.New(mongoerr.ZoneStillInUse, "Shard %s is the last of zone %s, which still has ranges", id, zone)
 	}
-	return cfg.setZones(id, slices.DeleteFunc(slices.Clone(shard.Zones), func(z string) bool { return z == zone }))
+	return zs.setShard(id, slices.DeleteFunc(slices.Clone(shard.Zones), func(z string) bool { return z == zone }))
 }
 
-func (cfg *ConfigDB) setZones(id string, zones []string) error {
+func (zs *Zones) setShard(id string, zones []string) error {
 	tags := bson.A{}
 	for _, z := range zones {
 		tags = append(tags, z)
 	}
-	_, err := cfg.modify(configShards, id, func(doc *bson.D) { set(doc, "tags", tags) })
+	_, err := zs.config.modify(configShards, id, func(doc *bson.D) { set(doc, "tags", tags) })
 	return err
 }
 
-func (cfg *ConfigDB) zoneMembers(zone string) int {
-	shards, err := cfg.Shards()
+// zoneSets are the zone ranges of the collections that were asked for.
+type zoneSets struct {
+	asOf
+	byNamespace map[string]*catalog.ZoneSet
+}
+
+// of returns the zone ranges of a collection, not to be changed.
+func (zs *Zones) of(coll catalog.Collection) (*catalog.ZoneSet, error) {
+	known := &zs.read
+	if known.outdated(zs.config.data(tagsNamespace)) {
+		known.byNamespace = map[string]*catalog.ZoneSet{}
+	}
+	zones := known.byNamespace[coll.Namespace]
+	if zones != nil && zones.Pattern().Equal(coll.Pattern) {
+		return zones, nil
+	}
+	zones, err := zs.load(coll)
+	if err == nil {
+		known.byNamespace[coll.Namespace] = zones
+	}
+	return zones, err
+}
+
+// load reads the zone ranges of a collection. A stored range that does not
+// fit fails (rules/01-rounds-and-settings §4.1).
+func (zs *Zones) load(coll catalog.Collection) (*catalog.ZoneSet, error) {
+	zones := catalog.NewZoneSet(coll.Pattern)
+	for _, raw := range zs.config.Collection(configTags).Scan() {
+		if ns, _ := raw.Lookup("ns").StringValueOK(); ns != coll.Namespace {
+			continue
+		}
+		zone, err := catalog.ParseZone(coll.Pattern, raw)
+		if err != nil {
+			return nil, err
+		}
+		if err := zones.Add(zone); err != nil {
+			return nil, err
+		}
+	}
+	return zones, nil
+}
+
+// forSharding demands that zones made beforehand name exactly the key's
+// fields.
+func (zs *Zones) forSharding(ns string, pattern catalog.KeyPattern) (*catalog.ZoneSet, error) {
+	for _, raw := range zs.config.Collection(configTags).Scan() {
+		if of, _ := raw.Lookup("ns").StringValueOK(); of != ns {
+			continue
+		}
+		for _, bound := range []string{"min", "max"} {
+			doc, _ := raw.Lookup(bound).DocumentOK()
+			if !slices.Equal(fieldNames(doc), pattern.Fields()) {
+				return nil, mongoerr.New(mongoerr.InvalidOptions,
+					"zone bound %s does not have exactly the fields of the shard key %s", doc, pattern.Doc())
+			}
+		}
+	}
+	zones, err := zs.load(catalog.Collection{Namespace: ns, Pattern: pattern})
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range zones.Ranges() {
+		for _, k := range []catalog.Key{r.Min, r.Max} {
+			if err := pattern.CheckHashed(k); err != nil {
+				return nil, mongoerr.New(mongoerr.InvalidOptions, "%s", err)
+			}
+		}
+	}
+	return zones, nil
+}
+
+func (zs *Zones) members(zone string) int {
+	shards, err := zs.config.Shards()
 	if err != nil {
 		return 0
 	}
@@ -61,12 +157,12 @@ func (cfg *ConfigDB) zoneMembers(zone string) int {
 	return n
 }
 
-func (cfg *ConfigDB) zoneInUse(zone string) bool { return cfg.anyTag("tag", zone) }
+func (zs *Zones) inUse(zone string) bool { return zs.anyRange("tag", zone) }
 
-// anyTag reports whether a zone range has a text in a field: its zone, or its
+// anyRange reports whether a zone range has a text in a field: its zone, or its
 // namespace, of which there need not be a collection.
-func (cfg *ConfigDB) anyTag(field, text string) bool {
-	for _, raw := range cfg.Collection(configTags).Scan() {
+func (zs *Zones) anyRange(field, text string) bool {
+	for _, raw := range zs.config.Collection(configTags).Scan() {
 		if is, _ := raw.Lookup(field).StringValueOK(); is == text {
 			return true
 		}
@@ -74,17 +170,17 @@ func (cfg *ConfigDB) anyTag(field, text string) bool {
 	return false
 }
 
-// AssignZone gives a range to a zone; rules/03-catalog-and-keys §4.7 has the order of checks.
-func (cfg *ConfigDB) AssignZone(ns string, min, max bson.Raw, zone string) error {
+// Assign gives a range to a zone; rules/03-catalog-and-keys §4.7 has the order of checks.
+func (zs *Zones) Assign(ns string, min, max bson.Raw, zone string) error {
 	for _, bound := range []bson.Raw{min, max} {
 		if err := catalog.CheckStorable(bound); err != nil {
 			return err
 		}
 	}
-	if cfg.zoneMembers(zone) == 0 {
+	if zs.members(zone) == 0 {
 		return mongoerr.New(mongoerr.ZoneNotFound, "zone %s does not exist", zone)
 	}
-	coll, sharded, err := cfg.shardedEntry(ns)
+	coll, sharded, err := zs.config.shardedEntry(ns)
 	if err != nil {
 		return err
 	}
@@ -99,19 +195,19 @@ func (cfg *ConfigDB) AssignZone(ns string, min, max bson.Raw, zone string) error
 	if err != nil {
 		return err
 	}
-	zones, err := cfg.Zones(catalog.Collection{Namespace: ns, Pattern: pattern})
+	zones, err := zs.load(catalog.Collection{Namespace: ns, Pattern: pattern})
 	if err != nil {
 		return err
 	}
 	if err := zones.Add(catalog.ZoneRange{Min: lower, Max: upper, Zone: zone}); err != nil {
 		return err
 	}
-	return cfg.putZone(ns, pattern.Bound(lower), pattern.Bound(upper), zone)
+	return zs.put(ns, pattern.Bound(lower), pattern.Bound(upper), zone)
 }
 
-// UnassignZone removes exactly this range; none is no error.
-func (cfg *ConfigDB) UnassignZone(ns string, min, max bson.Raw) error {
-	coll, sharded, err := cfg.shardedEntry(ns)
+// Unassign removes exactly this range; none is no error.
+func (zs *Zones) Unassign(ns string, min, max bson.Raw) error {
+	coll, sharded, err := zs.config.shardedEntry(ns)
 	if err != nil {
 		return err
 	}
@@ -126,18 +222,13 @@ func (cfg *ConfigDB) UnassignZone(ns string, min, max bson.Raw) error {
 		}
 		min, max = coll.Pattern.Bound(lower), coll.Pattern.Bound(upper)
 	}
-	tags := cfg.Collection(configTags)
+	tags := zs.config.Collection(configTags)
 	for record, raw := range tags.Scan() {
 		if sameZone(raw, ns, min) && keyorder.CompareDocuments(docAt(raw, "max"), max) == 0 {
 			tags.Delete(record)
 		}
 	}
 	return nil
-}
-
-func (cfg *ConfigDB) shardedEntry(ns string) (catalog.Collection, bool, error) {
-	coll, ok, err := cfg.Tracked(ns)
-	return coll, ok && !coll.Unsplittable, err
 }
 
 func zoneBounds(p catalog.KeyPattern, min, max bson.Raw, checkHashed bool) (lower, upper catalog.Key, err error) {
@@ -177,25 +268,66 @@ func looseKey(min, max bson.Raw) (catalog.KeyPattern, error) {
 	return catalog.ParseKeyPattern(raw)
 }
 
-// putZone upserts by namespace and lower bound.
-func (cfg *ConfigDB) putZone(ns string, min, max bson.Raw, zone string) error {
-	tags := cfg.Collection(configTags)
+// put upserts by namespace and lower bound.
+func (zs *Zones) put(ns string, min, max bson.Raw, zone string) error {
+	tags := zs.config.Collection(configTags)
 	for _, raw := range tags.Scan() {
 		if sameZone(raw, ns, min) {
 			return nil // an identical range: Add has refused every other one
 		}
 	}
-	var id any = cfg.ids.NewObjectID()
-	if cfg.release.NamesChunks() {
+	var id any = zs.ids.NewObjectID()
+	if zs.release.NamesChunks() {
 		id = bson.D{{Key: "ns", Value: ns}, {Key: "min", Value: min}}
 	}
-	return cfg.insert(configTags, bson.D{
+	return zs.config.insert(configTags, bson.D{
 		{Key: "_id", Value: id},
 		{Key: "ns", Value: ns},
 		{Key: "min", Value: min},
 		{Key: "max", Value: max},
 		{Key: "tag", Value: zone},
 	})
+}
+
+// replace writes the zone ranges of a collection anew.
+func (zs *Zones) replace(ns string, zones *catalog.ZoneSet) error {
+	zs.drop(func(of string) bool { return of == ns })
+	for _, r := range zones.Ranges() {
+		if err := zs.put(ns, zones.Pattern().Bound(r.Min), zones.Pattern().Bound(r.Max), r.Zone); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rename gives the ranges of a collection to its new name.
+func (zs *Zones) rename(from, to string) {
+	tags := zs.config.Collection(configTags)
+	for record, raw := range tags.Scan() {
+		if of, _ := raw.Lookup("ns").StringValueOK(); of != from {
+			continue
+		}
+		var doc bson.D
+		if err := bson.Unmarshal(raw, &doc); err != nil {
+			continue
+		}
+		set(&doc, "ns", to)
+		if renamed, err := bson.Marshal(doc); err == nil {
+			if err := tags.Update(record, renamed); err != nil {
+				zs.logger.Warn("zone not renamed", "ns", from, "error", err)
+			}
+		}
+	}
+}
+
+// drop removes the zone ranges of the namespaces that are meant.
+func (zs *Zones) drop(meant func(ns string) bool) {
+	tags := zs.config.Collection(configTags)
+	for record, raw := range tags.Scan() {
+		if of, _ := raw.Lookup("ns").StringValueOK(); meant(of) {
+			tags.Delete(record)
+		}
+	}
 }
 
 func sameZone(raw bson.Raw, ns string, min bson.Raw) bool {

@@ -18,6 +18,7 @@ type Databases struct {
 	changes     *ChangeFeed
 	collections *Collections
 	config      *ConfigDB
+	zones       *Zones
 	faults      *Faults
 	ids         *ids.Source
 	log         *changeLog
@@ -326,7 +327,7 @@ func (cs *Collections) remove(ns string) (found bool) {
 		delete(cs.config.tables, ns)
 		cs.log.placement(ns, &coll.UUID, cs.ids.Tick(), nil)
 	}
-	cs.config.dropZones(func(of string) bool { return of == ns })
+	cs.zones.drop(func(of string) bool { return of == ns })
 	if found {
 		cs.changes.note(gone)
 	}
@@ -345,16 +346,6 @@ func (s *shard) dropDeletions(ns string) {
 	s.deletions = kept
 }
 
-// dropZones removes the zone ranges of the namespaces that are meant.
-func (cfg *ConfigDB) dropZones(meant func(ns string) bool) {
-	tags := cfg.Collection(configTags)
-	for record, raw := range tags.Scan() {
-		if of, _ := raw.Lookup("ns").StringValueOK(); meant(of) {
-			tags.Delete(record)
-		}
-	}
-}
-
 // Drop drops every collection of a database and its entry.
 func (ds *Databases) Drop(db string) bool {
 	_, known := ds.config.Primary(db)
@@ -366,7 +357,7 @@ func (ds *Databases) Drop(db string) bool {
 		ds.collections.remove(ns)
 	}
 	// Those of collections that never were, too.
-	ds.config.dropZones(func(ns string) bool { return strings.HasPrefix(ns, db+".") })
+	ds.zones.drop(func(ns string) bool { return strings.HasPrefix(ns, db+".") })
 	maps.DeleteFunc(ds.collections.views, func(ns string, _ View) bool { return strings.HasPrefix(ns, db+".") })
 	ds.config.remove(configDatabases, db)
 	ds.log.placement(db, nil, ds.ids.Tick(), nil)

@@ -343,7 +343,7 @@ func (c *Cluster) Load(path string) error {
 		return err
 	}
 	c.rollback().all()
-	c.clock.Every(pingInterval, c.ping)
+	c.clock.Every(pingInterval, c.routers.ping)
 	c.changes.reset()
 	c.ttl.planned = false
 	c.ttl.watch()

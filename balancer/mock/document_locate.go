@@ -18,9 +18,10 @@ import (
 // locator finds where documents lie: on the config server, on a database's
 // primary shard, or on the shards that own chunks.
 type locator struct {
-	config    *ConfigDB
-	shards    shardSet
-	addresses *addresses
+	config       *ConfigDB
+	configChunks *ConfigChunks
+	shards       shardSet
+	addresses    *addresses
 }
 
 func (lo *locator) captured(t target) Read {
@@ -42,7 +43,7 @@ func (lo *locator) captured(t target) Read {
 func (lo *locator) documents(ns string, filter *filter.Filter) iter.Seq[bson.Raw] {
 	var reads []Read
 	if ns == chunksNamespace {
-		reads = []Read{{chunks: lo.config.chunkView()}}
+		reads = []Read{{chunks: lo.configChunks.view()}}
 	} else {
 		for _, t := range lo.targets(ns, filter) {
 			reads = append(reads, lo.captured(t))
@@ -125,7 +126,7 @@ func (lo *locator) targetOn(
 // current finds a document again that may have been changed, or moved, since.
 func (lo *locator) current(ns string, p place) (place, bool) {
 	if ns == chunksNamespace {
-		doc, there := lo.config.chunkNow(p.doc)
+		doc, there := lo.configChunks.current(p.doc)
 		p.doc = doc
 		return p, there
 	}

@@ -166,7 +166,8 @@ func (rq *Request) chunkReads() ([]Read, error) {
 	if err := rq.AskConfig(); err != nil {
 		return nil, err
 	}
-	return []Read{{Shard: configShard, Host: rq.env.addresses.hostOf(configShard), chunks: rq.env.config.chunkView()}}, nil
+	host := rq.env.addresses.hostOf(configShard)
+	return []Read{{Shard: configShard, Host: host, chunks: rq.env.configChunks.view()}}, nil
 }
 
 // Planned returns reads that a query of what was captured is to go by.

@@ -25,6 +25,7 @@ type Faults struct {
 	addresses *addresses
 	clock     *clock.Clock
 	config    *ConfigDB
+	routers   *Routers
 	ids       *ids.Source
 	locator   *locator
 	affected  affected
@@ -120,7 +121,7 @@ func (fs *Faults) node(name string) (catalog.ShardID, error) {
 		return id, nil
 	}
 	names := []string{string(configShard)}
-	for _, r := range fs.config.routers {
+	for _, r := range fs.routers.list {
 		names = append(names, string(r.Node))
 	}
 	return "", mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found; nodes are %s", name,
@@ -128,7 +129,7 @@ func (fs *Faults) node(name string) (catalog.ShardID, error) {
 }
 
 func (fs *Faults) isRouter(id catalog.ShardID) bool {
-	return slices.ContainsFunc(fs.config.routers, func(r RouterEntry) bool { return r.Node == id })
+	return slices.ContainsFunc(fs.routers.list, func(r RouterEntry) bool { return r.Node == id })
 }
 
 // server returns a node that can crash: not the router.

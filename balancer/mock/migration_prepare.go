@@ -58,6 +58,7 @@ type Migrations struct {
 	chunks     *Chunks
 	clock      *clock.Clock
 	config     *ConfigDB
+	zones      *Zones
 	deleter    *RangeDeleter
 	faults     *Faults
 	ids        *ids.Source

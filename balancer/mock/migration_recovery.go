@@ -216,7 +216,7 @@ func (ms *Migrations) checkManualMove(req MoveRequest) error {
 }
 
 func (ms *Migrations) zoneOf(coll catalog.Collection, req MoveRequest) (string, error) {
-	zones, err := ms.config.zonesOf(coll)
+	zones, err := ms.zones.of(coll)
 	if err != nil {
 		return catalog.NoZone, err
 	}

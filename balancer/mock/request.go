@@ -17,22 +17,24 @@ import (
 // environment is what the commands of a cluster work with.
 type environment struct {
 	*setup
-	addresses   *addresses
-	changes     *ChangeFeed
-	chunks      *Chunks
-	clock       *clock.Clock
-	collections *Collections
-	config      *ConfigDB
-	databases   *Databases
-	faults      *Faults
-	ids         *ids.Source
-	indexes     *Indexes
-	locator     *locator
-	log         *changeLog
-	migrations  *Migrations
-	shards      shardSet
-	stats       *Statistics
-	ttl         *ttlMonitor
+	addresses    *addresses
+	changes      *ChangeFeed
+	chunks       *Chunks
+	clock        *clock.Clock
+	collections  *Collections
+	config       *ConfigDB
+	configChunks *ConfigChunks
+	zones        *Zones
+	databases    *Databases
+	faults       *Faults
+	ids          *ids.Source
+	indexes      *Indexes
+	locator      *locator
+	log          *changeLog
+	migrations   *Migrations
+	shards       shardSet
+	stats        *Statistics
+	ttl          *ttlMonitor
 }
 
 // Request is one command under way: a client's, or one of the cluster's own

@@ -58,7 +58,7 @@ func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req Resh
 	if pattern.Equal(coll.Pattern) && !req.Force {
 		return nil
 	}
-	zones, err := rs.zones(coll, pattern, req)
+	zones, err := rs.newZones(coll, pattern, req)
 	if err != nil {
 		return err
 	}
@@ -120,11 +120,12 @@ func (rs *Reshardings) reshardable(ns string) (catalog.Collection, error) {
 	return coll, nil
 }
 
-// zones returns the zones of the collection as it will be.
-func (rs *Reshardings) zones(coll catalog.Collection, pattern catalog.KeyPattern, req ReshardRequest) (*catalog.ZoneSet,
-	error) {
+// newZones returns the zones of the collection as it will be.
+func (rs *Reshardings) newZones(
+	coll catalog.Collection, pattern catalog.KeyPattern, req ReshardRequest,
+) (*catalog.ZoneSet, error) {
 	if req.Zones == nil {
-		existing, err := rs.config.Zones(coll)
+		existing, err := rs.zones.load(coll)
 		if err != nil || existing.Len() == 0 {
 			return catalog.NewZoneSet(pattern), err
 		}
@@ -237,7 +238,7 @@ func (l *reshardLayout) make() ([]catalog.Chunk, error) {
 // checkZones refuses zones that no shard has.
 func (l *reshardLayout) checkZones() error {
 	for _, r := range l.zones.Ranges() {
-		if l.rs.config.zoneMembers(r.Zone) == 0 {
+		if l.rs.zones.members(r.Zone) == 0 {
 			return mongoerr.New(mongoerr.ZoneNotFound, "Zone %s does not exist", r.Zone)
 		}
 	}
@@ -369,15 +370,4 @@ func (l *reshardLayout) place(bounds []catalog.Key) ([]catalog.Chunk, error) {
 		at = max
 	}
 	return chunks, nil
-}
-
-// replaceZones writes the zone ranges of a collection anew.
-func (cfg *ConfigDB) replaceZones(ns string, zones *catalog.ZoneSet) error {
-	cfg.dropZones(func(of string) bool { return of == ns })
-	for _, r := range zones.Ranges() {
-		if err := cfg.putZone(ns, zones.Pattern().Bound(r.Min), zones.Pattern().Bound(r.Max), r.Zone); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -55,6 +55,7 @@ type Reshardings struct {
 	clock       *clock.Clock
 	collections *Collections
 	config      *ConfigDB
+	zones       *Zones
 	databases   *Databases
 	faults      *Faults
 	ids         *ids.Source
@@ -316,7 +317,7 @@ func (op *resharding) commit() error {
 		}
 	}
 	op.rs.config.setTable(ns, table)
-	if err := op.rs.config.replaceZones(ns, plan.Zones); err != nil {
+	if err := op.rs.zones.replace(ns, plan.Zones); err != nil {
 		return err
 	}
 	err = op.changeEntry(func(doc *bson.D) {

@@ -23,6 +23,7 @@ type Membership struct {
 	addresses         *addresses
 	clusterParameters *ClusterParameters
 	config            *ConfigDB
+	zones             *Zones
 	faults            *Faults
 	ids               *ids.Source
 	log               *changeLog
@@ -148,7 +149,7 @@ func (mb *Membership) Grow(s NewShard) (catalog.ShardID, error) {
 		return "", err
 	}
 	for _, zone := range s.Zones {
-		if err := mb.config.AddShardToZone(string(id), zone); err != nil {
+		if err := mb.zones.AddShard(string(id), zone); err != nil {
 			return id, err
 		}
 	}

@@ -66,7 +66,7 @@ func (mb *Membership) checkRemoval(shard catalog.Shard) error {
 		return mongoerr.New(mongoerr.IllegalOperation, "Operation not allowed because it would remove the last shard")
 	}
 	for _, zone := range shard.Zones {
-		if mb.config.zoneMembers(zone) == 1 && mb.config.zoneInUse(zone) {
+		if mb.zones.members(zone) == 1 && mb.zones.inUse(zone) {
 			return mongoerr.New(mongoerr.ZoneStillInUse, "Cannot remove shard %s because it is the only shard of zone %s, "+
 				"which has ranges", shard.ID, zone)
 		}

@@ -20,15 +20,16 @@ import (
 // Statistics counts what shards and the config server hold.
 type Statistics struct {
 	*setup
-	addresses   *addresses
-	clock       *clock.Clock
-	collections *Collections
-	config      *ConfigDB
-	databases   *Databases
-	ids         *ids.Source
-	indexes     *Indexes
-	locator     *locator
-	shards      shardSet
+	addresses    *addresses
+	clock        *clock.Clock
+	collections  *Collections
+	config       *ConfigDB
+	configChunks *ConfigChunks
+	databases    *Databases
+	ids          *ids.Source
+	indexes      *Indexes
+	locator      *locator
+	shards       shardSet
 }
 
 // Statistics returns those of the cluster.
@@ -123,7 +124,7 @@ func (st *Statistics) onConfigServer(ns string) []LocalStats {
 			stats.Docs += int64(table.Len())
 		}
 		stats.Bytes = stats.Docs * chunkBytes
-		for _, spec := range st.config.chunkForm().indexes() {
+		for _, spec := range st.configChunks.form().indexes() {
 			stats.Indexes = append(stats.Indexes, spec.Name)
 		}
 	case docs == nil:

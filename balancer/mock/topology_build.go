@@ -182,7 +182,7 @@ func (tb topologyBuilder) zone(ns string, z TopologyZone) error {
 	if err != nil {
 		return fmt.Errorf("max: %w", err)
 	}
-	return tb.c.config.AssignZone(ns, min, max, z.Zone)
+	return tb.c.zones.Assign(ns, min, max, z.Zone)
 }
 
 // builtChunk is a chunk of a topology with what it holds.

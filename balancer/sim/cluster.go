@@ -61,6 +61,10 @@ func newCluster(s *catalog.Snapshot, cfg Config) (*cluster, error) {
 		}
 		c.stored[id] = raw
 	}
+	// The balancer would try again and again, until the run's limit.
+	if _, err := balancer.LoadSettings(context.Background(), c, catalog.SettingsOf(s.Release())); err != nil {
+		return nil, fmt.Errorf("sim: settings that the balancer can't read: %w", err)
+	}
 	for _, shard := range s.Shards() {
 		c.shards = append(c.shards, shard.Shard)
 	}

@@ -29,34 +29,13 @@ func freezing(t *testing.T, to string, n int, encrypted bool) *proxy.Proxy {
 	return p
 }
 
-// bystander runs the program on nothing, again and again, and returns how long that took
-// at most: what a busy machine adds to any run.
-func bystander(t *testing.T) (longest func() time.Duration) {
-	done, ended := make(chan struct{}), make(chan time.Duration, 1)
-	go func() {
-		var most time.Duration
-		for {
-			began := time.Now()
-			if code, _, stderr := runProgram(t, "", "--nodb", "--quiet", "--eval", "1"); code != exitOK {
-				t.Errorf("the bystander ends with %d, %s", code, stderr)
-			}
-			most = max(most, time.Since(began))
-			select {
-			case <-done:
-				ended <- most
-				return
-			default:
-			}
-		}
-	}()
-	return func() time.Duration {
-		close(done)
-		return <-ended
-	}
-}
+// endsWithin is how long a run that hangs may go on after it was told to end. It does so
+// within a second or two on a quiet machine. The bound leaves room for a loaded one, and is
+// well below what would end it otherwise: the driver gives up after 30 seconds, and the
+// scripts never do.
+const endsWithin = 15 * time.Second
 
-// What a connection hangs at ends with --timeout, and a second later at most: a login,
-// TLS, a wait, a cursor. Each subcommand is frozen in balancer/live/suite.
+// What hangs on a connection ends with --timeout: a login, TLS, a wait, a cursor. Each subcommand is frozen in balancer/live/suite.
 func TestFrozenConnections(t *testing.T) {
 	ca := newAuthority(t)
 	open, guarded := listen(t, unbalanced), serve(t, unbalanced, withUser(t, "joe", "pw")).address
@@ -74,7 +53,6 @@ func TestFrozenConnections(t *testing.T) {
 	var all sync.WaitGroup // more at once than there are processors: they wait
 	var mu sync.Mutex
 	took := map[string]time.Duration{}
-	longest := bystander(t)
 	for name, c := range runs {
 		for _, n := range []int{1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24} {
 			f := freezing(t, c.cluster, n, name == "TLS")
@@ -91,12 +69,10 @@ func TestFrozenConnections(t *testing.T) {
 		}
 	}
 	all.Wait()
-	extra := longest()
-	bound := frozenFor + time.Second + extra
-	t.Logf("the slowest ended %v after --timeout; a run on nothing took %v", slowest(took)-frozenFor, extra)
+	t.Logf("the slowest ended %v after --timeout", slowest(took)-frozenFor)
 	for run, d := range took {
-		if d > bound {
-			t.Errorf("%s: it took %v, and ought to end within %v", run, d, bound)
+		if d > frozenFor+endsWithin {
+			t.Errorf("%s: it took %v, want at most %v after --timeout", run, d, endsWithin)
 		}
 	}
 }

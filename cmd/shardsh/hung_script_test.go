@@ -29,6 +29,7 @@ func TestScriptThatCantBeStopped(t *testing.T) {
 			getenv: os.LookupEnv, process: process{exit: os.Exit}}
 		os.Exit(env.main())
 	}
+	t.Parallel() // most of it is waiting
 	for name, tt := range map[string]struct {
 		args   []string
 		signal os.Signal

@@ -17,13 +17,15 @@ func TestGoldenScenariosThroughMongosh(t *testing.T) {
 	program := mongosh(t)
 	topology := writeFile(t, "topology.json", `{"shards": [{"id": "shard0", "host": "rs0/127.0.0.1:27120"},
 	  {"id": "shard1", "host": "rs1/127.0.0.1:27121"}, {"id": "shard2", "host": "rs2/127.0.0.1:27122"}]}`)
+	checkGoroutines(t)
 	for _, s := range recorded.Scenarios() {
 		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel() // each has a mock of its own
 			pace := "40x"
-			if s.Quick {
-				pace = "4x"
+			if s.Quick { // a round lasts 10 s: long enough on a loaded machine, too
+				pace = "real"
 			}
-			served := startServe(t, append([]string{"--topology", topology, "--mock-time", pace},
+			served := startServeParallel(t, append([]string{"--topology", topology, "--mock-time", pace},
 				recorded.Parameters()...)...)
 			args := append([]string{"--quiet", "--norc", served.uri}, s.Scripts(t)...)
 			out, err := exec.CommandContext(t.Context(), program, args...).Output()

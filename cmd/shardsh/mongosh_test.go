@@ -106,6 +106,7 @@ func compare(t *testing.T, inputs []typed, theirs, ours []string, differ map[str
 // Each input prints what it prints in mongosh, but for the differences on
 // purpose.
 func TestAsMongosh(t *testing.T) {
+	t.Parallel()
 	program := mongosh(t)
 	differ, open := readDifferences(t), readOpen(t)
 	topology, err := os.ReadFile("testdata/mongosh/cluster.json")

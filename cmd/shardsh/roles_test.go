@@ -97,16 +97,17 @@ func TestRolesOfRunners(t *testing.T) {
 	}
 	for _, release := range []catalog.Release{catalog.Release44, catalog.Release70, catalog.Release80, catalog.Release83} {
 		t.Run(release.String(), func(t *testing.T) {
+			t.Parallel() // they wait for moves in real time
 			address := rolesCluster(t, crumbledTopology, inRealTime, func(s *setting) {
 				s.mock.Version, s.mock.Parameters = release, map[string]any{"orphanCleanupDelaySecs": 0}
 			})
-			t.Chdir(t.TempDir()) // where journals go
+			journal := filepath.Join(t.TempDir(), "journal-")
 			for _, args := range [][]string{
 				{"presplit", "--ns", "shop.events", "--per-shard", "2"},
 				{"defragment", "--ns", "shop.crumbs"},
 				{"drain", "--shard", "c", "--remove", "--move-primaries"},
 			} {
-				args = append(args, "--yes", "--timeout", "1m")
+				args = append(args, "--yes", "--timeout", "1m", "--journal", journal+args[0])
 				code, stdout, stderr := runProgram(t, "", append(args, address(live.RoleLook))...)
 				if code != exitFailure || !strings.Contains(stderr, `(grant the role shardshEngine; load("shardsh:roles.js") creates it)`) ||
 					strings.Contains(stdout+stderr, "lsid") {

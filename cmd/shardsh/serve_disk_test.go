@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -62,16 +64,21 @@ func TestServeDamaged(t *testing.T) {
 }
 
 // limited is "shardsh serve" as a process whose files can't grow beyond a limit:
-// to a program that is a full disk.
-func limited(t *testing.T, dir string, blocks int) (uri string, cmd *exec.Cmd) {
+// to a program that is a full disk. When the context ends the process says in its log
+// what it is at, and ends.
+func limited(ctx context.Context, t *testing.T, dir string, blocks int) (uri string, cmd *exec.Cmd, log *lockedBuffer) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd = exec.Command("sh", "-c", fmt.Sprintf(`ulimit -f %d && exec "$0" serve --port 0 --log-level error --dbpath "$1"`,
+	cmd = exec.CommandContext(ctx, "sh", "-c", fmt.Sprintf(`ulimit -f %d && exec "$0" serve --port 0 --log-level error --dbpath "$1"`,
 		blocks), self, dir)
 	cmd.Env = append(os.Environ(), onTerminal+"=1")
+	log = &lockedBuffer{}
+	cmd.Stderr = log
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) }
+	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -82,9 +89,9 @@ func limited(t *testing.T, dir string, blocks int) (uri string, cmd *exec.Cmd) {
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		t.Fatal(err)
+		t.Fatal(err, log)
 	}
-	return strings.TrimSpace(line), cmd
+	return strings.TrimSpace(line), cmd, log
 }
 
 // On a full disk reads go on, writes are refused before they change anything,
@@ -92,7 +99,9 @@ func limited(t *testing.T, dir string, blocks int) (uri string, cmd *exec.Cmd) {
 // again.
 func TestServeFullDisk(t *testing.T) {
 	dir := t.TempDir()
-	uri, cmd := limited(t, dir, 600)
+	ctx, cancel := context.WithTimeout(t.Context(), servePatience)
+	defer cancel()
+	uri, cmd, log := limited(ctx, t, dir, 600)
 	client, err := mongo.Connect(options.Client().ApplyURI(uri).SetRetryWrites(false))
 	if err != nil {
 		t.Fatal(err)
@@ -101,29 +110,29 @@ func TestServeFullDisk(t *testing.T) {
 	c := client.Database("app").Collection("c")
 	kept := int64(0)
 	for pad := strings.Repeat("x", 20_000); err == nil && kept < 1000; kept++ {
-		_, err = c.InsertOne(t.Context(), document("_id", kept, "pad", pad))
+		_, err = c.InsertOne(ctx, document("_id", kept, "pad", pad))
 	}
 	kept--
 	var refused mongo.CommandError
 	if !errors.As(err, &refused) || mongoerr.Code(refused.Code) != mongoerr.OutOfDiskSpace {
 		t.Fatalf("after %d documents: %v", kept, err)
 	}
-	before, err := c.CountDocuments(t.Context(), document())
+	before, err := c.CountDocuments(ctx, document())
 	if err != nil || before < kept {
 		t.Errorf("%d of %d documents can be read: %v", before, kept, err)
 	}
-	if _, err := c.InsertOne(t.Context(), document("_id", "late")); !errors.As(err, &refused) {
+	if _, err := c.InsertOne(ctx, document("_id", "late")); !errors.As(err, &refused) {
 		t.Errorf("a write on a full disk: %v", err)
 	}
-	if after, err := c.CountDocuments(t.Context(), document()); err != nil || after != before {
+	if after, err := c.CountDocuments(ctx, document()); err != nil || after != before {
 		t.Errorf("%d documents, %v: a refused write has changed something", after, err)
 	}
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != exitFailure {
-		t.Errorf("exit code %d", cmd.ProcessState.ExitCode())
+		t.Errorf("exit code %d: %s", cmd.ProcessState.ExitCode(), log)
 	}
 	p := startServe(t, "--dbpath", dir)
-	n, err := p.driver(p.uri).Database("app").Collection("c").CountDocuments(t.Context(), document())
+	n, err := p.driver(p.uri).Database("app").Collection("c").CountDocuments(ctx, document())
 	if err != nil || n != kept {
 		t.Errorf("%d documents are on disk, want the %d that were acknowledged: %v", n, kept, err)
 	}

@@ -58,10 +58,38 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// startServe runs the program on a free port until the test ends.
+// startServe runs the program on a free port until the test ends, and checks that it
+// leaves no goroutines.
 func startServe(t *testing.T, args ...string) *servedProgram {
 	t.Helper()
+	checkGoroutines(t)
+	return startServeParallel(t, args...)
+}
+
+// checkGoroutines checks, at the end of a test and its subtests, that no more goroutines
+// run than now.
+func checkGoroutines(t *testing.T) {
+	t.Helper()
 	before := runtime.NumGoroutine()
+	t.Cleanup(func() {
+		for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("goroutines are left:\n%s", stacks())
+			}
+		}
+	})
+}
+
+// stacks returns what all goroutines are at.
+func stacks() []byte {
+	text := make([]byte, 1<<20)
+	return text[:runtime.Stack(text, true)]
+}
+
+// startServeParallel is startServe for parallel subtests: each sees the goroutines of the
+// others, so their parent calls checkGoroutines.
+func startServeParallel(t *testing.T, args ...string) *servedProgram {
+	t.Helper()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	out, in := io.Pipe()
 	p := &servedProgram{t: t, cancel: cancel, code: make(chan int, 1), log: &lockedBuffer{}}
@@ -87,23 +115,26 @@ func startServe(t *testing.T, args ...string) *servedProgram {
 		if p.cancel != nil {
 			p.stop(syscall.SIGTERM)
 		}
-		for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				stacks := make([]byte, 1<<20)
-				t.Fatalf("goroutines are left:\n%s", stacks[:runtime.Stack(stacks, true)])
-			}
-		}
 	})
 	return p
 }
+
+// servePatience is how long a test waits for a program that serves. It ends within a
+// second on a quiet machine.
+const servePatience = 2 * time.Minute
 
 // stop ends the program as a signal does; it must end well.
 func (p *servedProgram) stop(sig syscall.Signal) {
 	p.t.Helper()
 	p.cancel(signalError{sig})
 	p.cancel = nil
-	if code := <-p.code; code != exitOK {
-		p.t.Errorf("exit code %d after %v: %s", code, sig, p.log)
+	select {
+	case code := <-p.code:
+		if code != exitOK {
+			p.t.Errorf("exit code %d after %v: %s", code, sig, p.log)
+		}
+	case <-time.After(servePatience):
+		p.t.Fatalf("it goes on %v after %v: %s\n%s", servePatience, sig, p.log, stacks())
 	}
 }
 

@@ -25,8 +25,10 @@ var tourVariants = []struct{ auth, tls bool }{{false, false}, {true, false}, {fa
 // tour serves in every variant and gives the connection string and the file of
 // the certificate's authority, empty without TLS.
 func tour(t *testing.T, take func(t *testing.T, p *servedProgram, uri, authority string)) {
+	checkGoroutines(t)
 	for _, v := range tourVariants {
 		t.Run(fmt.Sprintf("auth %v, TLS %v", v.auth, v.tls), func(t *testing.T) {
+			t.Parallel()
 			args := []string{"--log-level", "warn"}
 			if v.auth {
 				args = append(args, "--auth", "root:"+writeFile(t, "password", "p@ss/wörd\n"))
@@ -37,7 +39,7 @@ func tour(t *testing.T, take func(t *testing.T, p *servedProgram, uri, authority
 				authority = cert
 				args = append(args, "--tls-cert", cert, "--tls-key", key)
 			}
-			p := startServe(t, args...)
+			p := startServeParallel(t, args...)
 			uri := p.uri
 			if v.auth {
 				uri = strings.Replace(uri, "mongodb://", "mongodb://"+url.UserPassword("root", "p@ss/wörd").String()+"@", 1)

@@ -94,7 +94,7 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 	}
 	c.Lock()
 	defer c.Unlock()
-	r.Entry = c.ConfigDB().Routers()[0]
+	r.Entry = c.Routers().List()[0]
 	r.restore()
 	return r
 }

@@ -23,7 +23,7 @@ import (
 func (r *Router) Beside(name string) (*Router, error) {
 	r.Cluster.Lock()
 	defer r.Cluster.Unlock()
-	entry, err := r.Cluster.ConfigDB().AddRouter(name)
+	entry, err := r.Cluster.Routers().Add(name)
 	if err != nil {
 		return nil, fmt.Errorf("router %s: %w", name, err)
 	}
@@ -55,7 +55,7 @@ func (r *Router) Beside(name string) (*Router, error) {
 func (r *Router) ListensAt(address string) {
 	r.Cluster.Lock()
 	defer r.Cluster.Unlock()
-	r.Cluster.ConfigDB().FirstRouterAt(address)
+	r.Cluster.Routers().FirstAt(address)
 }
 
 // Routers are routers of one cluster behind one listener: the address that a client

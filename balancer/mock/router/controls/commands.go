@@ -309,7 +309,7 @@ func mockStatus(c *call.Call) (bson.D, error) {
 		clock = "real"
 	}
 	routers := bson.A{}
-	for _, r := range c.Cluster.ConfigDB().Routers() {
+	for _, r := range c.Cluster.Routers().List() {
 		routers = append(routers, r.Address)
 	}
 	return bson.D{

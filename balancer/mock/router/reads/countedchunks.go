@@ -43,7 +43,7 @@ func countedInput(c *call.Call, filter *filter.Filter) (call.Source, error) {
 	if err := c.Request.AskConfig(); err != nil {
 		return nil, err
 	}
-	counts := c.Cluster.ConfigDB().ChunkCounts()
+	counts := c.Cluster.ConfigChunks().Counts()
 	return func(ctx context.Context) iter.Seq2[bson.Raw, error] {
 		var docs []bson.Raw
 		for _, count := range counts(filter) {

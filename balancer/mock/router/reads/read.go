@@ -130,7 +130,7 @@ func count(c *call.Call) (bson.D, error) {
 			return nil, err
 		}
 	}
-	if n, ok := c.Cluster.ConfigDB().CountChunks(q.NS, query); ok && len(query) > 5 && q.Skip == 0 && q.Limit == 0 {
+	if n, ok := c.Cluster.ConfigChunks().Count(q.NS, query); ok && len(query) > 5 && q.Skip == 0 && q.Limit == 0 {
 		return bson.D{{Key: "n", Value: call.Smallest(n)}}, nil
 	}
 	if len(query) <= 5 && q.Skip == 0 && q.Limit == 0 && !call.IsView(c, q.NS) {

@@ -25,7 +25,7 @@ func addShardToZone(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, c.Cluster.ConfigDB().AddShardToZone(shard, zone)
+	return bson.D{}, c.Cluster.Zones().AddShard(shard, zone)
 }
 
 func removeShardFromZone(c *call.Call) (bson.D, error) {
@@ -33,7 +33,7 @@ func removeShardFromZone(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, c.Cluster.ConfigDB().RemoveShardFromZone(shard, zone)
+	return bson.D{}, c.Cluster.Zones().RemoveShard(shard, zone)
 }
 
 func shardAndZone(c *call.Call, command string) (shard, zone string, err error) {
@@ -64,13 +64,13 @@ func updateZoneKeyRange(c *call.Call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "min: %s should be less than max: %s", lower, upper)
 	}
 	if v := c.Body.Lookup("zone"); v.Type == bson.TypeNull {
-		return bson.D{}, c.Cluster.ConfigDB().UnassignZone(ns, lower, upper)
+		return bson.D{}, c.Cluster.Zones().Unassign(ns, lower, upper)
 	}
 	zone, err := c.Text("zone")
 	if err != nil {
 		return nil, err
 	}
-	return bson.D{}, c.Cluster.ConfigDB().AssignZone(ns, lower, upper, zone)
+	return bson.D{}, c.Cluster.Zones().Assign(ns, lower, upper, zone)
 }
 
 func boundOf(c *call.Call, name string) (bson.Raw, error) {

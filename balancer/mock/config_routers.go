@@ -1,0 +1,113 @@
+package mock
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/value"
+)
+
+// pingInterval is how often a mongos reports that it is alive (rules/03-catalog-and-keys §3.8).
+const pingInterval = 10 * time.Second
+
+// MostRouters is how many routers a cluster may have.
+const MostRouters = 16
+
+// RouterEntry is one mongos of the cluster.
+type RouterEntry struct {
+	// Node names it where it is to fail: "router", "router2", ….
+	Node catalog.ShardID
+	// Name is its _id in config.mongos, Address where clients reach it.
+	Name, Address string
+}
+
+// Routers are the mongos in front of the cluster, at least one, and their
+// documents in config.mongos.
+type Routers struct {
+	*setup
+	clock  *clock.Clock
+	config routerConfig
+	faults reacher
+	list   []RouterEntry
+}
+
+// routerConfig is what routers need of the config database.
+type routerConfig interface {
+	Collection(name string) *store.Collection
+	doc(collection, id string) (bson.Raw, bool)
+	insert(collection string, doc bson.D) error
+}
+
+// reacher reports whether one node gets an answer from another.
+type reacher interface {
+	reach(from, to catalog.ShardID) error
+}
+
+// firstRouter is the one that every cluster has.
+func firstRouter() RouterEntry {
+	return RouterEntry{Node: routerNode, Name: routerName, Address: routerName}
+}
+
+// Routers returns the routers of the cluster. The caller holds the lock.
+func (c *Cluster) Routers() *Routers { return c.routers }
+
+// List returns the routers in the order they came.
+func (rs *Routers) List() []RouterEntry { return slices.Clone(rs.list) }
+
+// Add puts another router into config.mongos.
+func (rs *Routers) Add(name string) (RouterEntry, error) {
+	node := routerNode + catalog.ShardID(strconv.Itoa(len(rs.list)+1))
+	r := RouterEntry{Node: node, Name: name, Address: name}
+	if _, kept := rs.config.doc(configMongos, name); !kept {
+		if err := rs.insert(name); err != nil {
+			return r, err
+		}
+	}
+	rs.list = append(rs.list, r)
+	return r, nil
+}
+
+// FirstAt says where clients reach the router that every cluster has.
+func (rs *Routers) FirstAt(address string) { rs.list[0].Address = address }
+
+// insert adds a router that has just started.
+func (rs *Routers) insert(name string) error {
+	now := bson.NewDateTimeFromTime(rs.clock.Now())
+	return rs.config.insert(configMongos, bson.D{
+		{Key: "_id", Value: name},
+		{Key: "advisoryHostFQDNs", Value: bson.A{}},
+		{Key: "created", Value: now},
+		{Key: "mongoVersion", Value: versions[rs.release].text},
+		{Key: "ping", Value: now},
+		{Key: "up", Value: int64(0)},
+		{Key: "waiting", Value: true},
+	})
+}
+
+// ping renews the routers' documents in config.mongos, for good.
+func (rs *Routers) ping() (again bool) {
+	now := rs.clock.Now()
+	for _, r := range rs.list {
+		if rs.faults.reach(r.Node, configShard) != nil {
+			continue
+		}
+		docs := rs.config.Collection(configMongos)
+		record, doc, ok := docs.ByID(textValue(r.Name))
+		if !ok {
+			continue
+		}
+		doc = document.With(doc, "ping", value.Date(now.UnixMilli()))
+		doc = document.With(doc, "up", value.Int64(int64(now.Sub(rs.clock.Started())/time.Second)))
+		if err := docs.Update(record, doc); err != nil {
+			rs.logger.Warn("ping not written", "router", r.Name, "error", err)
+		}
+	}
+	return true
+}
