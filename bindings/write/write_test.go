@@ -57,6 +57,7 @@ func TestWriteConcernErrors(t *testing.T) {
 
 // TestLabelsAndHints: labels, and the hint for reads that met a secondary.
 func TestLabelsAndHints(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	c := shelltest.Connect(t)
 	c.Script(map[string]bson.D{
 		"count":    {field("ok", 0.0), field("errmsg", "not primary and secondaryOk=false"), field("code", int32(13435)), field("codeName", "NotPrimaryNoSecondaryOk")},
@@ -93,6 +94,7 @@ func TestFieldOrderSurvives(t *testing.T) {
 // TestReadsAreTriedAgain: once, on a member that is stepping down, and never when
 // the command writes.
 func TestReadsAreTriedAgain(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	c := shelltest.Connect(t)
 	gone := bson.D{field("ok", 0.0), field("errmsg", "shutting down"), field("code", int32(91)), field("codeName", "ShutdownInProgress")}
 	c.Script(map[string]bson.D{"find": gone, "aggregate": gone, "count": gone, "drop": gone})
