@@ -86,7 +86,7 @@ func TestProgramHasNoRoomsForTests(t *testing.T) {
 		t.Fatal("the program is not where this test looks")
 	}
 	for _, room := range []string{"shardsh/balancer/mock/mocktest", "shardsh/balancer/mock/store/storetest",
-		"shardsh/balancer/mock/router/routertest",
+		"shardsh/balancer/mock/router/routertest", "shardsh/bindings/shelltest",
 		"shardsh/balancer/catalog/snaptest",
 		"shardsh/balancer/enginetest", "testing", "pgregory.net/rapid"} {
 		if slices.Contains(deps, room) {

@@ -1,15 +1,20 @@
-package bindings
+package bindings_test
 
 import (
 	"context"
 	"testing"
 	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/bindings"
+	"shardsh/bindings/shelltest"
 )
 
 // BenchmarkStart is the start of every one-liner without a connection.
 func BenchmarkStart(b *testing.B) {
 	for b.Loop() {
-		s, err := New(Config{})
+		s, err := bindings.New(bindings.Config{})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -25,8 +30,8 @@ func BenchmarkStart(b *testing.B) {
 
 // BenchmarkFindOne is one command there and back, in memory.
 func BenchmarkFindOne(b *testing.B) {
-	f := &fixture{data: fixtureData(time.Now()), next: map[int64][]rawDocument{}}
-	s, err := New(Config{Client: dial(b, f), Database: "app"})
+	f := &shelltest.Fixture{Data: shelltest.FixtureData(time.Now()), Next: map[int64][]bson.Raw{}}
+	s, err := bindings.New(bindings.Config{Client: shelltest.Dial(b, f), Database: "app"})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -34,14 +39,14 @@ func BenchmarkFindOne(b *testing.B) {
 		if _, err := s.Eval(context.Background(), "eval", "db.orders.findOne({_id: 3})"); err != nil {
 			b.Fatal(err)
 		}
-		f.commands()
+		f.Commands()
 	}
 }
 
 // BenchmarkIterate reads documents through a cursor.
 func BenchmarkIterate(b *testing.B) {
-	f := &fixture{data: fixtureData(time.Now()), next: map[int64][]rawDocument{}}
-	s, err := New(Config{Client: dial(b, f), Database: "app"})
+	f := &shelltest.Fixture{Data: shelltest.FixtureData(time.Now()), Next: map[int64][]bson.Raw{}}
+	s, err := bindings.New(bindings.Config{Client: shelltest.Dial(b, f), Database: "app"})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -49,6 +54,6 @@ func BenchmarkIterate(b *testing.B) {
 		if _, err := s.Eval(context.Background(), "eval", "var n = 0; db.orders.find().forEach(d => { n += d._id })"); err != nil {
 			b.Fatal(err)
 		}
-		f.commands()
+		f.Commands()
 	}
 }

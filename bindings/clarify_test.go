@@ -1,13 +1,15 @@
-package bindings
+package bindings_test
 
 import (
 	"strings"
 	"testing"
+
+	"shardsh/bindings/shelltest"
 )
 
 // TestWordsOfSyntaxErrors: none has the parser's own names in it.
 func TestWordsOfSyntaxErrors(t *testing.T) {
-	run(t, connect(t),
+	shelltest.Run(t, shelltest.Connect(t),
 		step{`print("a`, "SyntaxError: Unterminated string constant (1:6)"},
 		step{"'a", "SyntaxError: Unterminated string constant (1:0)"},
 		step{"db..x", "SyntaxError: Invalid or unexpected token (1:2)"},
@@ -19,7 +21,7 @@ func TestWordsOfSyntaxErrors(t *testing.T) {
 // TestWordsOfErrors: messages are V8's, as node 20 gives them, where that is
 // sure.
 func TestWordsOfErrors(t *testing.T) {
-	c := connect(t)
+	c := shelltest.Connect(t)
 	for source, want := range map[string]string{
 		`const z = {}; z["boom"]()`:                    "z.boom is not a function",
 		`const z = {}; z.boom()`:                       "z.boom is not a function",
@@ -53,9 +55,9 @@ func TestWordsOfErrors(t *testing.T) {
 		if source == `eval("1+")` {
 			name = "SyntaxError: "
 		}
-		run(t, c, step{source, name + want})
+		shelltest.Run(t, c, step{source, name + want})
 		if !strings.HasPrefix(source, "async") && !strings.HasPrefix(source, "null.") {
-			run(t, c, step{"try { " + source + " } catch (e) { print(e.message) }", want})
+			shelltest.Run(t, c, step{"try { " + source + " } catch (e) { print(e.message) }", want})
 		}
 	}
 }

@@ -1,13 +1,15 @@
-package bindings
+package bindings_test
 
 import (
 	"strings"
 	"testing"
+
+	"shardsh/bindings/shelltest"
 )
 
 // TestMethodsSend is the column "sends" of rules/04-objects §6.1 to §6.5.
 func TestMethodsSend(t *testing.T) {
-	c := connect(t)
+	c := shelltest.Connect(t)
 	for _, tc := range []struct{ call, want string }{
 		// databases
 		{`db.getCollectionNames()`, `app {"listCollections":1,"filter":{},"cursor":{},"nameOnly":true,"authorizedCollections":false}`},
@@ -96,11 +98,11 @@ func TestMethodsSend(t *testing.T) {
 		{`config.set("maxTimeMS", 70); db.orders.findOne()`, `app {"find":"orders","filter":{},"limit":1,"maxTimeMS":70}`},
 	} {
 		t.Run(tc.call, func(t *testing.T) {
-			c.renew(t)
-			if out, failed := c.show(tc.call); failed {
+			c.Renew(t)
+			if out, failed := c.Show(tc.call); failed {
 				t.Fatal(out)
 			}
-			if got := strings.Join(c.commands(), "\n"); got != tc.want {
+			if got := strings.Join(c.Commands(), "\n"); got != tc.want {
 				t.Errorf("sent\n%s\nwant\n%s", got, tc.want)
 			}
 		})

@@ -1,4 +1,4 @@
-package bindings
+package bindings_test
 
 import (
 	"context"
@@ -7,12 +7,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"shardsh/bindings"
+	"shardsh/bindings/shelltest"
 )
 
 // gates is a clock whose sleepers wait to be let through, whatever the context
 // says.
 type gates struct {
-	stillClock
+	shelltest.StillClock
 	reached, open chan struct{}
 }
 
@@ -26,9 +29,9 @@ func (g *gates) Sleep(context.Context, time.Duration) error {
 // neither gets in the way of the other, and the connections are closed.
 func TestCloseWhileAScriptRuns(t *testing.T) {
 	clock := &gates{reached: make(chan struct{}), open: make(chan struct{})}
-	c := connect(t, func(cfg *Config) { cfg.Clock = clock })
-	c.cfg.Settings = listen(t, c.fixture)
-	c.renew(t)
+	c := shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Clock = clock })
+	c.Config.Settings = shelltest.Listen(t, c.Fixture)
+	c.Renew(t)
 	ended := make(chan error)
 	go func() {
 		_, err := c.Eval(t.Context(), "repl", `atExit(() => print("at exit")); const m = new Mongo(db);
@@ -36,7 +39,7 @@ func TestCloseWhileAScriptRuns(t *testing.T) {
 		ended <- err
 	}()
 	<-clock.reached
-	opened := slices.Collect(maps.Keys(c.gateway.Opened.Of))
+	opened := slices.Collect(maps.Keys(c.Gateway().Opened.Of))
 	go func() { clock.open <- struct{}{} }()
 	if err := c.Close(t.Context()); err != nil {
 		t.Error(err)
@@ -49,7 +52,7 @@ func TestCloseWhileAScriptRuns(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("the script ended with %v", err)
 	}
-	if strings.Contains(c.out.String(), "at exit") {
+	if strings.Contains(c.Out.String(), "at exit") {
 		t.Error("a function of atExit ran beside the script")
 	}
 	if len(opened) != 1 || opened[0].Ping(t.Context(), nil) == nil {

@@ -1,15 +1,17 @@
-package bindings
+package bindings_test
 
 import (
 	"strings"
 	"testing"
+
+	"shardsh/bindings/shelltest"
 )
 
 // TestLongsBeyondNumbers: hashed bounds mix with numbers as in mongosh 2.12 and
 // the old shell; their text keeps every digit.
 func TestLongsBeyondNumbers(t *testing.T) {
-	c := connect(t)
-	if text, failed := c.show(`var L = NumberLong("9223372036854775807"), M = NumberLong("-4611686018427387902"); 1`); failed {
+	c := shelltest.Connect(t)
+	if text, failed := c.Show(`var L = NumberLong("9223372036854775807"), M = NumberLong("-4611686018427387902"); 1`); failed {
 		t.Fatal(text)
 	}
 	for input, want := range map[string]string{
@@ -54,7 +56,7 @@ func TestLongsBeyondNumbers(t *testing.T) {
 		"BigInt(5)": "5n", "try { BigInt(1.5) } catch (e) { e.name }": "RangeError",
 		"JSON.stringify({a: L})": `{"a":"9223372036854775807"}`,
 	} {
-		got, failed := c.show(input)
+		got, failed := c.Show(input)
 		if lines := strings.Split(got, "\n"); failed || lines[len(lines)-1] != want {
 			t.Errorf("%s shows %s, want %s", input, got, want)
 		}
@@ -63,7 +65,7 @@ func TestLongsBeyondNumbers(t *testing.T) {
 
 // TestRoundingIsTold once, where + may have been meant for a text.
 func TestRoundingIsTold(t *testing.T) {
-	c := connect(t)
+	c := shelltest.Connect(t)
 	for _, tt := range []struct {
 		input string
 		warns int
@@ -74,9 +76,9 @@ func TestRoundingIsTold(t *testing.T) {
 		{"const t = 'x'; t + NumberLong('9007199254740993')", 1},
 		{"NumberLong('9007199254740993') + 1", 0}, // once is enough
 	} {
-		c.show(tt.input)
-		if got := strings.Count(c.errs.String(), "was rounded"); got != tt.warns {
-			t.Errorf("after %s: %d warnings, want %d: %s", tt.input, got, tt.warns, c.errs)
+		c.Show(tt.input)
+		if got := strings.Count(c.Errs.String(), "was rounded"); got != tt.warns {
+			t.Errorf("after %s: %d warnings, want %d: %s", tt.input, got, tt.warns, c.Errs)
 		}
 	}
 }

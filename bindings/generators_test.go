@@ -1,11 +1,15 @@
-package bindings
+package bindings_test
 
-import "testing"
+import (
+	"testing"
+
+	"shardsh/bindings/shelltest"
+)
 
 // The engine does not count generators that wait for each other: without a
 // limit its stack ends the process.
 func TestEndlessGeneratorsEnd(t *testing.T) {
-	run(t, connect(t),
+	shelltest.Run(t, shelltest.Connect(t),
 		step{`function* g() { yield* g() }; try { for (const x of g()); } catch (e) { e instanceof RangeError && e.message }`, "Maximum call stack size exceeded"},
 		step{`function* spread() { [...spread()] }; try { [...spread()] } catch (e) { e.name }`, "RangeError"},
 		step{`function* down(n) { if (n) yield* down(n - 1); else yield 7 }; [...down(300)]`, "[ 7 ]"},

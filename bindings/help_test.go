@@ -1,16 +1,18 @@
-package bindings
+package bindings_test
 
 import (
 	"strings"
 	"testing"
 
+	"shardsh/bindings"
 	"shardsh/bindings/script"
+	"shardsh/bindings/shelltest"
 )
 
 // Everything has a help, with and without parentheses, in the layout of
 // rules/04-command-line-and-prompt §2.13.
 func TestEverythingHasAHelp(t *testing.T) {
-	c := connect(t)
+	c := shelltest.Connect(t)
 	for object, heading := range map[string]string{
 		"db": "Database Class", "db.orders": "Collection Class", "db.orders.find()": "Cursor Class", "sh": "Shard Class",
 		"rs": "ReplicaSet Class", "mock": "MockCluster Class", "db.getMongo()": "Mongo Class", "db.getMongo().startSession()": "Session Class",
@@ -21,7 +23,7 @@ func TestEverythingHasAHelp(t *testing.T) {
 		"ObjectId": "ObjectId(hex)", "ISODate": "ISODate(text)", "NumberLong": "NumberLong(value)", "MaxKey": "MaxKey()",
 	} {
 		for _, call := range []string{".help", ".help()"} {
-			text, failed := c.show(object + call)
+			text, failed := c.Show(object + call)
 			if failed || !strings.HasPrefix(text, "\n  "+heading+":\n\n  ") {
 				t.Errorf("%s%s shows %s", object, call, text)
 			}
@@ -33,8 +35,8 @@ func TestEverythingHasAHelp(t *testing.T) {
 			}
 		}
 	}
-	for name := range bsonForms() {
-		if text, failed := c.show(name + ".help"); failed || !strings.HasPrefix(text, "\n  "+name+"(") {
+	for name := range bindings.BSONForms() {
+		if text, failed := c.Show(name + ".help"); failed || !strings.HasPrefix(text, "\n  "+name+"(") {
 			t.Errorf("%s.help shows %s", name, text)
 		}
 	}

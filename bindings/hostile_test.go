@@ -1,4 +1,4 @@
-package bindings
+package bindings_test
 
 import (
 	"bytes"
@@ -13,8 +13,10 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
+	"shardsh/bindings"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
+	"shardsh/bindings/shelltest"
 )
 
 // hostile is a name, or a value, that a terminal would obey: a colour of the
@@ -64,20 +66,20 @@ type hostileShell struct {
 	color bool
 }
 
-func onHostile(t *testing.T, change func(*Config)) *hostileShell {
+func onHostile(t *testing.T, change func(*bindings.Config)) *hostileShell {
 	t.Helper()
 	cluster, err := mock.New(mock.Config{Topology: hostileTopology(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Close)
-	c := &connected{out: &bytes.Buffer{}, errs: &bytes.Buffer{}}
-	cfg := Config{
-		Client: dial(t, router.New(cluster, nil)), Address: "mongodb://mock:27017/", Deployment: "d" + hostile,
-		SetName: "r" + hostile, Clock: cluster.Clock(), Stdout: c.out, Stderr: c.errs, Version: "1.2.3",
+	c := &connected{Out: &bytes.Buffer{}, Errs: &bytes.Buffer{}}
+	cfg := bindings.Config{
+		Client: shelltest.Dial(t, router.New(cluster, nil)), Address: "mongodb://mock:27017/", Deployment: "d" + hostile,
+		SetName: "r" + hostile, Clock: cluster.Clock(), Stdout: c.Out, Stderr: c.Errs, Version: "1.2.3",
 	}
 	change(&cfg)
-	if c.Shell, err = New(cfg); err != nil {
+	if c.Shell, err = bindings.New(cfg); err != nil {
 		t.Fatal(err)
 	}
 	h := &hostileShell{c, t, cfg.Color}
@@ -109,7 +111,7 @@ func onHostile(t *testing.T, change func(*Config)) *hostileShell {
 // check looks at a text, and at what was written since.
 func (h *hostileShell) check(what, text string) {
 	h.t.Helper()
-	for from, text := range map[string]string{"result": text, "stdout": h.out.String(), "stderr": h.errs.String()} {
+	for from, text := range map[string]string{"result": text, "stdout": h.Out.String(), "stderr": h.Errs.String()} {
 		bare := text
 		if h.color {
 			if strings.Contains(text, "h\x1b") {
@@ -124,8 +126,8 @@ func (h *hostileShell) check(what, text string) {
 			h.t.Errorf("%s: %s is obeyed by a terminal: %q", what, from, bare[max(0, i-60):min(len(bare), i+60)])
 		}
 	}
-	h.out.Reset()
-	h.errs.Reset()
+	h.Out.Reset()
+	h.Errs.Reset()
 }
 
 // eval runs an input and checks all that is shown of it: the result or the
@@ -147,12 +149,12 @@ func (h *hostileShell) eval(source string) {
 }
 
 // looks are the ways a shell shows things.
-var looks = map[string]func(*Config){
-	"script":   func(*Config) {},
-	"pipe":     func(c *Config) { c.Interactive = true },
-	"terminal": func(c *Config) { c.Interactive, c.Terminal = true, true },
-	"colours":  func(c *Config) { c.Interactive, c.Terminal, c.Color = true, true, true },
-	"compat":   func(c *Config) { c.Interactive, c.Compat = true, true },
+var looks = map[string]func(*bindings.Config){
+	"script":   func(*bindings.Config) {},
+	"pipe":     func(c *bindings.Config) { c.Interactive = true },
+	"terminal": func(c *bindings.Config) { c.Interactive, c.Terminal = true, true },
+	"colours":  func(c *bindings.Config) { c.Interactive, c.Terminal, c.Color = true, true, true },
+	"compat":   func(c *bindings.Config) { c.Interactive, c.Compat = true, true },
 }
 
 // notCalled end the shell, wait, or ask somebody.

@@ -1,4 +1,4 @@
-package bindings
+package bindings_test
 
 import (
 	"errors"
@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"shardsh/bindings"
 	"shardsh/bindings/script"
+	"shardsh/bindings/shelltest"
 )
 
 // TestMemoryLimit: a program that takes too much memory ends, whatever it
@@ -14,23 +16,23 @@ import (
 func TestMemoryLimit(t *testing.T) {
 	var now runtime.MemStats
 	runtime.ReadMemStats(&now)
-	c := connect(t, func(cfg *Config) { cfg.MemoryLimit = now.HeapAlloc + 64<<20 })
+	c := shelltest.Connect(t, func(cfg *bindings.Config) { cfg.MemoryLimit = now.HeapAlloc + 64<<20 })
 	_, err := c.Eval(t.Context(), "f.js", "let a = [];\ntry { while (true) a.push(new Array(1e5).fill(1)) } catch (e) { print('caught') } finally { print('finally') }")
 	var thrown *script.Error
 	if !errors.As(err, &thrown) || !strings.Contains(thrown.Message, "MiB of memory") || thrown.Line != 2 {
 		t.Errorf("ended with %v at %s", err, thrown.At())
 	}
-	if c.out.Len() > 0 {
-		t.Errorf("the script went on: %s", c.out)
+	if c.Out.Len() > 0 {
+		t.Errorf("the script went on: %s", c.Out)
 	}
-	run(t, c, step{"a = null; 1", "1"})
+	shelltest.Run(t, c, step{"a = null; 1", "1"})
 }
 
 // TestEndlessRecursion: whatever calls back, recursion ends with an error and
 // the shell goes on.
 func TestEndlessRecursion(t *testing.T) {
 	const want = "RangeError: Maximum call stack size exceeded"
-	c := connect(t)
+	c := shelltest.Connect(t)
 	for _, source := range []string{
 		"(function f() { f() })()",
 		"(function f() { [1].forEach(f) })()",
@@ -45,19 +47,19 @@ func TestEndlessRecursion(t *testing.T) {
 		"(function f() { assert.throws(f) })()",
 		"(function f() { try { f() } finally { 1 } })()",
 	} {
-		run(t, c, step{source, want}, step{"1 + 1", "2"})
+		shelltest.Run(t, c, step{source, want}, step{"1 + 1", "2"})
 	}
 }
 
 // TestDeepValues: values nested deeper than the stack do not end the process.
 func TestDeepValues(t *testing.T) {
-	c := connect(t)
-	run(t, c, step{"var deep = []; for (let i = 0; i < 20000; i++) deep = [deep]; 1", "1"})
+	c := shelltest.Connect(t)
+	shelltest.Run(t, c, step{"var deep = []; for (let i = 0; i < 20000; i++) deep = [deep]; 1", "1"})
 	for _, source := range []string{"JSON.stringify(deep).length", "String(deep).length", "EJSON.stringify(deep)", "tojson(deep).length", "db.orders.insertOne({deep})", "structuredClone(deep) && 1", "deep.flat(Infinity).length", "print(deep)", "assert.deepEqual(deep, deep)"} {
-		got, _ := c.show(source)
+		got, _ := c.Show(source)
 		if got == "" && !strings.HasPrefix(source, "assert") {
 			t.Errorf("%s shows nothing", source)
 		}
-		run(t, c, step{"1 + 1", "2"})
+		shelltest.Run(t, c, step{"1 + 1", "2"})
 	}
 }

@@ -1,40 +1,16 @@
-package bindings
+package bindings_test
 
 import (
-	"bytes"
 	"testing"
 
 	"shardsh/balancer/mock"
-	"shardsh/balancer/mock/router"
+	"shardsh/bindings/shelltest"
 )
-
-// onMock is a shell on the embedded mock cluster, in virtual time.
-func onMock(t *testing.T, cfg mock.Config, alter ...func(*Config)) *connected {
-	t.Helper()
-	cluster, err := mock.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Close)
-	c := &connected{out: &bytes.Buffer{}, errs: &bytes.Buffer{}}
-	shell := Config{
-		Client: dial(t, router.New(cluster, nil)), Address: "mongodb://mock:27017/", Deployment: "mock: mongos", Clock: cluster.Clock(),
-		Stdout: c.out, Stderr: c.errs, Version: "1.2.3",
-	}
-	for _, f := range alter {
-		f(&shell)
-	}
-	c.Shell, err = New(shell)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
 
 // TestOnTheMockCluster is an administrator's afternoon: shard, split, move, zone,
 // balance, look.
 func TestOnTheMockCluster(t *testing.T) {
-	run(t, onMock(t, mock.Config{Seed: 7}),
+	shelltest.Run(t, shelltest.OnMock(t, mock.Config{Seed: 7}),
 		step{"use shop", "switched to db shop"},
 		step{"sh.enableSharding('shop', 'shard0').ok", "1"},
 		step{"sh.shardCollection('shop.orders', {k: 1})", "{ collectionsharded: 'shop.orders', ok: 1 }"},

@@ -1,4 +1,4 @@
-package bindings
+package bindings_test
 
 import (
 	"context"
@@ -7,8 +7,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"shardsh/bindings"
 	"shardsh/bindings/sandbox"
 	"shardsh/bindings/script"
+	"shardsh/bindings/shelltest"
 )
 
 // moduleFiles are the files of the tests about modules.
@@ -83,19 +85,19 @@ func inModules(t *testing.T) string {
 
 func TestModuleFile(t *testing.T) {
 	inModules(t)
-	c := connect(t, func(cfg *Config) { cfg.Interactive = false })
+	c := shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Interactive = false })
 	if _, err := c.RunFile(context.Background(), "main.mjs"); err != nil {
 		t.Fatal(err)
 	}
 	want := "20 1 5 2 { _id: 3 } 7 functionfunction\ntrue true\nlater function\n8 10\n{ _id: 0 }\n{ _id: 1 }\n"
-	if c.out.String() != want {
-		t.Errorf("main.mjs wrote\n%s", c.out)
+	if c.Out.String() != want {
+		t.Errorf("main.mjs wrote\n%s", c.Out)
 	}
 }
 
 func TestModulesInInputs(t *testing.T) {
 	inModules(t)
-	run(t, connect(t),
+	shelltest.Run(t, shelltest.Connect(t),
 		step{`import fs, {existsSync as there} from "fs"; there("data.json")`, "true"},
 		step{`fs.existsSync("none")`, "false"}, // what one input imports is there in the next
 		step{`import * as lib from "./lib.mjs"; import {slow} from "./slow.mjs"; lib.default(slow)`, "14"},
@@ -124,7 +126,7 @@ func TestModulesInInputs(t *testing.T) {
 		step{`export const x = 1`, "SyntaxError: export is for files (1:0)"},
 		step{`import x fom "fs"`, `SyntaxError: Expected "from" but found "fom" (1:9)`},
 	)
-	run(t, connect(t), step{`require("./slow.mjs")`, "Error: the module awaits at its top level; use import"})
+	shelltest.Run(t, shelltest.Connect(t), step{`require("./slow.mjs")`, "Error: the module awaits at its top level; use import"})
 }
 
 // SHARDSH_PATH names folders whose modules are found from everywhere, after those of
@@ -151,7 +153,7 @@ func TestModulesOfSharedFolders(t *testing.T) {
 	}
 	list := string(os.PathListSeparator)
 	t.Setenv(script.PathVariable, filepath.Join(shared, "first")+list+list+filepath.Join(shared, "second"))
-	run(t, connect(t),
+	shelltest.Run(t, shelltest.Connect(t),
 		step{`require("mine")`, "first"},
 		step{`require("tool") + require("own")`, "toolown"},
 		step{`import mine from "mine"; import { at } from "over"; mine + at`, "firstfirst"},
@@ -160,16 +162,16 @@ func TestModulesOfSharedFolders(t *testing.T) {
 		step{`require("./mine")`, "first"},  // as from the user's library
 	)
 	sandboxed := func(read ...string) *connected {
-		return connect(t, func(cfg *Config) { cfg.Sandbox = &sandbox.Rules{Read: read} })
+		return shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Sandbox = &sandbox.Rules{Read: read} })
 	}
 	refused := filepath.Join(shared, "first", "mine.js")
-	run(t, sandboxed(), step{`require("mine")`, "Error: EACCES: --sandbox: scripts may not read " + refused +
+	shelltest.Run(t, sandboxed(), step{`require("mine")`, "Error: EACCES: --sandbox: scripts may not read " + refused +
 		"; --allow-read " + refused + " would allow it"})
-	run(t, sandboxed(shared), step{`require("mine") + require("tool")`, "firsttool"})
+	shelltest.Run(t, sandboxed(shared), step{`require("mine") + require("tool")`, "firsttool"})
 }
 
 func TestForAwait(t *testing.T) {
-	run(t, connect(t),
+	shelltest.Run(t, shelltest.Connect(t),
 		step{"var total = 0; for await (const d of db.orders.find({_id: {$lt: 4}})) total += d._id; total", "6"},
 		step{"async function* twoOf(x) { yield x; yield await Promise.resolve(x) }", ""},
 		step{"const two = []; for await (const x of twoOf(4)) two.push(x); two", "[ 4, 4 ]"},
@@ -205,7 +207,7 @@ func TestPlacesInTranslatedFiles(t *testing.T) {
 		"later.mjs":   "later.mjs:3:7 throw new Error('here');",
 		filepath.Join("..", filepath.Base(dir), "later.mjs"): filepath.Join("..", filepath.Base(dir), "later.mjs") + ":3:7 throw new Error('here');",
 	} {
-		c := connect(t, func(cfg *Config) { cfg.Interactive = false })
+		c := shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Interactive = false })
 		_, err := c.RunFile(context.Background(), name)
 		var thrown *script.Error
 		if !errors.As(err, &thrown) {
@@ -250,7 +252,7 @@ func TestModulesOfLastProgram(t *testing.T) {
 		`let v = 1; JSON.stringify(Object.getOwnPropertyDescriptor(this, "v"))`:    plain,
 		`let v = 1; Object.defineProperty(globalThis, "v", {value: 5}); v`:         "5",
 	} {
-		c := connect(t, func(cfg *Config) { cfg.Interactive = false })
+		c := shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Interactive = false })
 		c.JS.Ending = true
 		result, err := c.JS.Eval(t.Context(), "f.js", source)
 		if err != nil {

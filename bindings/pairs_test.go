@@ -1,10 +1,12 @@
-package bindings
+package bindings_test
 
 import (
 	"os"
 	"regexp"
 	"strings"
 	"testing"
+
+	"shardsh/bindings/shelltest"
 )
 
 // pair is one observed input and output of rules/04-outputs-and-traps, Appendix A.
@@ -54,7 +56,7 @@ func TestObservedPairs(t *testing.T) {
 			overrides[p.input] = p
 		}
 	}
-	c := connect(t)
+	c := shelltest.Connect(t)
 	for _, p := range pairs {
 		if p.group == "overrides" || pairsLeftOut[p.input] != "" {
 			continue
@@ -62,7 +64,7 @@ func TestObservedPairs(t *testing.T) {
 		if o, ok := overrides[p.input]; ok {
 			p.kind, p.want = o.kind, o.want
 		}
-		got, failed := c.show(p.input)
+		got, failed := c.Show(p.input)
 		if unnumbered(got) != unnumbered(p.want) || failed != (p.kind == "error") {
 			t.Errorf("%s: %s\n got  %s\n want %s", p.group, p.input, got, p.want)
 		}

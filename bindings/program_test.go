@@ -1,4 +1,4 @@
-package bindings
+package bindings_test
 
 import (
 	"context"
@@ -9,11 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"shardsh/bindings"
 	"shardsh/bindings/script"
+	"shardsh/bindings/shelltest"
 )
 
 func TestPrograms(t *testing.T) {
-	run(t, connect(t),
+	shelltest.Run(t, shelltest.Connect(t),
 		step{"let a = 1, {b, ...rest} = {b: 2, c: 3}", ""},
 		step{"let a = 5, [b] = [6]; a + b", "11"},
 		step{"rest", "{ c: 3 }"},
@@ -45,7 +47,7 @@ func TestPrograms(t *testing.T) {
 }
 
 func TestTopLevelAwaitAndReturn(t *testing.T) {
-	run(t, connect(t),
+	shelltest.Run(t, shelltest.Connect(t),
 		step{"await Promise.resolve(5)", "5"},
 		step{"const w1 = await Promise.resolve({a: 1}); let w2 = w1.a; function w3() { return w2 }", ""},
 		step{"w3() + w2", "2"},
@@ -58,7 +60,7 @@ func TestTopLevelAwaitAndReturn(t *testing.T) {
 }
 
 func TestDirectCommands(t *testing.T) {
-	run(t, connect(t),
+	shelltest.Run(t, shelltest.Connect(t),
 		step{"use config", "switched to db config"},
 		step{"use config;", "already on db config"},
 		step{"use app\ndb.getName()", "app"},
@@ -99,7 +101,7 @@ func TestPlaces(t *testing.T) {
 		{"[1].map(x => x.y.z)", "f.js:1:18", "[1].map(x => x.y.z)"},
 		{"(function f() { f() })()", "f.js:1:17", "(function f() { f() })()"},
 	} {
-		c := connect(t)
+		c := shelltest.Connect(t)
 		_, err := c.Eval(context.Background(), "f.js", tc.source)
 		var thrown *script.Error
 		if !errors.As(err, &thrown) {
@@ -115,7 +117,7 @@ func TestPlaces(t *testing.T) {
 // TestNothingHoldsUpTheEnd: neither catch nor finally see quit, Ctrl-C or a
 // timeout.
 func TestNothingHoldsUpTheEnd(t *testing.T) {
-	c := connect(t)
+	c := shelltest.Connect(t)
 	_, err := c.Eval(context.Background(), "f.js", "try { quit(7) } catch (e) { print('caught') } finally { print('finally') }")
 	var exit *script.ExitError
 	if !errors.As(err, &exit) || exit.Code != 7 {
@@ -138,10 +140,10 @@ func TestNothingHoldsUpTheEnd(t *testing.T) {
 			t.Errorf("%s ends with %v", source, err)
 		}
 	}
-	if c.out.Len() > 0 {
-		t.Errorf("the scripts went on: %s", c.out)
+	if c.Out.Len() > 0 {
+		t.Errorf("the scripts went on: %s", c.Out)
 	}
-	run(t, c, step{"db.orders.findOne({_id: 1}).a", "v1"}) // and the shell is fine
+	shelltest.Run(t, c, step{"db.orders.findOne({_id: 1}).a", "v1"}) // and the shell is fine
 }
 
 func TestExitCodes(t *testing.T) {
@@ -149,23 +151,23 @@ func TestExitCodes(t *testing.T) {
 		"quit()": 0, "exit(3)": 3, "exit": 0, "quit(255)": 255, "quit(256)": 1, "quit(-1)": 1, "quit(1.5)": 1,
 		"process.exit(4)": 4, "process.exitCode = 9; process.exit()": 9,
 	} {
-		_, err := connect(t).Eval(context.Background(), "f.js", input)
+		_, err := shelltest.Connect(t).Eval(context.Background(), "f.js", input)
 		var exit *script.ExitError
 		if !errors.As(err, &exit) || exit.Code != want {
 			t.Errorf("%s: %v", input, err)
 		}
 	}
-	c := connect(t)
-	run(t, c, step{"process.exitCode = 9", "9"})
+	c := shelltest.Connect(t)
+	shelltest.Run(t, c, step{"process.exitCode = 9", "9"})
 	if c.JS.ExitCode() != 9 {
 		t.Errorf("exit code %d", c.JS.ExitCode())
 	}
 }
 
 func TestTimersRunOnTheClock(t *testing.T) {
-	c := connect(t, func(c *Config) { c.Interactive = false })
+	c := shelltest.Connect(t, func(c *bindings.Config) { c.Interactive = false })
 	start := time.Now()
-	run(t, c,
+	shelltest.Run(t, c,
 		step{"const t0 = Date.now(); setTimeout(x => print(x, Date.now() - t0), 3600000, 'hour'); setTimeout(() => print('first'), 5); queueMicrotask(() => print('micro')); print('now')",
 			"now\nmicro\nfirst\nhour 3600000"},
 		step{"let k = 0; const h = setInterval(() => { if (++k == 3) clearInterval(h) }, 1000); 'done'", "done"},
@@ -187,8 +189,8 @@ func TestTimersRunOnTheClock(t *testing.T) {
 // TestTimersOfInputs: a prompt does not wait for timers, and they go on.
 func TestTimersOfInputs(t *testing.T) {
 	ctx := context.Background()
-	c := connect(t)
-	run(t, c,
+	c := shelltest.Connect(t)
+	shelltest.Run(t, c,
 		step{"let n = 0; const every = setInterval(() => n++, 1000); n", "0"},
 		step{"const later = (async () => { await new Promise(r => setTimeout(r, 2500)); return 'settled' })(); 1", "1"},
 		step{"sleep(2000); n", "2"},
@@ -200,14 +202,14 @@ func TestTimersOfInputs(t *testing.T) {
 	if wait, ok := c.JS.NextTimer(); !ok || wait != 500*time.Millisecond {
 		t.Errorf("the next timer is due in %v, %v", wait, ok)
 	}
-	run(t, c, step{"clearInterval(every); setTimeout(() => print('background'), 0); setTimeout(() => Promise.reject(new Error('nobody')), 0); 'set'", "Uncaught Error: nobody\nbackground\nset"},
+	shelltest.Run(t, c, step{"clearInterval(every); setTimeout(() => print('background'), 0); setTimeout(() => Promise.reject(new Error('nobody')), 0); 'set'", "Uncaught Error: nobody\nbackground\nset"},
 		step{"setTimeout(() => { throw new Error('in the background') }, 10); 1", "1"})
 	if err := c.JS.Clock.Sleep(ctx, 10*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
-	c.errs.Reset()
-	if err := c.JS.RunTimers(ctx); err != nil || c.errs.String() != "Uncaught Error: in the background\n" {
-		t.Errorf("RunTimers gives %v and tells %s", err, c.errs)
+	c.Errs.Reset()
+	if err := c.JS.RunTimers(ctx); err != nil || c.Errs.String() != "Uncaught Error: in the background\n" {
+		t.Errorf("RunTimers gives %v and tells %s", err, c.Errs)
 	}
 	if _, ok := c.JS.NextTimer(); ok {
 		t.Error("there is a timer left")
@@ -218,7 +220,7 @@ func TestTimersOfInputs(t *testing.T) {
 func TestAtExit(t *testing.T) {
 	const register = "atExit(() => print('first')); process.on('exit', () => print('second')); "
 	for _, end := range []string{"", "quit(3)", "throw 1", "process.exit(2)", "null.x", "atExit(() => quit(4))", "Promise.reject(1)", "while (true) {}"} {
-		c := connect(t)
+		c := shelltest.Connect(t)
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		_, _ = c.Eval(ctx, "f.js", register+end)
 		if end == "while (true) {}" && ctx.Err() == nil {
@@ -228,8 +230,8 @@ func TestAtExit(t *testing.T) {
 			t.Errorf("%s: %v", end, err)
 		}
 		cancel()
-		if c.out.String() != "second\nfirst\n" {
-			t.Errorf("after %q: %s", end, c.out)
+		if c.Out.String() != "second\nfirst\n" {
+			t.Errorf("after %q: %s", end, c.Out)
 		}
 	}
 }
@@ -260,13 +262,17 @@ show collections
 	write("sub/module.js", `const d = require("./data"); exports.twice = x => 2 * x + d.n - 5; if (typeof db.getName() != "string") throw 1`)
 	bad := write("bad.js", "let ok = 1\n\nboom()\n")
 
-	c := connect(t, func(cfg *Config) { cfg.Executable = "shardsh"; cfg.Args = []string{"x", "y"}; cfg.Interactive = false })
+	c := shelltest.Connect(t, func(cfg *bindings.Config) {
+		cfg.Executable = "shardsh"
+		cfg.Args = []string{"x", "y"}
+		cfg.Interactive = false
+	})
 	if _, err := c.RunFile(context.Background(), main); err != nil {
 		t.Fatal(err)
 	}
 	want := "config true x,y\ntrue 5\nnumber true\n8\norders\nts            [time-series]\nusers\nvw            [view]\nsystem.views\n"
-	if c.out.String() != want {
-		t.Errorf("main.js wrote\n%s", c.out)
+	if c.Out.String() != want {
+		t.Errorf("main.js wrote\n%s", c.Out)
 	}
 	_, err := c.RunFile(context.Background(), bad)
 	var thrown *script.Error
@@ -282,7 +288,7 @@ show collections
 // TestPipe: standard input is a script whose expressions are shown
 // (rules/04-command-line-and-prompt §1.9).
 func TestPipe(t *testing.T) {
-	c := connect(t, func(cfg *Config) {
+	c := shelltest.Connect(t, func(cfg *bindings.Config) {
 		cfg.Interactive = false
 		cfg.Stdin = strings.NewReader("use config\nvar x = 1\nx + 1\nfunction f() { return db.getName() }\nf()\ndb.settings.find({}, {_id: 1})\nshow dbs\nthrow new Error('stop')\nprint('never')\n")
 	})
@@ -292,18 +298,18 @@ func TestPipe(t *testing.T) {
 		t.Errorf("ended with %v %s", err, thrown.At())
 	}
 	want := "switched to db config\n2\nconfig\n[ { _id: 'balancer' } ]\nadmin    40.00 KiB\napp     117.74 MiB\nconfig    3.34 MiB\ntiny         500 B\n"
-	if c.out.String() != want {
-		t.Errorf("wrote\n%s", c.out)
+	if c.Out.String() != want {
+		t.Errorf("wrote\n%s", c.Out)
 	}
-	c = connect(t, func(cfg *Config) { cfg.Stdin = strings.NewReader("if (true) {\n") })
+	c = shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Stdin = strings.NewReader("if (true) {\n") })
 	if _, err := c.RunFile(context.Background(), "-"); err == nil || !strings.HasPrefix(err.Error(), "SyntaxError: Unexpected end of input") {
 		t.Errorf("unfinished input: %v", err)
 	}
 }
 
 func TestHints(t *testing.T) {
-	c := connect(t)
-	run(t, c,
+	c := shelltest.Connect(t)
+	shelltest.Run(t, c,
 		step{"db.getSibilingDB('x')", "TypeError: app.getSibilingDB is a collection, not a function; did you mean getSiblingDB()?"},
 		step{"db.orders.findOn()", "TypeError: app.orders.findOn is a collection, not a function; did you mean findOne()?"},
 		step{"db.qqqqqqqq()", "TypeError: app.qqqqqqqq is a collection, not a function"},
@@ -318,12 +324,12 @@ func TestHints(t *testing.T) {
 	if err := os.WriteFile(bad, []byte("let x = ;\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run(t, c, step{"load('" + bad + "')", "SyntaxError: " + bad + ": Unexpected token ; (1:8)"})
+	shelltest.Run(t, c, step{"load('" + bad + "')", "SyntaxError: " + bad + ": Unexpected token ; (1:8)"})
 }
 
 // TestHostileValues: scripts cannot take the shell down with objects that bite.
 func TestHostileValues(t *testing.T) {
-	run(t, connect(t),
+	shelltest.Run(t, shelltest.Connect(t),
 		step{"throw {get code() { throw 1 }}", "Error: a value was thrown that cannot be looked at"},
 		step{"throw {toString() { throw 1 }, get message() { throw 2 }, code: 1, get errmsg() { throw 3 }}", "Error: a value was thrown that cannot be looked at"},
 		step{"db.orders.insertOne(Object.freeze({a: 1}))", "TypeError: Cannot add property _id, object is not extensible"},

@@ -1,9 +1,13 @@
-package bindings
+package bindings_test
 
-import "testing"
+import (
+	"testing"
+
+	"shardsh/bindings/shelltest"
+)
 
 func TestUnicodeClasses(t *testing.T) {
-	run(t, connect(t),
+	shelltest.Run(t, shelltest.Connect(t),
 		step{`/^\p{L}+$/u.test("aé")`, "true"},
 		step{`/^\p{L}+$/u.test("a1")`, "false"},
 		step{`/^\P{L}+$/u.test("12")`, "true"},

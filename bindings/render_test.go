@@ -1,4 +1,4 @@
-package bindings
+package bindings_test
 
 import (
 	"context"
@@ -7,13 +7,15 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/bindings"
 	"shardsh/bindings/script"
+	"shardsh/bindings/shelltest"
 )
 
 // TestJSON: results as extended JSON; cursors are drained, wrappers bare
 // (rules/04-command-line-and-prompt §1.8, fix).
 func TestJSON(t *testing.T) {
-	c := connect(t)
+	c := shelltest.Connect(t)
 	for _, tc := range []struct {
 		input     string
 		canonical bool
@@ -34,7 +36,7 @@ func TestJSON(t *testing.T) {
 		if tc.want != "" {
 			tc.want += "\n"
 		}
-		err = c.WriteJSON(context.Background(), &got, r, JSONStyle{Canonical: tc.canonical})
+		err = c.WriteJSON(context.Background(), &got, r, bindings.JSONStyle{Canonical: tc.canonical})
 		if err != nil || got.String() != tc.want {
 			t.Errorf("%s: %s %v", tc.input, got.String(), err)
 		}
@@ -44,7 +46,7 @@ func TestJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got strings.Builder
-	err = c.WriteJSON(context.Background(), &got, r, JSONStyle{})
+	err = c.WriteJSON(context.Background(), &got, r, bindings.JSONStyle{})
 	if err != nil || !strings.HasPrefix(got.String(), "{\n  \"shardingVersion\"") || strings.Contains(got.String(), "StatsResult") {
 		t.Errorf("sh.status(): %s %v", got.String(), err)
 	}
@@ -52,18 +54,18 @@ func TestJSON(t *testing.T) {
 
 // TestJSONLines: one document a line, of cursors and of arrays.
 func TestJSONLines(t *testing.T) {
-	c := connect(t)
+	c := shelltest.Connect(t)
 	for _, tc := range []struct {
 		input string
-		style JSONStyle
+		style bindings.JSONStyle
 		want  string
 	}{
-		{"db.orders.find({}, {a: 0})", JSONStyle{Lines: true, Limit: 2}, "{\"_id\":0}\n{\"_id\":1}\n"},
-		{"db.orders.find({_id: -1})", JSONStyle{Lines: true}, ""},
-		{"db.orders.find({_id: -1})", JSONStyle{}, "[]\n"},
-		{"[{a: 1}, 'b']", JSONStyle{Lines: true}, "{\"a\":1}\n\"b\"\n"},
-		{"({a: [1]})", JSONStyle{Lines: true, Canonical: true}, "{\"a\":[{\"$numberInt\":\"1\"}]}\n"},
-		{"undefined", JSONStyle{Lines: true}, ""},
+		{"db.orders.find({}, {a: 0})", bindings.JSONStyle{Lines: true, Limit: 2}, "{\"_id\":0}\n{\"_id\":1}\n"},
+		{"db.orders.find({_id: -1})", bindings.JSONStyle{Lines: true}, ""},
+		{"db.orders.find({_id: -1})", bindings.JSONStyle{}, "[]\n"},
+		{"[{a: 1}, 'b']", bindings.JSONStyle{Lines: true}, "{\"a\":1}\n\"b\"\n"},
+		{"({a: [1]})", bindings.JSONStyle{Lines: true, Canonical: true}, "{\"a\":[{\"$numberInt\":\"1\"}]}\n"},
+		{"undefined", bindings.JSONStyle{Lines: true}, ""},
 	} {
 		r, err := c.Eval(context.Background(), "eval", tc.input)
 		if err != nil {
@@ -78,33 +80,33 @@ func TestJSONLines(t *testing.T) {
 
 // TestLimits of what a script's result shows.
 func TestLimits(t *testing.T) {
-	c := connect(t, func(cfg *Config) { cfg.Interactive, cfg.Limit, cfg.Shallow = false, 2, true })
-	run(t, c, step{"({a: {b: {c: {d: {e: {f: {g: {h: 1}}}}}}}}).a ? 1 : 0", "1"})
-	if got, _ := c.show("db.orders.find({}, {a: 0})"); got != "[ { _id: 0 }, { _id: 1 } ]" {
+	c := shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Interactive, cfg.Limit, cfg.Shallow = false, 2, true })
+	shelltest.Run(t, c, step{"({a: {b: {c: {d: {e: {f: {g: {h: 1}}}}}}}}).a ? 1 : 0", "1"})
+	if got, _ := c.Show("db.orders.find({}, {a: 0})"); got != "[ { _id: 0 }, { _id: 1 } ]" {
 		t.Errorf("find() shows %s", got)
 	}
-	if got, _ := c.show("({a: {b: {c: {d: {e: {f: {g: {h: 1}}}}}}}})"); !strings.Contains(got, "[Object]") {
+	if got, _ := c.Show("({a: {b: {c: {d: {e: {f: {g: {h: 1}}}}}}}})"); !strings.Contains(got, "[Object]") {
 		t.Errorf("a deep object shows as %s", got)
 	}
 }
 
 // TestResultsOfScripts are whole: no pages, no depth.
 func TestResultsOfScripts(t *testing.T) {
-	run(t, connect(t, func(cfg *Config) { cfg.Interactive = false }),
+	shelltest.Run(t, shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Interactive = false }),
 		step{"db.orders.find({_id: {$lt: 25}}, {a: 0}).toArray().length + db.orders.find().toArray().length", "70"},
 		step{"({a: {b: {c: {d: {e: {f: {g: {h: 1}}}}}}}})", "{\n  a: {\n    b: {\n      c: {\n        d: {\n          e: { f: { g: { h: 1 } } }\n        }\n      }\n    }\n  }\n}"},
 		step{"Array.from({length: 101}, (_, i) => i).length + String(Array(101)).length", "201"},
 	)
-	c := connect(t, func(cfg *Config) { cfg.Interactive = false })
-	got, _ := c.show("db.orders.find()")
+	c := shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Interactive = false })
+	got, _ := c.Show("db.orders.find()")
 	if strings.Contains(got, "Type") || !strings.Contains(got, "_id: 44") {
 		t.Errorf("find() shows %s", got)
 	}
 }
 
 func TestPages(t *testing.T) {
-	c := connect(t)
-	run(t, c,
+	c := shelltest.Connect(t)
+	shelltest.Run(t, c,
 		step{"config.set('displayBatchSize', 2)", `Setting "displayBatchSize" has been changed`},
 		step{"let c1 = db.orders.find({}, {a: 0}); db.orders.find({_id: 7}); c1", "[ { _id: 0 }, { _id: 1 } ]\nType \"it\" for more"},
 		step{"it", "[ { _id: 7, a: 'v7' } ]"}, // the last cursor created, not the last shown
@@ -121,7 +123,7 @@ func TestPages(t *testing.T) {
 }
 
 func TestPrompt(t *testing.T) {
-	c := connect(t)
+	c := shelltest.Connect(t)
 	if got := c.Prompt(); got != "[direct: mongos] app> " {
 		t.Errorf("prompt %q", got)
 	}
@@ -131,17 +133,17 @@ func TestPrompt(t *testing.T) {
 		"prompt = () => 5":                   "[direct: mongos] app> ",
 		"prompt = () => { throw 1 }":         "[direct: mongos] app> ",
 	} {
-		c.show(input)
+		c.Show(input)
 		if got := c.Prompt(); got != want {
 			t.Errorf("%s: %q", input, got)
 		}
 	}
-	c = connect(t, func(c *Config) { c.SetName, c.Deployment = "rs0", "direct: primary" })
-	c.script(map[string]bsonDoc{"buildInfo": ok(field("version", "8.0.4"), field("modules", bson.A{"enterprise"}))})
+	c = shelltest.Connect(t, func(c *bindings.Config) { c.SetName, c.Deployment = "rs0", "direct: primary" })
+	c.Script(map[string]bson.D{"buildInfo": ok(field("version", "8.0.4"), field("modules", bson.A{"enterprise"}))})
 	if got := c.Prompt(); got != "Enterprise rs0 [direct: primary] app> " {
 		t.Errorf("prompt %q", got)
 	}
-	nodb, err := New(Config{})
+	nodb, err := bindings.New(bindings.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,17 +153,17 @@ func TestPrompt(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	c := connect(t)
+	c := shelltest.Connect(t)
 	for _, input := range []string{"help", "help()", "db.help", "db.help()", "sh.help()", "db.orders.help()", "db.orders.find().help()", "rs.help", "sh.moveChunk.help", "sh.moveChunk.help()", "print.help()", "help sh", "help sh.moveChunk;", "help db.orders"} {
-		got, failed := c.show(input)
+		got, failed := c.Show(input)
 		if failed || !strings.HasPrefix(got, "\n  ") {
 			t.Errorf("%s shows %s", input, got)
 		}
 	}
-	if got, _ := c.show("sh.moveChunk.help"); !strings.HasPrefix(got, "\n  sh.moveChunk(ns, query, to, options):\n\n  Moves") {
+	if got, _ := c.Show("sh.moveChunk.help"); !strings.HasPrefix(got, "\n  sh.moveChunk(ns, query, to, options):\n\n  Moves") {
 		t.Error(got)
 	}
-	text, _ := c.show("db.help")
+	text, _ := c.Show("db.help")
 	for _, line := range strings.Split(text, "\n")[3:] {
 		if len(line) > script.HelpColumn && line[script.HelpColumn-1] != ' ' {
 			t.Errorf("text does not start at column %d: %q", script.HelpColumn, line)

@@ -1,4 +1,4 @@
-package bindings
+package bindings_test
 
 import (
 	"bytes"
@@ -9,12 +9,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/wire"
+	"shardsh/bindings/shelltest"
 )
 
 // stuckServer is a fixture whose commands on the collection stuck do not end by
 // themselves.
 type stuckServer struct {
-	*fixture
+	*shelltest.Fixture
 	began  chan bson.Raw // sessions of commands that hang
 	killed chan bson.Raw // sessions to be killed
 }
@@ -28,13 +29,13 @@ func (f *stuckServer) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	switch {
 	case r.Command == "killSessions":
 		f.killed <- r.Body.Lookup("killSessions", "0").Document()
-		return mustMarshal(ok())
+		return shelltest.MustMarshal(ok())
 	case collection != "stuck":
-		return f.fixture.Handle(ctx, r)
+		return f.Fixture.Handle(ctx, r)
 	}
 	f.began <- r.Body.Lookup("lsid").Document()
 	<-ctx.Done()
-	return mustMarshal(ok())
+	return shelltest.MustMarshal(ok())
 }
 
 func TestCtrlCKillsTheServersOperation(t *testing.T) {
@@ -54,14 +55,14 @@ func TestCtrlCKillsTheServersOperation(t *testing.T) {
 		{"neither catch nor finally see it", "try { db.stuck.findOne() } catch (e) { print('caught') } finally { print('finally') }"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := connect(t)
-			server := &stuckServer{fixture: c.fixture, began: make(chan bson.Raw), killed: make(chan bson.Raw, 1)}
-			c.cfg.Client = dial(t, server)
+			c := shelltest.Connect(t)
+			server := &stuckServer{Fixture: c.Fixture, began: make(chan bson.Raw), killed: make(chan bson.Raw, 1)}
+			c.Config.Client = shelltest.Dial(t, server)
 			if tt.input == "db.stuck.find()" {
-				c.cfg.Guard = refuseAll
+				c.Config.Guard = refuseAll
 			}
-			c.renew(t)
-			if text, failed := c.show("var session = db.getMongo().startSession()"); failed {
+			c.Renew(t)
+			if text, failed := c.Show("var session = db.getMongo().startSession()"); failed {
 				t.Fatal(text)
 			}
 			ctx, cancel := context.WithCancelCause(t.Context())
@@ -77,13 +78,13 @@ func TestCtrlCKillsTheServersOperation(t *testing.T) {
 				_, err = c.Render(ctx, r)
 			}
 			id := <-hung
-			if !errors.Is(err, stopped) || c.out.Len() > 0 {
-				t.Errorf("error %v, output %q", err, c.out)
+			if !errors.Is(err, stopped) || c.Out.Len() > 0 {
+				t.Errorf("error %v, output %q", err, c.Out)
 			}
 			if killed := <-server.killed; !bytes.Equal(killed, id) {
 				t.Errorf("killed %s, want %s", killed, id)
 			}
-			if text, failed := c.show("db.orders.findOne() !== null"); failed || text != "true" {
+			if text, failed := c.Show("db.orders.findOne() !== null"); failed || text != "true" {
 				t.Errorf("the next command shows %s", text)
 			}
 		})

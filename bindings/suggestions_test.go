@@ -1,10 +1,11 @@
-package bindings
+package bindings_test
 
 import (
 	"strings"
 	"testing"
 
 	"shardsh/balancer/mock"
+	"shardsh/bindings/shelltest"
 )
 
 // TestMethodsThatWereMeant: a method that does not exist is asked after on every
@@ -27,12 +28,12 @@ func TestMethodsThatWereMeant(t *testing.T) {
 		"function inside() { return sh.statsu() } inside()": "did you mean sh.status()?",
 		"show shrads":                                       "did you mean shards?",
 	} {
-		if got, _ := onMock(t, mock.Config{}).show(input); !strings.Contains(got, want) {
+		if got, _ := shelltest.OnMock(t, mock.Config{}).Show(input); !strings.Contains(got, want) {
 			t.Errorf("%s shows %s, want %s", input, got, want)
 		}
 	}
 	for _, input := range []string{"sh.completelyUnlikeAnything()", "'x'.toUperCase()", "({a: 1}).b()", "Object.kyes({})"} {
-		if got, failed := onMock(t, mock.Config{}).show(input); !failed || strings.Contains(got, "did you mean") {
+		if got, failed := shelltest.OnMock(t, mock.Config{}).Show(input); !failed || strings.Contains(got, "did you mean") {
 			t.Errorf("%s shows %s", input, got)
 		}
 	}
@@ -41,7 +42,7 @@ func TestMethodsThatWereMeant(t *testing.T) {
 // TestAddressOfAConnection: what old scripts give to new Mongo() leads back to the
 // same cluster, and nothing leads nowhere.
 func TestAddressOfAConnection(t *testing.T) {
-	run(t, connect(t),
+	shelltest.Run(t, shelltest.Connect(t),
 		step{"db.getMongo().host", "fixture:27017"},
 		step{"try { new Mongo(undefined) } catch (e) { e.message }",
 			"[COMMON-10001] Argument uri is undefined (Mongo); Mongo() without arguments goes to localhost:27017"},
@@ -52,24 +53,24 @@ func TestAddressOfAConnection(t *testing.T) {
 // TestPromptThatFails says so once for each function, and the usual prompt is
 // there.
 func TestPromptThatFails(t *testing.T) {
-	c := onMock(t, mock.Config{})
+	c := shelltest.OnMock(t, mock.Config{})
 	usual := c.Prompt()
 	for _, tt := range []struct{ set, told string }{
 		{"prompt = () => { throw new Error('no luck') }", "prompt() failed, and the usual prompt is shown: Error: no luck"},
 		{"prompt = function () { return 5 }", "it returned no text"},
 	} {
-		c.show(tt.set)
+		c.Show(tt.set)
 		for range 3 {
 			if got := c.Prompt(); got != usual {
 				t.Errorf("%s: the prompt is %q", tt.set, got)
 			}
 		}
-		if n := strings.Count(c.errs.String(), tt.told); n != 1 {
-			t.Errorf("%s: told %d times: %s", tt.set, n, c.errs)
+		if n := strings.Count(c.Errs.String(), tt.told); n != 1 {
+			t.Errorf("%s: told %d times: %s", tt.set, n, c.Errs)
 		}
 	}
-	c.show("prompt = () => 'mine> '")
-	if got := c.Prompt(); got != "mine> " || c.errs.Len() > 0 {
-		t.Errorf("the prompt is %q, and %s", got, c.errs)
+	c.Show("prompt = () => 'mine> '")
+	if got := c.Prompt(); got != "mine> " || c.Errs.Len() > 0 {
+		t.Errorf("the prompt is %q, and %s", got, c.Errs)
 	}
 }

@@ -1,10 +1,15 @@
-package bindings
+package bindings_test
 
-import "testing"
+import (
+	"testing"
+
+	"shardsh/bindings"
+	"shardsh/bindings/shelltest"
+)
 
 // At a prompt timers run while something runs, and never keep it away.
 func TestTimersAtAPrompt(t *testing.T) {
-	run(t, connect(t),
+	shelltest.Run(t, shelltest.Connect(t),
 		step{"var n = 0; const i = setInterval(() => { n++ }, 1000); 'set'", "set"},
 		step{"n", "0"},
 		step{"sleep(10500); n", "10"}, // as in mongosh, where sleep waits for a promise
@@ -21,14 +26,14 @@ func TestTimersAtAPrompt(t *testing.T) {
 
 // A script ends when none is left.
 func TestTimersOfAScript(t *testing.T) {
-	run(t, connect(t, func(c *Config) { c.Interactive = false }),
+	shelltest.Run(t, shelltest.Connect(t, func(c *bindings.Config) { c.Interactive = false }),
 		step{"var n = 0; const i = setInterval(() => { if (++n == 5) clearInterval(i) }, 1000); setTimeout(() => print(n), 9000); 'set'", "5\nset"},
 	)
 }
 
 // What an input left rejected is told at once, and never the next one's error.
 func TestRejectionsBelongToTheirInput(t *testing.T) {
-	run(t, connect(t),
+	shelltest.Run(t, shelltest.Connect(t),
 		step{"Promise.reject(new Error('left')); throw new Error('thrown')", "Uncaught Error: left\nError: thrown"},
 		step{"1", "1"},
 		step{"Promise.reject(new Error('a')); Promise.reject(new Error('b')); 2", "Uncaught Error: b\nError: a"},

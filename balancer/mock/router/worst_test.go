@@ -130,7 +130,7 @@ func crowded(t *testing.T) (x *tester, longest *atomic.Int64) {
 }
 
 // startCommand sends a command that may be given up.
-func startCommand(x *tester, ctx context.Context, id int32, db string, command bson.D) <-chan bson.Raw {
+func startCommand(ctx context.Context, x *tester, id int32, db string, command bson.D) <-chan bson.Raw {
 	body, err := bson.Marshal(command)
 	if err != nil {
 		x.T.Fatal(err)
@@ -160,7 +160,7 @@ func TestTheWorstCommands(t *testing.T) {
 			for range 3 {
 				longest.Store(0)
 				began := time.Now()
-				replied := startCommand(x, t.Context(), 7, databaseOf(name), append(slices.Clone(command),
+				replied := startCommand(t.Context(), x, 7, databaseOf(name), append(slices.Clone(command),
 					bson.E{Key: "maxTimeMS", Value: limit.Milliseconds()}))
 				reply, waits := waitsBeside(x, replied)
 				took, held, waited = time.Since(began), time.Duration(longest.Load()), waits[len(waits)*95/100]
@@ -215,7 +215,7 @@ func TestTheWorstCommandsAreEnded(t *testing.T) {
 				code int64
 			}{{"killOp", 11601}, {"its client", 279}} {
 				ctx, cancel := context.WithCancelCause(t.Context())
-				replied := startCommand(x, ctx, 7, db, command)
+				replied := startCommand(ctx, x, 7, db, command)
 				opid := runningCommands(x, command[0].Key)
 				if end.by == "killOp" {
 					x.OK("admin", d("killOp", 1, "op", opid))
@@ -265,7 +265,7 @@ func TestBatchesLetOthersIn(t *testing.T) {
 		docs[i] = d("k", i)
 	}
 	count := func(coll string) int { return int(x.OK("app", d("count", coll)).Lookup("n").AsInt64()) }
-	inserted := startCommand(x, t.Context(), 7, "app", d("insert", "many", "documents", docs))
+	inserted := startCommand(t.Context(), x, 7, "app", d("insert", "many", "documents", docs))
 	halfDone := map[int]bool{}
 	for reply := bson.Raw(nil); reply == nil; {
 		if n := count("many"); n > 0 && n < len(docs) {
@@ -279,7 +279,7 @@ func TestBatchesLetOthersIn(t *testing.T) {
 	if n := count("many"); len(halfDone) < 2 || n != len(docs) {
 		t.Errorf("%d states between the statements were seen, and %d documents in the end", len(halfDone), n)
 	}
-	killed := startCommand(x, t.Context(), 7, "app", d("insert", "more", "documents", docs))
+	killed := startCommand(t.Context(), x, 7, "app", d("insert", "more", "documents", docs))
 	opid := runningCommands(x, "insert")
 	for count("more") == 0 {
 		runtime.Gosched()

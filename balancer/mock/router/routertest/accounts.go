@@ -20,9 +20,8 @@ import (
 func NewGuarded(t *testing.T) *Tester {
 	t.Helper()
 	directory := access.NewDirectory()
-	if err := directory.Create("admin", "root", access.Draft{
-		Password: "secret", Roles: []access.Role{{Role: "root", Database: "admin"}},
-	}); err != nil {
+	root := access.Draft{Password: "secret", Roles: []access.Role{{Role: "root", Database: "admin"}}}
+	if err := directory.Create("admin", "root", root); err != nil {
 		t.Fatal(err)
 	}
 	c, err := mock.New(mock.Config{Parameters: map[string]any{"enableTestCommands": true}})
@@ -38,8 +37,11 @@ func (x *Tester) Client(credential *options.Credential) *mongo.Client {
 	x.T.Helper()
 	pipe := wire.NewPipe()
 	server := &wire.Server{Handler: x.Router}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(context.Background(), pipe) }()
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Serve(context.Background(), pipe) // ends with the test
+	}()
 	opts := options.Client().SetHosts([]string{"mock:27017"}).SetDirect(true).SetDialer(pipe).
 		SetServerMonitoringMode(connstring.ServerMonitoringModePoll)
 	if credential != nil {
@@ -56,7 +58,7 @@ func (x *Tester) Client(credential *options.Credential) *mongo.Client {
 		if err := server.Close(); err != nil {
 			x.T.Error(err)
 		}
-		<-served //nolint:errcheck // it ends with the listener
+		<-served
 	})
 	return client
 }

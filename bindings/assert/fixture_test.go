@@ -1,0 +1,7 @@
+package assert_test
+
+import (
+	"shardsh/bindings/shelltest"
+)
+
+type step = shelltest.Step

@@ -1,0 +1,7 @@
+package console_test
+
+import (
+	"shardsh/bindings/shelltest"
+)
+
+type step = shelltest.Step

@@ -1,0 +1,9 @@
+package mock_test
+
+import (
+	"shardsh/bindings/shelltest"
+)
+
+type connected = shelltest.Connected
+
+type step = shelltest.Step

@@ -1,0 +1,66 @@
+package node_test
+
+import (
+	"testing"
+
+	"shardsh/bindings/shelltest"
+)
+
+// TestNodeGlobals: what scripts use of Node's globals and of newer JavaScript
+// (rules/04-values-and-language §4.3, §4.4).
+func TestNodeGlobals(t *testing.T) {
+	shelltest.Run(t, shelltest.Connect(t),
+		step{`new URL("https://u:p@h.example:8080/a/b?x=1&y=2#f").searchParams.get("y")`, "2"},
+		step{`new URLSearchParams({a: 1, b: "x y"}).toString()`, "a=1&b=x+y"},
+		step{`url.parse("http://a.b:1/c?d").host + url.fileURLToPath("file:///a%20b")`, "a.b:1/a b"},
+		step{`const ac = new AbortController(); ac.signal.addEventListener("abort", () => print("aborted")); ac.abort(); ac.signal.aborted`, "aborted\ntrue"},
+		step{`try { AbortSignal.abort().throwIfAborted() } catch (e) { e.name }`, "AbortError"},
+		step{`atob(btoa("hi"))`, "hi"},
+		step{`fetch("http://x")`, "Error: fetch is not available in shardsh"},
+		step{`Buffer.from([1, 2, 3, 4]).readUInt32BE(0) + Buffer.from([1, 2]).readUint16LE()`, "16909573"},
+		step{`Buffer.alloc(1).readInt16LE(0)`, "RangeError: Attempt to access memory outside buffer bounds"},
+		step{`const b8 = Buffer.alloc(8); b8.writeDoubleLE(1.5); b8.readDoubleLE()`, "1.5"},
+		step{`Buffer.concat([Buffer.from("ab"), Buffer.from("cd")], 3).toString()`, "abc"},
+		step{`Buffer.from("abc").indexOf("c") + Buffer.compare(Buffer.from("b"), Buffer.from("a"))`, "3"},
+		step{`Buffer.from("abcdef").slice(1, 3).toString("hex")`, "6263"},
+		step{`[1, 2, 3].values().map(x => x * 2).filter(x => x > 2).toArray()`, "[ 4, 6 ]"},
+		step{`(function* () { let i = 0; while (true) yield i++ })().drop(2).take(2).toArray()`, "[ 2, 3 ]"},
+		step{`Iterator.from([1, 2]).reduce((a, b) => a + b)`, "3"},
+		step{`await Array.fromAsync([Promise.resolve(1), 2], x => x + 1)`, "[ 2, 3 ]"},
+		step{`"a\ud800".isWellFormed() || "\u{1F600}".isWellFormed()`, "true"},
+		step{`new Date(0).toLocaleString() + " " + new Date(46800000).toLocaleTimeString()`, "1/1/1970, 12:00:00 AM 1:00:00 PM"},
+		step{`const ee = new (require("events"))(); ee.once("x", v => print(v)); ee.emit("x", 1) + " " + ee.emit("x", 2)`, "1\ntrue false"},
+		step{`await require("timers/promises").setTimeout(10, "waited")`, "waited"},
+		step{`await util.promisify((a, cb) => cb(null, a + 1))(1)`, "2"},
+		step{`await assert.rejects(async () => { throw new TypeError("x") }, TypeError); "rejected"`, "rejected"},
+		step{`assert.rejects(async () => 1)`, "AssertionError: Missing expected rejection."},
+		step{`crypto.createHash("md5").update(Buffer.from("a")).digest().toString("hex")`, "0cc175b9c0f1b6a831c399e269772661"},
+		step{`crypto.randomBytes(4).length`, "4"},
+		step{`path.parse("/a/b.c").name + path.format({dir: "/a", base: "b"}) + path.posix.join("x", "y")`, "b/a/bx/y"},
+		step{`typeof process.hrtime.bigint()`, "bigint"},
+		step{`const began = process.hrtime(); process.hrtime(began)[0] < began[0] + 1`, "true"},
+		step{`const at = process.hrtime(); const [s, n] = process.hrtime([at[0] - 2, at[1]]); s >= 2 && s < 60 && n >= 0 && n < 1e9`, "true"},
+		step{`process.hrtime([at[0] + 100, 0]).map((x, i) => i == 0 ? x < -30 : x >= 0 && x < 1e9)`, "[ true, true ]"},
+		step{`process.hrtime(5)`, `TypeError: The "time" argument must be an instance of Array, as process.hrtime() returns it`},
+		step{`process.hrtime([1])`, `RangeError: The value of "time" is out of range. It must be 2. Received 1`},
+		step{`os.totalmem() >= os.freemem()`, "true"},
+		step{`var url = "mine"; url`, "mine"},
+	)
+}
+
+func TestFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, and long")
+	}
+	t.Chdir(t.TempDir())
+	shelltest.Run(t, shelltest.Connect(t),
+		step{`fs.writeFileSync("a", Buffer.from("ff00", "hex")); fs.readFileSync("a").toString("hex")`, "ff00"},
+		step{`fs.writeFileSync("t", "é"); fs.readFileSync("t", "utf8") + fs.readFileSync("t", {encoding: "utf8"})`, "éé"},
+		step{`await fs.promises.readFile("t", "utf8")`, "é"},
+		step{`fs.copyFileSync("t", "u"); fs.rmSync("t"); fs.readdirSync(".")`, "[ 'a', 'u' ]"},
+		step{`try { fs.readFileSync("/dev/zero") } catch (e) { e.code }`, "ERR_FS_FILE_TOO_LARGE"},
+		step{`load("/dev/zero")`, "Error: File size of '/dev/zero' is greater than 512 MiB"},
+		step{`try { fs.readFileSync("none") } catch (e) { e.code + e.syscall }`, "ENOENTopen"},
+		step{`await fs.promises.unlink("none")`, "Error: ENOENT: no such file or directory, unlink 'none'"},
+	)
+}

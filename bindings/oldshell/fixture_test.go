@@ -1,0 +1,7 @@
+package oldshell_test
+
+import (
+	"shardsh/bindings/shelltest"
+)
+
+type step = shelltest.Step

@@ -1,0 +1,44 @@
+package sh_test
+
+import (
+	"strings"
+	"testing"
+
+	"shardsh/bindings/shelltest"
+)
+
+// A presplit is a goal of plans: where to cut, and what is wrong with what was asked.
+func TestPresplitPlan(t *testing.T) {
+	c := shop(t)
+	shelltest.Run(t, c,
+		step{`sh.stopBalancer(); sh.shardCollection("app.events", { h: "hashed" }, false, { numInitialChunks: 1 }).ok`, "1"},
+		step{`const p = sh.plan("app.events", { goal: { presplit: { perShard: 4 } } }); p.goal.kind`, "presplit"},
+		step{`sh.apply(p, { journal: null }).finished`, "true"},
+		step{`const per = {}; sh.chunks("app.events").forEach(x => per[x.shard] = (per[x.shard] || 0) + 1); ` +
+			`Object.values(per).every(n => n == 4) && Object.keys(per).length == sh.listShards().length`, "true"},
+		step{`sh.plan("app.events", { goal: { presplit: { perShard: 4 } } }).steps.length`, "0"},
+		step{`sh.shardCollection("app.orders", { at: 1 }).ok`, "1"},
+		step{`sh.apply(sh.plan("app.orders", { goal: { presplit: { points: [{ at: 10 }, { at: 20 }] } } }), ` +
+			`{ journal: null }).finished`, "true"},
+		step{`sh.chunks("app.orders").toArray().map(x => x.min.at).slice(1)`, "[ 10, 20 ]"},
+		step{`for (let i = 0; i < 400; i++) db.getSiblingDB("app").logs.insertOne({ n: i }); ` +
+			`db.getSiblingDB("app").logs.createIndex({ n: 1 }); sh.shardCollection("app.logs", { n: 1 }).ok`, "1"},
+		step{`sh.apply(sh.plan("app.logs", { goal: { presplit: { fromSample: 6 } } }), { journal: null }).finished`, "true"},
+		step{`const n = sh.chunks("app.logs").toArray().map(x => ` +
+			`db.getSiblingDB("app").logs.find({ n: { $gte: x.min.n, $lt: x.max.n } }).count()); ` +
+			`[n.length, n.reduce((a, b) => a + b) , Math.min(...n) >= 20]`, "[ 6, 400, true ]"},
+	)
+	for input, want := range map[string]string{
+		`sh.plan("app.events", { goal: { presplit: {} } })`:                         "give one of",
+		`sh.plan("app.events", { goal: { presplit: { chunk: 4 } } })`:               "has no option chunk",
+		`sh.plan("app.events", { goal: { presplit: { chunks: -4 } } })`:             "a whole number",
+		`sh.plan({ goal: { presplit: { chunks: 4 } } })`:                            "for one collection",
+		`sh.plan("app.orders", { goal: { presplit: { chunks: 4 } } })`:              "does not begin with a hash",
+		`sh.plan("app.evens", { goal: { presplit: { chunks: 4 } } })`:               "is not sharded; did you mean app.events?",
+		`sh.plan("app.orders", { goal: { presplit: { points: [{ other: 1 }] } } })`: "other",
+	} {
+		if text, failed := c.Show(input); !failed || !strings.Contains(text, want) {
+			t.Errorf("%s: %s", input, text)
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package shelltest
+
+import (
+	"strings"
+	"testing"
+)
+
+// Case is a call, what it sends and what it shows. Nothing is compared with an
+// empty text.
+type Case = struct{ Call, Sends, Shows string }
+
+// Check runs each call in a new shell.
+func Check(t *testing.T, c *Connected, cases []Case) {
+	t.Helper()
+	for _, tc := range cases {
+		t.Run(tc.Call, func(t *testing.T) {
+			c.Renew(t)
+			c.Commands()
+			shows, _ := c.Show(tc.Call)
+			if sends := strings.Join(c.Commands(), "\n"); tc.Sends != "" && sends != tc.Sends {
+				t.Errorf("sent\n%s\nwant\n%s", sends, tc.Sends)
+			}
+			if tc.Shows != "" && shows != tc.Shows {
+				t.Errorf("shows\n%s\nwant\n%s", shows, tc.Shows)
+			}
+		})
+	}
+}
