@@ -50,6 +50,7 @@ func TestAuth(t *testing.T) {
 }
 
 func TestConnect(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	check(t, connect(t), []caseOf{
 		{`connect()`, "", "MongoshInvalidInputError: [COMMON-10001] Missing required argument uri (connect)"},
 		{`connect(5)`, "", "MongoshInvalidInputError: [COMMON-10001] Argument uri must be of type string, got number instead (connect)"},

@@ -11,6 +11,7 @@ import (
 // TestMockObject is a script that makes the cluster fail and looks what comes
 // of it, through the driver.
 func TestMockObject(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	run(t, onMock(t, mock.Config{Seed: 7, Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}),
 		step{"mock", "MockCluster class connected to mongodb://mock:27017/ via db test"},
 		step{"mock.status().time", "virtual"},

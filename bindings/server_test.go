@@ -138,6 +138,7 @@ func (c *cutConn) Write(b []byte) (int, error) {
 // TestLostConnections: reads and writes of single documents are sent again, with
 // the same transaction number; other commands are not.
 func TestLostConnections(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	c := connect(t)
 	pipe := wire.NewPipe()
 	server := &wire.Server{Handler: c.fixture}
@@ -176,6 +177,7 @@ func TestLostConnections(t *testing.T) {
 }
 
 func TestNobodyListens(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	pipe := wire.NewPipe()
 	_ = pipe.Close()
 	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://user:secret@10.0.0.1:27017/?directConnection=true&serverSelectionTimeoutMS=1000").SetDialer(pipe))

@@ -154,6 +154,7 @@ func (s *shaky) shell(t *testing.T, cluster *mock.Cluster, patience time.Duratio
 func TestMovesWhoseConnectionBreaks(t *testing.T) {
 	const byRange, byChunk, below = "sh.moveRange('shop.orders', 'shard1', {k: 50})",
 		"sh.moveChunk('shop.orders', {k: 77}, 'shard1')", "sh.moveRange('shop.orders', 'shard1', null, {k: 50})"
+	var all sync.WaitGroup
 	for _, tc := range []struct {
 		release catalog.Release
 		call    string
@@ -172,32 +173,35 @@ func TestMovesWhoseConnectionBreaks(t *testing.T) {
 		{catalog.Release44, byChunk, "after", false, "the move of shop.orders to shard1 succeeded.\n{ ok: 1 }"},
 		{catalog.Release44, byChunk, "after", true, "and the move of shop.orders to shard1 failed: "},
 	} {
-		t.Run(fmt.Sprint(tc.release, tc.call, tc.when, tc.fails), func(t *testing.T) {
-			t.Parallel() // the driver waits half a second for a router
-			c, s := onShaky(t, mock.Config{Seed: 7, Version: tc.release}, patient)
-			refuse := "mock.failNext('_configsvrCommitChunkMigration', {code: 96}).ok"
-			if tc.fails {
-				run(t, c, step{refuse, "1"})
-			} else { // an older failure is not that of this move
-				_, _ = c.show(refuse + "; " + tc.call)
-				run(t, c, step{"sleep(60000)", ""})
-			}
-			command, _, _ := strings.Cut(strings.TrimPrefix(tc.call, "sh."), "(")
-			s.breakAt(command, tc.when, 0)
-			got, _ := c.show(tc.call)
-			if !strings.Contains(got, tc.want) || strings.Count(got, "\n") > 1 {
-				t.Errorf("it shows %s", got)
-			}
-			if got, failed := c.show(tc.call); failed { // running it again is right whatever came of it
-				t.Errorf("again: %s", got)
-			}
-			run(t, c, step{"sh.chunks('shop.orders').toArray().filter(c => c.shard == 'shard1').length", "1"})
+		all.Go(func() { // most of it is waiting
+			t.Run(fmt.Sprint(tc.release, tc.call, tc.when, tc.fails), func(t *testing.T) {
+				c, s := onShaky(t, mock.Config{Seed: 7, Version: tc.release}, patient)
+				refuse := "mock.failNext('_configsvrCommitChunkMigration', {code: 96}).ok"
+				if tc.fails {
+					run(t, c, step{refuse, "1"})
+				} else { // an older failure is not that of this move
+					_, _ = c.show(refuse + "; " + tc.call)
+					run(t, c, step{"sleep(60000)", ""})
+				}
+				command, _, _ := strings.Cut(strings.TrimPrefix(tc.call, "sh."), "(")
+				s.breakAt(command, tc.when, 0)
+				got, _ := c.show(tc.call)
+				if !strings.Contains(got, tc.want) || strings.Count(got, "\n") > 1 {
+					t.Errorf("it shows %s", got)
+				}
+				if got, failed := c.show(tc.call); failed { // running it again is right whatever came of it
+					t.Errorf("again: %s", got)
+				}
+				run(t, c, step{"sh.chunks('shop.orders').toArray().filter(c => c.shard == 'shard1').length", "1"})
+			})
 		})
 	}
+	all.Wait()
 }
 
 // A router that stays away for a while is waited for, with a line.
 func TestAMoveWaitsForItsRouter(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	c, s := onShaky(t, mock.Config{Seed: 7}, 100*time.Millisecond)
 	s.breakAt("moveRange", "after", 3)
 	got, _ := c.show("sh.moveRange('shop.orders', 'shard1', {k: 50})")
@@ -211,6 +215,7 @@ func TestAMoveWaitsForItsRouter(t *testing.T) {
 
 // One that goes on is waited for until its end.
 func TestAMoveThatGoesOnWithoutItsRouter(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	c, s := onShaky(t, mock.Config{Seed: 7, RealTime: true}, patient)
 	run(t, c, step{"mock.slow('shard1', {bandwidth: '6MB'}).ok", "1"})
 	s.breakAt("moveRange", "during", 0)
@@ -223,6 +228,7 @@ func TestAMoveThatGoesOnWithoutItsRouter(t *testing.T) {
 // The waits of other helpers go on when the router is back, and say what went on
 // meanwhile: what they ask for at the end is not asked for twice.
 func TestWaitsWhoseRouterGoes(t *testing.T) {
+	var all sync.WaitGroup
 	for _, tc := range []struct {
 		before, call, at, when string
 		want                   string
@@ -241,15 +247,17 @@ func TestWaitsWhoseRouterGoes(t *testing.T) {
 			"waiting for it. A step under way may go on meanwhile: what became of it is looked at before anything is sent again; " +
 				"show migrations tells, too.\ntrue"},
 	} {
-		t.Run(tc.call+tc.when, func(t *testing.T) {
-			t.Parallel()
-			c, s := onShaky(t, mock.Config{Seed: 7}, 100*time.Millisecond)
-			_, _ = c.show(tc.before)
-			s.breakAt(tc.at, tc.when, 4)
-			got, _ := c.show(tc.call)
-			if !strings.HasSuffix(got, tc.want) || strings.Count(got, "The router does not answer (") != 1 {
-				t.Error(got)
-			}
+		all.Go(func() { // most of it is waiting
+			t.Run(tc.call+tc.when, func(t *testing.T) {
+				c, s := onShaky(t, mock.Config{Seed: 7}, 100*time.Millisecond)
+				_, _ = c.show(tc.before)
+				s.breakAt(tc.at, tc.when, 4)
+				got, _ := c.show(tc.call)
+				if !strings.HasSuffix(got, tc.want) || strings.Count(got, "The router does not answer (") != 1 {
+					t.Error(got)
+				}
+			})
 		})
 	}
+	all.Wait()
 }

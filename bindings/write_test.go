@@ -55,6 +55,7 @@ func TestWriteConcernErrors(t *testing.T) {
 
 // TestLabelsAndHints: labels, and the hint for reads that met a secondary.
 func TestLabelsAndHints(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	c := connect(t)
 	c.script(map[string]bsonDoc{
 		"count":    {field("ok", 0.0), field("errmsg", "not primary and secondaryOk=false"), field("code", int32(13435)), field("codeName", "NotPrimaryNoSecondaryOk")},
@@ -91,6 +92,7 @@ func TestFieldOrderSurvives(t *testing.T) {
 // TestReadsAreTriedAgain: once, on a member that is stepping down, and never when
 // the command writes.
 func TestReadsAreTriedAgain(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	c := connect(t)
 	gone := bsonDoc{field("ok", 0.0), field("errmsg", "shutting down"), field("code", int32(91)), field("codeName", "ShutdownInProgress")}
 	c.script(map[string]bsonDoc{"find": gone, "aggregate": gone, "count": gone, "drop": gone})

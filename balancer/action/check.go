@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"shardsh/balancer/apply"
 	"shardsh/balancer/check"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
@@ -52,48 +53,48 @@ func (c Check) Run(ctx context.Context, open Opener, r Reporter) (check.Report, 
 	reporter := &serial{next: r}
 	began := time.Time{}
 	for {
-		source, err := open(ctx)
-		var report check.Report
-		if err == nil {
-			report, err = c.once(ctx, source, reporter)
-		}
-		if err != nil {
-			described := false
-			if report, described = c.trouble(err); !described {
-				return report, err
-			}
-		}
-		if c.Wait == 0 || report.Status() == check.Passed || source.Clock == nil || ctx.Err() != nil {
-			return report, nil
+		report, clock, err := c.once(ctx, open, reporter)
+		if err != nil || c.Wait == 0 || report.Status() == check.Passed || clock == nil || ctx.Err() != nil {
+			return report, err
 		}
 		if began.IsZero() {
-			began = source.Clock.Now()
+			began = clock.Now()
 		}
-		left := c.Wait - source.Clock.Now().Sub(began)
+		left := c.Wait - clock.Now().Sub(began)
 		if left <= 0 {
 			return report, nil
 		}
 		reporter.Report(Unwell{report, left})
-		_ = source.Clock.Sleep(ctx, min(left, c.Every)) // the next look finds out that it is to end
+		_ = clock.Sleep(ctx, min(left, c.Every)) // the next look finds out that it is to end
 	}
 }
 
-func (c Check) trouble(err error) (report check.Report, described bool) {
-	report.Address, report.Trouble, described = c.Address, check.Trouble{Name: "Error", Message: err.Error()}, true
-	if c.Trouble != nil {
-		report.Trouble, described = c.Trouble(err)
+// once looks at the cluster once. The clock is the cluster's.
+func (c Check) once(ctx context.Context, open Opener, r *serial) (check.Report, apply.Clock, error) {
+	source, err := open(ctx)
+	var cluster check.Cluster
+	if err == nil {
+		cluster, err = c.read(ctx, source)
 	}
-	return report, described
-}
-
-// once looks at the cluster once.
-func (c Check) once(ctx context.Context, source Source, r *serial) (check.Report, error) {
-	cluster, err := c.read(ctx, source)
 	if err != nil {
-		return check.Report{}, err
+		report, err := c.troubled(err)
+		return report, source.Clock, err
 	}
 	cluster.Watch = r.watch(ctx)
-	return c.Policy.Report(c.Address, cluster), nil
+	return c.Policy.Report(c.Address, cluster), source.Clock, nil
+}
+
+// troubled returns the report of a cluster that can't be checked for an error, or the
+// error where that is to end the check.
+func (c Check) troubled(err error) (check.Report, error) {
+	if c.Trouble == nil {
+		return check.Report{Address: c.Address, Trouble: check.Trouble{Name: "Error", Message: err.Error()}}, nil
+	}
+	trouble, described := c.Trouble(err)
+	if !described {
+		return check.Report{Address: c.Address}, err
+	}
+	return check.Report{Address: c.Address, Trouble: trouble}, nil
 }
 
 // read reads what the rules need of the cluster.

@@ -68,7 +68,7 @@ func (c Cluster) snapshot(ctx context.Context, namespaces []string, r *serial) (
 		if err := NeedFor(gap, namespaces); err != nil {
 			return nil, err
 		}
-		r.note(gapText(gap))
+		r.note(GapText(gap))
 	}
 	return apply.Resumed(s, live.PausedByUs(ctx, c.Client)), nil
 }
@@ -89,7 +89,8 @@ func NeedFor(gap catalog.Gap, namespaces []string) error {
 		" could not be read, and without it there is no plan: " + gap.Reason)
 }
 
-func gapText(gap catalog.Gap) string {
+// GapText says what could not be read, and why.
+func GapText(gap catalog.Gap) string {
 	what := gap.What
 	for _, of := range []string{gap.Namespace, string(gap.Shard)} {
 		if of != "" {

@@ -15,7 +15,7 @@ import (
 // Balance is whether a collection is balanced.
 type Balance struct {
 	Namespace string
-	// Known is false when nobody could tell, for the Reason.
+	// Known is false when the balance is unknown; Reason says why.
 	Known  bool
 	Reason string
 	// Balanced: the balancer would leave the collection as it is. Else Violation
@@ -215,7 +215,7 @@ func hasZones(s *catalog.Snapshot, c *catalog.CollectionState) bool {
 	})
 }
 
-// collections finds what there is about each sharded collection.
+// collections returns the findings about each sharded collection.
 func (d *Diagnosis) collections() (list []Finding) {
 	for i, c := range Sharded(d.Snapshot) {
 		list = append(list, ofBalance(d.Snapshot, c, d.Balances[i])...)

@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// roundsLookedAt is how many of the newest rounds Rounds tells about.
+// roundsLookedAt is how many of the newest rounds Rounds counts.
 const roundsLookedAt = 5
 
 // whatRound is what the action log calls an entry about a round.
@@ -81,7 +81,7 @@ func ModeOf(s *catalog.Snapshot) catalog.Mode {
 	return s.Settings().Mode
 }
 
-// balancer finds what there is about the balancer as such.
+// balancer returns the findings about the balancer itself.
 func (d *Diagnosis) balancer() (list []Finding) {
 	if problem := d.Parts().SettingsProblem; problem != "" {
 		list = append(list, finding(SettingsUnreadable, Scope{}, "the balancer skips its rounds: "+problem,

@@ -202,7 +202,7 @@ func ofPolicy(code Code, severity Severity, actor Actor) Definition {
 	return Definition{code, severity, actor, info.Meaning, info.Remedy}
 }
 
-// Define returns what a code means; the zero Definition for one that is none.
+// Define returns what a code means; the zero Definition for an unknown code.
 func Define(code Code) Definition {
 	for _, d := range Definitions() {
 		if d.Code == code {

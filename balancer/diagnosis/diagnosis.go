@@ -6,7 +6,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Diagnosis is what a Snapshot tells about the state of its cluster.
+// Diagnosis is the state of a cluster, derived from a Snapshot.
 type Diagnosis struct {
 	*catalog.Snapshot
 	// Balances has every sharded collection, by namespace.

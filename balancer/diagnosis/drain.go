@@ -12,7 +12,7 @@ import (
 // DrainState is how far a draining is, in the words of servers since 8.3.
 type DrainState string
 
-// The states of a draining. Older servers do not tell DrainCleanup.
+// The states of a draining. Older servers do not report DrainCleanup.
 const (
 	DrainOff      DrainState = "notDraining"
 	DrainOngoing  DrainState = "ongoing"
@@ -25,7 +25,7 @@ type Drain struct {
 	Shard catalog.ShardID
 	State DrainState
 	// Chunks counts all that are left, those of Collections included, -1 when the
-	// server does not tell; Jumbo those of them with the flag.
+	// server does not report; Jumbo those of them with the flag.
 	Chunks, Jumbo int64
 	// Databases have the shard as their primary, Collections are unsharded ones
 	// that lie on it: an operator has to move them.
@@ -142,7 +142,7 @@ func (d Drain) duties() (list []string) {
 	return list
 }
 
-// shards finds what there is about each shard.
+// shards returns the findings about each shard.
 func (d *Diagnosis) shards() (list []Finding) {
 	for _, shard := range d.Shards() {
 		if shard.Draining {

@@ -71,7 +71,7 @@ func (s *jumboSize) String() string {
 }
 
 // jumboSizes yields the jumbo chunks in key order, each with what was measured of
-// it; nil where nobody did.
+// it; nil where it was not measured.
 func jumboSizes(c *catalog.CollectionState) func(func(catalog.Chunk, *jumboSize) bool) {
 	return func(yield func(catalog.Chunk, *jumboSize) bool) {
 		if c.Table == nil {

@@ -34,7 +34,7 @@ func (d *Diagnosis) reach() (list []Finding) {
 }
 
 // configGap returns why the config server's own collections could not be read,
-// when nobody answered there.
+// when none of its members answered.
 func configGap(s *catalog.Snapshot) (catalog.Gap, bool) {
 	gaps := s.Parts().Source.Gaps
 	i := slices.IndexFunc(gaps, func(g catalog.Gap) bool { return g.Down && (g.What == "shards" || g.What == "settings") })

@@ -33,7 +33,7 @@ type Share struct {
 }
 
 // Spreads returns how a collection lies over the shards of each of its zones. It
-// is nothing for shards that nobody measured.
+// is nothing for shards without a size.
 func Spreads(s *catalog.Snapshot, c *catalog.CollectionState) (list []Spread) {
 	if len(c.Sizes) == 0 {
 		return nil

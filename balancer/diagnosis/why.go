@@ -90,13 +90,13 @@ func Why(s *catalog.Snapshot, about Scope) Answer {
 }
 
 // wrongful reports whether a finding is of something wrong: a symptom, or a cause
-// that somebody has to end in any case.
+// that the operator has to end in any case.
 func wrongful(f Finding) bool {
 	return slices.Contains(symptoms, f.Code) || f.Severity > Info && slices.Contains(causes, f.Code)
 }
 
 // standAlone makes symptoms of causes that nothing suffers from yet and that
-// somebody has to end all the same.
+// the operator has to end all the same.
 func (a *Answer) standAlone() {
 	if len(a.Symptoms) > 0 {
 		return
@@ -123,7 +123,7 @@ func heldBy(s *catalog.Snapshot, f Finding) (list []Finding) {
 	return list
 }
 
-// sameThing tells two findings that say the same: the same code about the same,
+// sameThing reports whether two findings say the same: the same code about the same,
 // as one is found in the catalog and the other by trying.
 func sameThing(a, b Finding) bool { return a.Code == b.Code && a.Scope == b.Scope }
 

@@ -26,7 +26,7 @@ type Verdict struct {
 	// Can: nothing keeps the shard from receiving the chunk.
 	Can    bool   `json:"can"`
 	Reason string `json:"reason"`
-	// Bytes the shard has of the collection; -1 when it did not tell.
+	// Bytes the shard has of the collection; -1 when it did not report.
 	Bytes int64 `json:"bytes"`
 }
 

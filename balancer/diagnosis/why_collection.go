@@ -252,7 +252,8 @@ func (d *Diagnosis) looksUneven(c *catalog.CollectionState) []Finding {
 		return []Finding{f}
 	case !bySize && bytes.uneven():
 		f := finding(BalancesByCount, scope, fmt.Sprintf("%s has %s on %s and %s on %s, which is balanced: "+
-			"before 6.0 the balancer compares chunk counts, not data sizes", c.Namespace, humanize.Bytes(bytes.most), bytes.fullest,
+			"before 6.0 the balancer compares chunk counts, not data sizes", c.Namespace, humanize.Bytes(bytes.most),
+			bytes.fullest,
 			humanize.Bytes(bytes.least), bytes.emptiest))
 		f.Numbers = []Number{{"most", bytes.most, Bytes}, {"least", bytes.least, Bytes}}
 		return []Finding{f}
@@ -291,7 +292,7 @@ func RouterVersions(s *catalog.Snapshot) (list []string) {
 	return list
 }
 
-// versions finds routers and shards of more than one line of releases. Shards tell
+// versions finds routers and shards of more than one line of releases. Shards report
 // theirs where the reader had a way there.
 func (d *Diagnosis) versions() []Finding {
 	var lines []string

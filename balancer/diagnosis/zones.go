@@ -102,7 +102,7 @@ func (z Zone) Problem() string {
 	return ""
 }
 
-// zones finds what there is about each zone.
+// zones returns the findings about each zone.
 func (d *Diagnosis) zones() (list []Finding) {
 	for _, z := range Zones(d.Snapshot, "") {
 		f, ok := ofZone(z)
@@ -117,7 +117,7 @@ func (d *Diagnosis) zones() (list []Finding) {
 	return append(list, ofOverlaps(d.Snapshot)...)
 }
 
-// emptyZonesShown is how many ranges without data of a collection are told.
+// emptyZonesShown is how many ranges without data of a collection are reported.
 const emptyZonesShown = 5
 
 // ofEmptyZones finds ranges of zones in which no document lies.
@@ -151,7 +151,7 @@ func ofZone(z Zone) (f Finding, ok bool) {
 }
 
 // ofOverlaps compares the ranges of config.tags: a ZoneSet takes none that
-// overlap, and no more does the server unless somebody writes them by hand.
+// overlap, and no more does the server unless they are written by hand.
 func ofOverlaps(s *catalog.Snapshot) (list []Finding) {
 	sets := map[string]*catalog.ZoneSet{}
 	for _, doc := range s.Parts().Config["tags"] {

@@ -168,7 +168,7 @@ func (l *Lease) NotePaused(ctx context.Context, namespaces []string) error {
 }
 
 // Renew extends the lease from now, on the cluster's clock. The error is ErrLeaseLost if
-// another process took it after it had expired. An expired lease that nobody took is
+// another process took it after it had expired. An expired lease that was not taken is
 // renewed as well, since a cluster's clock may jump. Renew comes right before a step that
 // only the holder may do.
 //

@@ -65,7 +65,8 @@ func (s *Steps) Chunks(ctx context.Context, c catalog.Collection, lower, upper c
 			return chunks, err
 		}
 		if attempt == readAttempts {
-			return nil, mongoerr.New(mongoerr.ConflictingOperationInProgress, "the chunks of %s keep changing while they are read",
+			return nil, mongoerr.New(mongoerr.ConflictingOperationInProgress,
+				"the chunks of %s keep changing while they are read",
 				c.Namespace)
 		}
 	}

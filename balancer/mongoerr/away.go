@@ -2,7 +2,7 @@ package mongoerr
 
 import "slices"
 
-// UnansweredError says that nobody answered: the server, or the way to it, was not
+// UnansweredError says that there was no answer: the server, or the way to it, was not
 // there. Whether what was asked for was done is not known then.
 type UnansweredError struct{ Cause error }
 
@@ -20,6 +20,6 @@ var away = []Code{
 	InterruptedDueToReplStateChange, NotPrimaryNoSecondaryOk, NotPrimaryOrSecondary,
 }
 
-// Away reports whether a code says that who was asked, or somebody behind it, was
+// Away reports whether a code says that who was asked, or a server behind it, was
 // not there.
 func (c Code) Away() bool { return slices.Contains(away, c) }

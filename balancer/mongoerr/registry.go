@@ -15,7 +15,7 @@ import (
 //go:embed registry.txt
 var registryText string
 
-// entry is what there is to know of a code.
+// entry describes a code.
 type entry struct {
 	name       string
 	categories []string

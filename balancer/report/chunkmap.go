@@ -17,7 +17,7 @@ type ChunkMap struct {
 	ChunkSize int64 `json:"chunkSize"`
 	Chunks    int   `json:"chunks"`
 	Jumbo     int   `json:"jumbo"`
-	// Bytes are those of all shards that told; -1 when none did.
+	// Bytes are those of all shards that reported them; -1 when none did.
 	Bytes int64 `json:"bytes"`
 	// Shards are those with chunks, by id. Owners of cells name them by their place
 	// in this list.
@@ -33,10 +33,10 @@ type Basis string
 
 // The bases.
 const (
-	// ByCount gives all chunks the same width, as nobody tells what shards hold.
+	// ByCount gives all chunks the same width, as the sizes are unknown.
 	ByCount Basis = "count"
 	// ByShard spreads what a shard holds evenly over those of its chunks that
-	// nobody measured; a shard that did not tell has chunks of half the chunk size.
+	// nobody measured; a shard that did not report has chunks of half the chunk size.
 	ByShard Basis = "shard"
 	// ByChunk gives each chunk its measured size.
 	ByChunk Basis = "chunk"

@@ -44,7 +44,7 @@ func stripOf(c *catalog.CollectionState, m *ChunkMap) (s strip, b Basis) {
 	return s, b
 }
 
-// basisOf tells what is known of the sizes of chunks.
+// basisOf returns what is known of the sizes of chunks.
 func basisOf(c *catalog.CollectionState) Basis {
 	measured := map[string]bool{}
 	for _, size := range c.ChunkSizes {

@@ -25,7 +25,7 @@ type Collection struct {
 	ChunkSize int64 `json:"chunkSize,omitzero"`
 	// Unsplittable ones are tracked and not sharded.
 	Unsplittable bool `json:"unsplittable,omitzero"`
-	// SizesKnown tells that there are sizes at all.
+	// SizesKnown reports whether there are sizes.
 	SizesKnown bool `json:"sizesKnown"`
 	// Parts are what shards have of it, the largest first; those that have nothing
 	// are left out.

@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// History is what the logs tell of the last day.
+// History is what the logs have of the last day.
 type History struct {
 	// Since and Until bound it: Until is the time of the Snapshot.
 	Since time.Time `json:"since"`
@@ -82,7 +82,7 @@ const (
 	Change      EventKind = "change"
 )
 
-// Event is something that the logs tell of.
+// Event is an entry of the logs.
 type Event struct {
 	Time time.Time `json:"time"` // when it ended
 	Kind EventKind `json:"kind"`
@@ -105,7 +105,7 @@ type Event struct {
 // mostEvents is how many events a History has.
 const mostEvents = 200
 
-// changes are the entries that tell of what operators do.
+// changes are the entries about what operators do.
 var changes = []string{
 	"addShard", "removeShard.start", "removeShard", "shardCollection.end", "movePrimary.commit", "movePrimary.error",
 	"dropCollection", "dropDatabase", "renameCollection.end", "refineCollectionShardKey.end",

@@ -38,17 +38,17 @@ type Overview struct {
 	// Answer is what is wrong, and everything that keeps it so.
 	Answer diagnosis.Answer `json:"why"`
 	// Forecasts are until the cluster is balanced, then until each shard is drained
-	// that drains. They and the Plan are empty where nobody asked for them, or where
+	// that drains. They and the Plan are empty where not requested, or where
 	// they can't be told: Untold says why.
 	Forecasts []forecast.Forecast `json:"forecasts"`
 	Plan      *plan.Plan          `json:"-"`
 	Planned   *plan.Totals        `json:"planned,omitzero"` // those of the Plan
 	Untold    []string            `json:"untold"`
-	// Maps draw the worst collections chunk by chunk; nil where nobody asked.
+	// Maps draw the worst collections chunk by chunk; nil where not requested.
 	Maps []ChunkMap `json:"-"`
 }
 
-// Balancer is what there is to say of the balancer.
+// Balancer describes the balancer.
 type Balancer struct {
 	Mode    string `json:"mode"`
 	InRound bool   `json:"inRound"`
@@ -93,7 +93,7 @@ type UnderWay struct {
 	Min       string          `json:"min,omitzero"`
 	State     string          `json:"state,omitzero"` // in the server's words
 	Since     time.Time       `json:"since,omitzero"`
-	// Copied bytes of Total are done; 0 where nobody tells.
+	// Copied bytes of Total are done; 0 where unknown.
 	Copied int64 `json:"copied,omitzero"`
 	Total  int64 `json:"total,omitzero"`
 	// Remaining is the server's estimate, or else what the last moves took; 0

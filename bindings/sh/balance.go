@@ -19,7 +19,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// shardBalanceMethods() tell whether the cluster is balanced.
+// shardBalanceMethods() report whether the cluster is balanced.
 func shardBalanceMethods() []helper {
 	return []helper{
 		{"isBalancerInRound", "", func(c *call, sh *Helpers) goja.Value {
@@ -115,7 +115,8 @@ func (sh *Helpers) waitForCollections(
 				continue
 			case b.Hold != diagnosis.NotHeld:
 				sh.s.JS.Throw(script.RuntimeError,
-					"%s is not balanced (%s), and %s for it: run sh.enableBalancing or sh.enableMigrations", b.Namespace, b.Why(), b.Hold)
+					"%s is not balanced (%s), and %s for it: run sh.enableBalancing or sh.enableMigrations",
+					b.Namespace, b.Why(), b.Hold)
 			}
 			list = append(list, b)
 		}
@@ -180,7 +181,7 @@ func (m *moveWatch) moves() any {
 	return script.Whole(float64(m.count))
 }
 
-// read counts what the log tells of since the last reading.
+// read counts what was logged since the last reading.
 func (m *moveWatch) read() {
 	entries, at, err := live.ChangesSince(m.sh.s.JS.Context(), m.sh.commandRunner(), m.at)
 	if err != nil {
@@ -196,7 +197,7 @@ func (m *moveWatch) read() {
 }
 
 // amount returns the data moved so far, and what is left for the collections
-// that are not balanced. Servers before 6.0.3 do not tell the data of shards.
+// that are not balanced. Servers before 6.0.3 do not report the data of shards.
 func (m *moveWatch) amount(list []diagnosis.Balance) *display.Amount {
 	if !m.known {
 		return nil

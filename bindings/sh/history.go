@@ -53,7 +53,7 @@ func outcomeText(o catalog.Outcome) string {
 	return fmt.Sprintf("Failed with error '%s'", o.Error)
 }
 
-// outcomeLine is outcomeText with the shards, where they are told apart.
+// outcomeLine is outcomeText with the shards, where they are listed separately.
 func outcomeLine(o catalog.Outcome) string {
 	if o.From == "" {
 		return outcomeText(o)
@@ -69,7 +69,7 @@ func migrationText(m catalog.ActiveMigration) string {
 	return m.Namespace + " started at " + m.Since.Format("Mon Jan 02 2006 15:04:05 GMT-0700 (MST)")
 }
 
-// timeOrNull returns a moment, or null when nobody tells it.
+// timeOrNull returns a moment, or null when it is unknown.
 func (s *Host) timeOrNull(t time.Time) goja.Value {
 	if t.IsZero() {
 		return goja.Null()

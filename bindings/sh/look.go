@@ -51,7 +51,7 @@ type overview struct {
 	raw map[string][]bson.Raw
 }
 
-// sized reports whether the server has told the sizes of data, as it does from 6.0.3 on.
+// sized reports whether the server has reported the sizes of data, as it does from 6.0.3 on.
 func (o *overview) sized() bool { return o.raw["shardedDataDistribution"] != nil }
 
 // Parts that a helper can't do without: all but those that many users may not read, or
@@ -97,7 +97,7 @@ func (s *Host) tryLook(d, config *server.Database, o live.ReaderOptions) (*overv
 	return seen, read()
 }
 
-// lacksBalancer reports whether the server has no command that tells of the balancer.
+// lacksBalancer reports whether the server has no command that reports on the balancer.
 func lacksBalancer(seen *overview, err error) bool {
 	if err != nil {
 		return server.CodeOf(err) == server.CommandNotFound

@@ -35,7 +35,7 @@ func shardMergeMethods() []helper {
 	}
 }
 
-// shMergeAll counts for itself: the command does not tell what it merged.
+// shMergeAll counts for itself: the command does not report what it merged.
 func shMergeAll(c *call, sh *Helpers) goja.Value {
 	ns := c.namespaceArgument(0)
 	shards := []string{c.Text(1)}

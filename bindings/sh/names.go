@@ -16,7 +16,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// A name that nothing has is told wherever a helper takes one, with the name that
+// A name that nothing has is an error wherever a helper takes one, with the name that
 // was probably meant: by the helper itself, by the server, whose error gets the
 // question, or, where the server is content, by a warning.
 
@@ -30,7 +30,7 @@ const (
 	namespaceName
 )
 
-// nameKinds tells what the parameters of helpers name.
+// nameKinds returns what the parameters of helpers name.
 func nameKinds() map[string]nameKind {
 	return map[string]nameKind{
 		"shard": shardName, "toShard": shardName, "to": shardName, "primaryShard": shardName,

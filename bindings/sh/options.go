@@ -65,7 +65,7 @@ func (h helperOptions) get(name string) goja.Value {
 	return v
 }
 
-// property is get that tells null from what is missing.
+// property is get, but distinguishes null from what is missing.
 func (h helperOptions) property(name string) goja.Value {
 	if h.o == nil {
 		return nil

@@ -30,7 +30,7 @@ const (
 	renewalShare   = 100 // times what the reading took
 )
 
-// toGo returns how much longer it takes in words; empty where nobody can tell.
+// toGo returns how much longer it takes in words; empty where unknown.
 func (o *outlook) toGo() string {
 	now := o.sh.s.JS.Clock.Now()
 	if !o.off && !now.Before(o.next) {

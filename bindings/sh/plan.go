@@ -174,7 +174,7 @@ func (s *Host) PlanOf(v goja.Value) (*plan.Plan, error) {
 }
 
 // planObject returns a plan for scripts: the fields of its JSON form, whose steps
-// are made when somebody asks for them. Bounds are documents.
+// are made when they are read. Bounds are documents.
 func (s *Host) planObject(p *plan.Plan) goja.Value {
 	o := s.JS.Instance(&Plan{plan: p}, script.Prototype(s.JS, "Plan", planMethods()))
 	head := *p

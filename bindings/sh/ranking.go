@@ -13,12 +13,12 @@ import (
 	"shardsh/bindings/display"
 )
 
-// Overviews have the worst first. What somebody has to see is never cut off: only
+// Overviews have the worst first. What needs attention is never cut off: only
 // what is in order is summed up on a line.
 
 // shardGrid is a row for each shard: those that don't answer, those that drain,
 // then by data. The data is that of tracked collections, orphans included;
-// servers before 6.0.3 do not tell it.
+// servers before 6.0.3 do not report it.
 func shardGrid(list []report.Shard, known bool, host func(id string) string) (header []string, rows [][]string) {
 	for _, s := range list {
 		size, state := "?", s.Unreachable
@@ -35,7 +35,7 @@ func shardGrid(list []report.Shard, known bool, host func(id string) string) (he
 	return []string{"shard", "sharded data#", "chunks#", "state", "zones", "host"}, rows
 }
 
-// notable counts the shards at the beginning that somebody has to see.
+// notable counts the shards at the beginning that need attention.
 func notable(list []report.Shard) (n int) {
 	for _, s := range list {
 		if s.Draining || s.Unreachable != "" {
@@ -45,7 +45,7 @@ func notable(list []report.Shard) (n int) {
 	return n
 }
 
-// spreadText tells how even the shards are; empty for a single one, and where
+// spreadText says how even the shards are; empty for a single one, and where
 // their data is not known.
 func spreadText(list []report.Shard, known bool) string {
 	if !known || len(list) < 2 {
@@ -61,7 +61,7 @@ func spreadText(list []report.Shard, known bool) string {
 	return text
 }
 
-// inOrder are the collections that nobody has to look at.
+// inOrder are the collections that need no attention.
 func inOrder(list []report.Collection) []report.Collection {
 	return slices.DeleteFunc(slices.Clone(list), func(c report.Collection) bool { return c.State != report.Balanced })
 }

@@ -110,8 +110,8 @@ func (sh *Helpers) adminTelling(body bson.D, ns string, p *display.Progress) bso
 	return reply
 }
 
-// resharding returns what the cluster tells of the resharding of a collection now;
-// only its name where it tells nothing.
+// resharding returns what the cluster reports of the resharding of a collection now;
+// only its name where it reports nothing.
 func (sh *Helpers) resharding(ns string) catalog.ActiveResharding {
 	seen, err := sh.s.tryLook(sh.current(), sh.config(), live.ReaderOptions{Parts: live.Reshardings})
 	if err == nil {

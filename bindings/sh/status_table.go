@@ -27,7 +27,7 @@ const (
 )
 
 // draw shows the report as tables: the shards with the most data first, and the
-// collections that need somebody.
+// collections that need attention.
 func (r *statusReport) draw(t *display.Tables) {
 	r.balancerLines(t)
 	t.Heading("Shards")

@@ -174,7 +174,7 @@ func (b *balancerSummary) shardTable(t *display.Tables) {
 	}
 }
 
-// deviationText tells how far the data of a shard is from the average.
+// deviationText says how far the data of a shard is from the average.
 func deviationText(s report.Shard, known bool) string {
 	if !known || s.Draining {
 		return ""

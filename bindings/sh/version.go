@@ -12,7 +12,7 @@ import (
 func (sh *Helpers) version() server.Version { return sh.current().Conn.Version() }
 
 // need throws when the server is older than what a helper works with. The
-// advice says what there is instead, and may be empty.
+// advice says what to use instead, and may be empty.
 func (sh *Helpers) need(helper string, least server.Version, advice string) {
 	has := sh.version()
 	if has.AtLeast(least) {

@@ -12,7 +12,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// How long the waiting helpers wait and how often they look, unless told.
+// How long the waiting helpers wait and how often they look, by default.
 const (
 	longWait  = 24 * time.Hour
 	longPause = 5 * time.Second
@@ -32,7 +32,7 @@ type wait struct {
 	away              bool      // nobody answered the last time
 	told              bool      // that somebody was away, or what else took its place
 	answered          time.Time // the last time that somebody did
-	// outlook tells how long it takes; nil where nobody can.
+	// outlook says how long it takes; nil where unknown.
 	outlook *outlook
 }
 
@@ -43,7 +43,7 @@ type standing struct {
 	what string
 	// why says what is missing, for the error of a timeout.
 	why string
-	// amount measures the work; nil when that cannot be told. It is asked only
+	// amount measures the work; nil when that is unknown. It is asked only
 	// when it is to be shown.
 	amount func() *display.Amount
 	// lost is why nobody could be asked; the rest is zero then.
@@ -125,7 +125,7 @@ func (w *wait) giveUp(lost *goja.Exception) {
 }
 
 // insist sends what ends the work that was waited for. Where the answer is lost,
-// done tells whether it is to be sent again.
+// done reports whether it is to be sent again.
 func (w *wait) insist(send func(), done func() bool) {
 	sent := false
 	w.until(func() standing {

@@ -147,7 +147,7 @@ func (c *call) word(kind whatif.Kind, v goja.Value) string {
 }
 
 // outcomesObject returns what comes of alternatives for scripts. Their plans are
-// made when somebody asks for them.
+// made when they are read.
 func (s *Host) outcomesObject(out whatif.Outcomes) goja.Value {
 	plans := make([]*plan.Plan, len(out.Alternatives))
 	heads := out

@@ -14,7 +14,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// shardWhyMethods() tell why things are as they are.
+// shardWhyMethods() explain why things are as they are.
 func shardWhyMethods() []helper {
 	const signature = "ns?:string|object{shard,zone} key?:object"
 	return []helper{

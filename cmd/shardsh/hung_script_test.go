@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -30,6 +31,7 @@ func TestScriptThatCantBeStopped(t *testing.T) {
 		os.Exit(env.main())
 	}
 	t.Parallel() // most of it is waiting
+	var all sync.WaitGroup
 	for name, tt := range map[string]struct {
 		args   []string
 		signal os.Signal
@@ -40,21 +42,23 @@ func TestScriptThatCantBeStopped(t *testing.T) {
 		"SIGTERM": {nil, syscall.SIGTERM, exitSIGTERM, "stopped by signal: terminated"},
 		"Ctrl-C":  {nil, os.Interrupt, exitSIGINT, "stopped by signal: interrupt"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			// A signal may come between "begun" and the call: then that was no case of it.
-			for range 20 {
-				code, stderr := runStuck(t, tt.args, tt.signal)
-				if code != tt.code {
-					t.Fatalf("ended with code %d, want %d: %s", code, tt.code, stderr)
+		all.Go(func() { // most of it is waiting
+			t.Run(name, func(t *testing.T) {
+				// A signal may come between "begun" and the call: then that was no case of it.
+				for range 20 {
+					code, stderr := runStuck(t, tt.args, tt.signal)
+					if code != tt.code {
+						t.Fatalf("ended with code %d, want %d: %s", code, tt.code, stderr)
+					}
+					if strings.Contains(stderr, tt.reason) && strings.Contains(stderr, "did not stop within 5s") {
+						return
+					}
 				}
-				if strings.Contains(stderr, tt.reason) && strings.Contains(stderr, "did not stop within 5s") {
-					return
-				}
-			}
-			t.Error("was never said to be stuck")
+				t.Error("was never said to be stuck")
+			})
 		})
 	}
+	all.Wait()
 }
 
 // runStuck runs endless as a process of its own, and signals it once it is at it.

@@ -3,6 +3,7 @@ package main
 import (
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"shardsh/balancer/catalog"
@@ -95,35 +96,38 @@ func TestRolesOfRunners(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some seconds in one goroutine")
 	}
+	var all sync.WaitGroup
 	for _, release := range []catalog.Release{catalog.Release44, catalog.Release70, catalog.Release80, catalog.Release83} {
-		t.Run(release.String(), func(t *testing.T) {
-			t.Parallel() // they wait for moves in real time
-			address := rolesCluster(t, crumbledTopology, inRealTime, func(s *setting) {
-				s.mock.Version, s.mock.Parameters = release, map[string]any{"orphanCleanupDelaySecs": 0}
+		all.Go(func() { // most of it is waiting
+			t.Run(release.String(), func(t *testing.T) {
+				address := rolesCluster(t, crumbledTopology, inRealTime, func(s *setting) {
+					s.mock.Version, s.mock.Parameters = release, map[string]any{"orphanCleanupDelaySecs": 0}
+				})
+				journal := filepath.Join(t.TempDir(), "journal-")
+				for _, args := range [][]string{
+					{"presplit", "--ns", "shop.events", "--per-shard", "2"},
+					{"defragment", "--ns", "shop.crumbs"},
+					{"drain", "--shard", "c", "--remove", "--move-primaries"},
+				} {
+					args = append(args, "--yes", "--timeout", "1m", "--journal", journal+args[0])
+					code, stdout, stderr := runProgram(t, "", append(args, address(live.RoleLook))...)
+					if code != exitFailure || !strings.Contains(stderr, `(grant the role shardshEngine; load("shardsh:roles.js") creates it)`) ||
+						strings.Contains(stdout+stderr, "lsid") {
+						t.Errorf("%s as one who looks: exit code %d, %s%s", args[0], code, stdout, stderr)
+					}
+					code, stdout, stderr = runProgram(t, "", append(args, address(live.RoleEngine))...)
+					if code != exitOK || strings.Contains(stdout+stderr, "authorized") {
+						t.Errorf("%s: exit code %d, %s%s", args[0], code, stdout, stderr)
+					}
+				}
+				state := `[db.getSiblingDB("shardsh").leases.countDocuments(), sh.listShards().length, sh.chunks("shop.crumbs").itcount(),
+					sh.chunks("shop.events").itcount() >= 4].join()`
+				code, stdout, stderr := runProgram(t, "", "--quiet", address("root"), "--eval", state)
+				if code != exitOK || strings.TrimSpace(stdout) != "0,2,1,true" {
+					t.Errorf("exit code %d, %s%s", code, stdout, stderr)
+				}
 			})
-			journal := filepath.Join(t.TempDir(), "journal-")
-			for _, args := range [][]string{
-				{"presplit", "--ns", "shop.events", "--per-shard", "2"},
-				{"defragment", "--ns", "shop.crumbs"},
-				{"drain", "--shard", "c", "--remove", "--move-primaries"},
-			} {
-				args = append(args, "--yes", "--timeout", "1m", "--journal", journal+args[0])
-				code, stdout, stderr := runProgram(t, "", append(args, address(live.RoleLook))...)
-				if code != exitFailure || !strings.Contains(stderr, `(grant the role shardshEngine; load("shardsh:roles.js") creates it)`) ||
-					strings.Contains(stdout+stderr, "lsid") {
-					t.Errorf("%s as one who looks: exit code %d, %s%s", args[0], code, stdout, stderr)
-				}
-				code, stdout, stderr = runProgram(t, "", append(args, address(live.RoleEngine))...)
-				if code != exitOK || strings.Contains(stdout+stderr, "authorized") {
-					t.Errorf("%s: exit code %d, %s%s", args[0], code, stdout, stderr)
-				}
-			}
-			state := `[db.getSiblingDB("shardsh").leases.countDocuments(), sh.listShards().length, sh.chunks("shop.crumbs").itcount(),
-				sh.chunks("shop.events").itcount() >= 4].join()`
-			code, stdout, stderr := runProgram(t, "", "--quiet", address("root"), "--eval", state)
-			if code != exitOK || strings.TrimSpace(stdout) != "0,2,1,true" {
-				t.Errorf("exit code %d, %s%s", code, stdout, stderr)
-			}
 		})
 	}
+	all.Wait()
 }

@@ -132,12 +132,6 @@ func (c *connection) source(isMock bool) catalog.Source {
 // printGaps says what could not be read, which is no reason to stop.
 func printGaps(env environment, s *catalog.Snapshot) {
 	for _, gap := range s.Parts().Source.Gaps {
-		what := gap.What
-		for _, of := range []string{gap.Namespace, string(gap.Shard)} {
-			if of != "" {
-				what += " of " + of
-			}
-		}
-		fmt.Fprintf(env.errOut(), "shardsh: %s could not be read: %s\n", what, secret.Redact(gap.Reason))
+		fmt.Fprintln(env.errOut(), "shardsh:", secret.Redact(action.GapText(gap)))
 	}
 }

@@ -26,7 +26,7 @@ type Options struct {
 	Keys []keyadvice.Key
 	// Queries are what is asked of the collection; none to find out.
 	Queries []keyadvice.Query
-	// Expect is how many bytes the collection will have; 0 when nobody knows.
+	// Expect is how many bytes the collection will have; 0 when unknown.
 	Expect int64
 	// ExpectDocs is how many documents it will have, another way to say that.
 	ExpectDocs int64
@@ -39,7 +39,7 @@ type Options struct {
 	NoAnalyze string
 	// Speed has it find out how fast migrations are.
 	Speed bool
-	// Tell hears what is being read; nil for nobody.
+	// Tell is called with what is being read; may be nil.
 	Tell func(string)
 
 	mayLack bool // the collection need not be there
@@ -87,7 +87,7 @@ func ChunkSize(ctx context.Context, client *mongo.Client, ns string, o Options) 
 	return keyadvice.AdviseChunkSize(f), err
 }
 
-// ErrNoKey says that nobody knows by which key a collection is to be cut.
+// ErrNoKey says that no shard key is known to split a collection by.
 var ErrNoKey = errors.New("it is not sharded and no shard key can be recommended: pass one with key")
 
 // Presplit reads a collection, which need not be there, and says into what to cut it: by

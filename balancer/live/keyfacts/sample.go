@@ -116,7 +116,7 @@ func (r *reading) read(ctx context.Context, command bson.D) (docs []bson.Raw, er
 	return docs, cursor.Err()
 }
 
-// ends reads the first documents and the last ones, which tell what grows with time.
+// ends reads the first documents and the last ones, which show what grows with time.
 func (r *reading) ends(ctx context.Context, projection bson.D) error {
 	n := min(mostArrived, r.most()) / 2
 	first, err := r.natural(ctx, 1, n, projection)

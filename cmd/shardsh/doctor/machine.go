@@ -18,7 +18,7 @@ type File struct {
 	Runs bool
 }
 
-// Machine is what there is to know of this side.
+// Machine describes this side.
 type Machine struct {
 	Version string
 	// Terminal is whether output is one, of this many columns and rows.
