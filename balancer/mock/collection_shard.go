@@ -39,7 +39,7 @@ func (rq *Request) ShardCollection(req ShardRequest) error {
 		return err
 	}
 	if !onConfigServer(db) {
-		if err := rq.checkPartitioned(db); err != nil {
+		if err := rq.env.databases.checkPartitioned(db); err != nil {
 			return err
 		}
 		if err := rq.CreateDatabase(db, ""); err != nil {

@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -20,7 +21,17 @@ func errChunksByHand() error {
 	return errByHand(chunksNamespace, "split, mergeChunks and moveRange")
 }
 
-func (rq *Request) insertConfig(ns string, doc bson.Raw) error {
+// byHand writes to the config database for a client, without a command for it.
+type byHand struct {
+	config *ConfigDB
+	chunks *Chunks
+	shards shardSet
+	ids    *ids.Source
+}
+
+func (env *environment) byHand() byHand { return byHand{env.config, env.chunks, env.shards, env.ids} }
+
+func (h byHand) insert(ns string, doc bson.Raw) error {
 	var err error
 	switch ns {
 	case chunksNamespace:
@@ -28,9 +39,9 @@ func (rq *Request) insertConfig(ns string, doc bson.Raw) error {
 	case "config." + configCollections:
 		return errByHand(ns, "shardCollection")
 	case "config." + configDatabases:
-		err = rq.checkPrimary(ns, doc)
+		err = h.checkPrimary(ns, doc)
 	case "config." + configSettings:
-		err = rq.env.config.CheckSettings(doc)
+		err = h.config.CheckSettings(doc)
 	}
 	if err != nil {
 		return err
@@ -40,24 +51,24 @@ func (rq *Request) insertConfig(ns string, doc bson.Raw) error {
 		if err != nil {
 			return err
 		}
-		if rq.env.shards[shard.ID] == nil {
-			rq.env.shards[shard.ID] = newShard(shard.ID)
+		if h.shards[shard.ID] == nil {
+			h.shards[shard.ID] = newShard(shard.ID)
 		}
 	}
-	_, err = rq.env.config.data(ns).Insert(doc)
-	rq.env.ids.Tick()
+	_, err = h.config.data(ns).Insert(doc)
+	h.ids.Tick()
 	return err
 }
 
-func (rq *Request) replaceConfig(ns string, p place, after bson.Raw) error {
+func (h byHand) replace(ns string, p place, after bson.Raw) error {
 	var err error
 	switch ns {
 	case chunksNamespace:
-		defer rq.env.ids.Tick()
-		return rq.env.chunks.replace(p.doc, after)
+		defer h.ids.Tick()
+		return h.chunks.replace(p.doc, after)
 	case "config." + configCollections:
 		fixed := []string{"key", "uuid", "lastmodEpoch", "timestamp", "unique"}
-		if rq.env.release.ChunksByNamespace() {
+		if h.config.release.ChunksByNamespace() {
 			fixed = append(fixed, "dropped")
 		}
 		for _, field := range fixed {
@@ -66,21 +77,21 @@ func (rq *Request) replaceConfig(ns string, p place, after bson.Raw) error {
 			}
 		}
 	case "config." + configDatabases:
-		err = rq.checkPrimary(ns, after)
+		err = h.checkPrimary(ns, after)
 	case "config." + configSettings:
-		err = rq.env.config.CheckSettings(after)
+		err = h.config.CheckSettings(after)
 	}
 	if err != nil {
 		return err
 	}
-	rq.env.ids.Tick()
+	h.ids.Tick()
 	return p.docs.Update(p.record, after)
 }
 
 // checkPrimary demands that a database's entry names a shard there is.
-func (rq *Request) checkPrimary(ns string, doc bson.Raw) error {
+func (h byHand) checkPrimary(ns string, doc bson.Raw) error {
 	primary, _ := doc.Lookup("primary").StringValueOK()
-	if rq.env.shards[catalog.ShardID(primary)] == nil {
+	if h.shards[catalog.ShardID(primary)] == nil {
 		return errByHand(ns, "enableSharding with a shard there is")
 	}
 	return nil

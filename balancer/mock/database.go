@@ -50,8 +50,8 @@ func (rq *Request) EnableSharding(name, primary string) error {
 
 // checkPartitioned refuses to shard what enableSharding has not allowed, in
 // releases that ask for it.
-func (rq *Request) checkPartitioned(db string) error {
-	if !rq.env.release.MarksPartitioned() || rq.env.config.partitioned(db) {
+func (ds *Databases) checkPartitioned(db string) error {
+	if !ds.config.release.MarksPartitioned() || ds.config.partitioned(db) {
 		return nil
 	}
 	return mongoerr.New(mongoerr.IllegalOperation, "sharding not enabled for db %s", db)

@@ -6,7 +6,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/mock/routing"
 	"shardsh/balancer/mock/secondary"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
@@ -41,7 +40,7 @@ const selecting = 15 * time.Second
 // asks its primary for newer metadata (docs: Read Concern "available"), and has to have
 // what that has written of them.
 func (rq *Request) ReadsFrom(n Node, ns string, filter *filter.Filter) ([]Read, error) {
-	if rq.routes == nil || rq.env.config.holds(ns) {
+	if rq.routes.cache == nil || rq.env.config.holds(ns) {
 		return rq.Reads(ns, filter)
 	}
 	for {
@@ -69,10 +68,10 @@ type looked struct {
 
 // look sends a read.
 func (rq *Request) look(n Node, ns string, filter *filter.Filter) (l looked, err error) {
-	if !n.Available && rq.routes.Table(ns, rq.env.config) == nil {
-		rq.route(ns, filter, false)
+	if !n.Available && rq.routes.cache.Table(ns, rq.env.config) == nil {
+		rq.routes.route(ns, filter, false)
 	}
-	ids, known := rq.routed(ns, filter)
+	ids, known := rq.routes.routed(ns, filter)
 	if err := rq.askAll(ids); err != nil {
 		return l, err
 	}
@@ -85,7 +84,7 @@ func (rq *Request) look(n Node, ns string, filter *filter.Filter) (l looked, err
 		t, fits := rq.env.locator.targetOn(id, m, ns, known, now)
 		at, later := m.Reaches(n.After, now)
 		if !fits && !n.Available {
-			l.refused = l.refused || rq.refuses(id, ns)
+			l.refused = l.refused || rq.routes.refuses(id, ns)
 			at, later = m.Next(now, ns, databaseOf(ns))
 		}
 		if later && at.After(l.until) {
@@ -99,28 +98,6 @@ func (rq *Request) look(n Node, ns string, filter *filter.Filter) (l looked, err
 		}
 	}
 	return l, nil
-}
-
-// routed returns the shards that the router sends a read to, and the table by which it
-// does; nil for a collection that it knows as not tracked.
-func (rq *Request) routed(ns string, filter *filter.Filter) ([]catalog.ShardID, *catalog.RoutingTable) {
-	if table := rq.routes.Table(ns, rq.env.config); table != nil {
-		return routing.Owners(table, filter), table
-	}
-	if primary, there := rq.routes.PrimaryOf(ns, rq.env.config); there {
-		return []catalog.ShardID{primary}, nil
-	}
-	return nil, nil
-}
-
-// refuses lets the router read the routing table again if it does not know the newest.
-func (rq *Request) refuses(id catalog.ShardID, ns string) bool {
-	if rq.routes.Fresh(ns, rq.env.config) {
-		return false
-	}
-	rq.routes.Refused(ns, rq.env.config)
-	rq.env.shards[id].counters.stale++
-	return true
 }
 
 // suits returns the secondary of a shard to be asked; nil for its primary, or for a

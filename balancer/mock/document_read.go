@@ -8,7 +8,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/mock/routing"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/filter"
 )
@@ -43,7 +42,7 @@ func (rq *Request) reads(ns string, filter *filter.Filter, many bool) ([]Read, e
 	if ns == chunksNamespace {
 		return rq.chunkReads()
 	}
-	rq.route(ns, filter, many)
+	rq.routes.route(ns, filter, many)
 	targets := rq.env.locator.targets(ns, filter)
 	if err := rq.askTargets(targets); err != nil {
 		return nil, err
@@ -58,7 +57,7 @@ func (rq *Request) PartialReads(ns string, filter *filter.Filter) (reads []Read,
 		reads, err = rq.chunkReads()
 		return reads, false, err
 	}
-	rq.route(ns, filter, false)
+	rq.routes.route(ns, filter, false)
 	targets := rq.env.locator.targets(ns, filter)
 	all := len(targets)
 	targets = slices.DeleteFunc(targets, func(t target) bool { return rq.askTargets([]target{t}) != nil })
@@ -72,7 +71,7 @@ func (rq *Request) Point(ns string, filter *filter.Filter) (docs []bson.Raw, ok 
 	if ns == chunksNamespace {
 		return nil, false, nil
 	}
-	rq.route(ns, filter, false)
+	rq.routes.route(ns, filter, false)
 	targets := rq.env.locator.targets(ns, filter)
 	docs = make([]bson.Raw, 0, 1)
 	for _, t := range targets {
@@ -101,43 +100,6 @@ func (rq *Request) Point(ns string, filter *filter.Filter) (docs []bson.Raw, ok 
 	}
 	rq.reached = len(targets)
 	return docs, true, nil
-}
-
-// route sends the request by what its router knows of a collection: if a shard
-// refuses it, the router knows the newest. What was not refused has gone to the
-// shards that it concerns. A write of many documents on several shards is sent to
-// all there are, and none refuses it.
-func (rq *Request) route(ns string, filter *filter.Filter, many bool) {
-	if rq.routes == nil || rq.routes.Fresh(ns, rq.env.config) {
-		return
-	}
-	rq.send(ns, func(known *catalog.RoutingTable) []catalog.ShardID {
-		ids := routing.Owners(known, filter)
-		if many && len(ids) > 1 {
-			return nil
-		}
-		return ids
-	})
-}
-
-// routeKey is route for a new document, whose shard key has these comparable bytes.
-func (rq *Request) routeKey(ns string, key []byte) {
-	if rq.routes == nil || rq.routes.Fresh(ns, rq.env.config) {
-		return
-	}
-	rq.send(ns, func(known *catalog.RoutingTable) []catalog.ShardID {
-		return []catalog.ShardID{known.OwnerOf(key)}
-	})
-}
-
-func (rq *Request) send(ns string, to routing.Targets) {
-	if rq.env.config.holds(ns) {
-		return
-	}
-	by, refused := rq.routes.Send(ns, rq.env.config, to)
-	if s := rq.env.shards[by]; refused && s != nil {
-		s.counters.stale++
-	}
 }
 
 func (rq *Request) capture(targets []target) []Read {

@@ -36,7 +36,7 @@ func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
 		if err := rq.AskConfig(); err != nil {
 			return err
 		}
-		return rq.env.background().insertConfig(ns, doc)
+		return rq.env.byHand().insert(ns, doc)
 	}
 	if err := rq.awaitWritable(ns); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (rq *Request) landsIn(ns string) bool {
 // decides, or the router is to learn something by it.
 func (rq *Request) land(ns string, s *shard, local *localCollection) {
 	rq.landing = landing{ns: ns, turn: rq.env.clock.Turn()}
-	if rq.env.config.tables[ns] == nil && (rq.routes == nil || rq.routes.Fresh(ns, rq.env.config)) {
+	if rq.env.config.tables[ns] == nil && rq.routes.fresh(ns) {
 		rq.landing.shard, rq.landing.local = s, local
 	}
 }
@@ -158,7 +158,7 @@ func (rq *Request) destination(ns string, doc bson.Raw) (*shard, *localCollectio
 		db := databaseOf(ns)
 		primary, there := rq.env.config.Primary(db)
 		if s := rq.env.shards[primary]; there && s != nil && s.colls[ns] != nil {
-			rq.routeKey(ns, nil)
+			rq.routes.routeKey(ns, nil)
 			return s, s.colls[ns], nil
 		}
 		if !rq.env.collections.Exists(ns) {
@@ -169,7 +169,7 @@ func (rq *Request) destination(ns string, doc bson.Raw) (*shard, *localCollectio
 		if err := rq.CreateDatabase(db, ""); err != nil {
 			return nil, nil, err
 		}
-		rq.routeKey(ns, nil)
+		rq.routes.routeKey(ns, nil)
 		primary, _ = rq.env.config.Primary(db)
 		return rq.env.shards[primary], rq.env.collections.localPrimary(ns, nil), nil
 	}
@@ -178,7 +178,7 @@ func (rq *Request) destination(ns string, doc bson.Raw) (*shard, *localCollectio
 		return nil, nil, err
 	}
 	rq.key = key
-	rq.routeKey(ns, key)
+	rq.routes.routeKey(ns, key)
 	s := rq.env.shards[rq.env.config.table(ns).OwnerOf(key)]
 	return s, s.colls[ns], nil
 }
@@ -327,7 +327,7 @@ func (rq *Request) checkKeyChange(ns string, req UpdateRequest, p place, after b
 // it moves to the owner.
 func (rq *Request) replace(ns string, p place, after bson.Raw, check bool) error {
 	if p.shard == nil {
-		return rq.env.background().replaceConfig(ns, p, after)
+		return rq.env.byHand().replace(ns, p, after)
 	}
 	s, local, err := rq.destination(ns, after)
 	if err != nil {

@@ -53,10 +53,9 @@ type Request struct {
 	ctx      context.Context
 	deadline time.Time
 	outside  Computing
-	// router has sent it, and knows of the catalog what routes say; nil for the
-	// cluster's own.
+	// router has sent it, and knows of the catalog what routes say.
 	router catalog.ShardID
-	routes *routing.Cache
+	routes known
 	// key is the newest document's shard key, and room for the next one's.
 	key []byte
 	// landing is where its newest new document went.
@@ -71,7 +70,7 @@ func (c *Cluster) BeginRequest(command string) (*Request, *Failure) {
 
 // Through says which router has sent the request, and what it knows of the catalog.
 func (rq *Request) Through(node catalog.ShardID, routes *routing.Cache) {
-	rq.router, rq.routes = node, routes
+	rq.router, rq.routes = node, known{routes, rq.env.config, rq.env.shards}
 }
 
 // Background returns a request that no client has sent: no router stands
@@ -184,7 +183,7 @@ func (rq *Request) Ask(ns string, filter *filter.Filter) error {
 	if ns == chunksNamespace {
 		return rq.ask(configShard)
 	}
-	rq.route(ns, filter, false)
+	rq.routes.route(ns, filter, false)
 	return rq.askTargets(rq.env.locator.targets(ns, filter))
 }
 
