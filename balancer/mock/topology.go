@@ -13,9 +13,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/foreign"
 	"shardsh/balancer/mock/plainjson"
 	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/safefile"
 )
 
 // Topology is what a mock cluster holds at its start, as a topology file
@@ -126,7 +126,7 @@ const (
 
 // ReadTopology reads a topology file. Errors name the file and the field.
 func ReadTopology(path string) (*Topology, error) {
-	data, err := foreign.Read(path, mostTopology, pipePatience)
+	data, err := safefile.Read(path, mostTopology, pipePatience)
 	if err != nil {
 		return nil, err
 	}

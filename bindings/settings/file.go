@@ -12,7 +12,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/foreign"
+	"shardsh/balancer/safefile"
 	"shardsh/bindings/script"
 )
 
@@ -45,7 +45,7 @@ func readSettings(path string) (bson.D, error) {
 	if path == "" {
 		return nil, nil
 	}
-	text, err := foreign.Read(path, mostSettings, time.Second)
+	text, err := safefile.Read(path, mostSettings, time.Second)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -87,7 +87,7 @@ func replaceFile(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return foreign.Replace(path, func(to io.Writer) error {
+	return safefile.Replace(path, func(to io.Writer) error {
 		_, err := to.Write(text)
 		return err
 	})

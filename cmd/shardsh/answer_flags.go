@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"shardsh/balancer/foreign"
+	"shardsh/balancer/safefile"
 )
 
 // answerFlags say how to print what a verb found out.
@@ -51,7 +51,7 @@ func (o *answerFlags) write(env environment, show func(io.Writer) error) error {
 		}
 		return buffered(to, show)
 	}
-	return foreign.Replace(o.file, show)
+	return safefile.Replace(o.file, show)
 }
 
 // print writes an answer as JSON, or its text.

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/foreign"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/safefile"
 	"shardsh/bindings/testrunner"
 	"shardsh/bindings/testrunner/reporter"
 	"shardsh/cmd/shardsh/built"
@@ -228,7 +228,7 @@ func (o *testFlags) report(env environment, report testrunner.Report) error {
 	if o.lcov == "" {
 		return nil
 	}
-	return foreign.Replace(o.lcov, func(to io.Writer) error { return testrunner.WriteLCOV(to, report.Coverage) })
+	return safefile.Replace(o.lcov, func(to io.Writer) error { return testrunner.WriteLCOV(to, report.Coverage) })
 }
 
 func testText() cmdline.Text {

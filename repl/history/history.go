@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"shardsh/balancer/foreign"
+	"shardsh/balancer/safefile"
 )
 
 // Limit is how many inputs are kept unless the rules say otherwise. A file
@@ -130,7 +130,7 @@ func (h *File) append(input string) error {
 
 // rewrite replaces the file by what is kept, in one step.
 func (h *File) rewrite() error {
-	return foreign.Replace(h.path, func(to io.Writer) error {
+	return safefile.Replace(h.path, func(to io.Writer) error {
 		for _, e := range h.entries {
 			if _, err := io.WriteString(to, escape(e)+"\n"); err != nil {
 				return err

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/foreign"
+	"shardsh/balancer/safefile"
 )
 
 // Bounds of files, in bytes once they are unpacked. One that is small and unpacks to
@@ -49,14 +49,14 @@ func contents(dir, name string) ([]byte, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
-	case errors.Is(err, foreign.ErrTooLong):
+	case errors.Is(err, safefile.ErrTooLong):
 		return nil, fmt.Errorf("%w: %w", ErrTooLarge, err)
 	}
 	return data, err
 }
 
 func plain(path string) ([]byte, error) {
-	f, err := foreign.Open(path)
+	f, err := safefile.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func plain(path string) ([]byte, error) {
 }
 
 func unpacked(path string) ([]byte, error) {
-	f, err := foreign.Open(path)
+	f, err := safefile.Open(path)
 	if err != nil {
 		return nil, err
 	}

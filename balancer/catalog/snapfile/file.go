@@ -5,19 +5,19 @@ import (
 	"io"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/foreign"
+	"shardsh/balancer/safefile"
 )
 
 // Save writes a snapshot to a file, which is there as a whole or not at all; what
 // is no file, such as /dev/null, is not replaced by one.
 func Save(path string, s *catalog.Snapshot) error {
-	return foreign.Replace(path, func(to io.Writer) error { return Write(to, s) })
+	return safefile.Replace(path, func(to io.Writer) error { return Write(to, s) })
 }
 
 // Open reads the snapshot in a file, as one whose source is the file: what it
 // was read from in the first place is Source.Origin.
 func Open(path string, limits Limits) (*catalog.Snapshot, error) {
-	f, err := foreign.Open(path)
+	f, err := safefile.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/foreign"
+	"shardsh/balancer/safefile"
 )
 
 // A snapshot is a gzipped row of BSON documents: a header, the entries of the
@@ -45,11 +45,11 @@ const snapshotKind = "snapshot of a mock cluster"
 // WriteSnapshot writes a whole state to a file, which is replaced when all of
 // it is written. Of the header it takes the version and the time.
 func WriteSnapshot(path string, header Header, entries []Entry) error {
-	if foreign.Special(path) { // renaming would put the file in its place
-		return fmt.Errorf("snapshot %s: %w", path, foreign.ErrNotFile)
+	if safefile.Special(path) { // renaming would put the file in its place
+		return fmt.Errorf("snapshot %s: %w", path, safefile.ErrNotFile)
 	}
 	header.Kind, header.Format = snapshotKind, SnapshotVersion
-	err := foreign.Replace(path, func(to io.Writer) error { return writeSnapshot(to, header, entries) })
+	err := safefile.Replace(path, func(to io.Writer) error { return writeSnapshot(to, header, entries) })
 	if err != nil {
 		return fmt.Errorf("snapshot %s: %w", path, err)
 	}
@@ -110,7 +110,7 @@ func (m Memory) Sort() {
 
 // ReadSnapshot reads a file that WriteSnapshot has written.
 func ReadSnapshot(path string) (Memory, error) {
-	file, err := foreign.Open(path)
+	file, err := safefile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"shardsh/balancer/check"
-	"shardsh/balancer/foreign"
+	"shardsh/balancer/safefile"
 	"shardsh/bindings/plaintext"
 	"shardsh/cmd/shardsh/cmdline"
 )
@@ -52,7 +52,7 @@ func (o *Options) Groups() []cmdline.Group {
 func (o Options) Policy() (*check.Policy, error) {
 	p := check.Default()
 	if o.policyFile != "" {
-		data, err := foreign.Read(o.policyFile, mostPolicy, policyPatience)
+		data, err := safefile.Read(o.policyFile, mostPolicy, policyPatience)
 		if err != nil {
 			return nil, cmdline.Usagef("--policy: %w", err)
 		}
@@ -134,7 +134,7 @@ func meant(err error) error {
 
 // loadBaseline reads what an earlier check printed.
 func loadBaseline(p *check.Policy, path string) error {
-	data, err := foreign.Read(path, mostBaseline, policyPatience)
+	data, err := safefile.Read(path, mostBaseline, policyPatience)
 	if err == nil {
 		p.Baseline, err = check.ParseBaseline(data)
 	}

@@ -14,8 +14,8 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/catalog/dumpfile"
 	"shardsh/balancer/catalog/snapfile"
-	"shardsh/balancer/foreign"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/safefile"
 	"shardsh/cmd/shardsh/cmdline"
 )
 
@@ -75,7 +75,7 @@ const gzipped = "\x1f\x8b"
 
 // beginning returns the first bytes of a file; what can't be read has none.
 func beginning(path string) string {
-	f, err := foreign.Open(path)
+	f, err := safefile.Open(path)
 	if err != nil {
 		return ""
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package foreign_test
+package safefile_test
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"shardsh/balancer/foreign"
+	"shardsh/balancer/safefile"
 )
 
 // pipe makes a named pipe.
@@ -26,7 +26,7 @@ func pipe(t *testing.T) string {
 
 func TestOpenTakesFilesOnly(t *testing.T) {
 	for _, path := range []string{"/dev/zero", t.TempDir(), pipe(t)} {
-		if _, err := foreign.Open(path); !errors.Is(err, foreign.ErrNotFile) {
+		if _, err := safefile.Open(path); !errors.Is(err, safefile.ErrNotFile) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -34,7 +34,7 @@ func TestOpenTakesFilesOnly(t *testing.T) {
 	if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := foreign.Open(path)
+	f, err := safefile.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,21 +46,21 @@ func TestReadIsBounded(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("x", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if data, err := foreign.Read(path, 100, time.Minute); err != nil || len(data) != 100 {
+	if data, err := safefile.Read(path, 100, time.Minute); err != nil || len(data) != 100 {
 		t.Errorf("%d bytes, %v", len(data), err)
 	}
-	if _, err := foreign.Read(path, 99, time.Minute); !errors.Is(err, foreign.ErrTooLong) {
+	if _, err := safefile.Read(path, 99, time.Minute); !errors.Is(err, safefile.ErrTooLong) {
 		t.Errorf("a byte too much: %v", err)
 	}
-	if _, err := foreign.Read("/dev/zero", 99, time.Minute); !errors.Is(err, foreign.ErrNotFile) {
+	if _, err := safefile.Read("/dev/zero", 99, time.Minute); !errors.Is(err, safefile.ErrNotFile) {
 		t.Errorf("a device: %v", err)
 	}
-	if _, err := foreign.Read(pipe(t), 99, 10*time.Millisecond); err == nil || !strings.Contains(err.Error(), "pipe") {
+	if _, err := safefile.Read(pipe(t), 99, 10*time.Millisecond); err == nil || !strings.Contains(err.Error(), "pipe") {
 		t.Errorf("a pipe that nobody writes: %v", err)
 	}
 	written := pipe(t)
 	go func() { _ = os.WriteFile(written, []byte(strings.Repeat("x", 100)), 0o600) }()
-	if data, err := foreign.Read(written, 100, time.Minute); err != nil || len(data) != 100 {
+	if data, err := safefile.Read(written, 100, time.Minute); err != nil || len(data) != 100 {
 		t.Errorf("a pipe: %d bytes, %v", len(data), err)
 	}
 	endless := pipe(t)
@@ -70,7 +70,7 @@ func TestReadIsBounded(t *testing.T) {
 			_, err = f.Write(make([]byte, 1<<16))
 		}
 	}()
-	if _, err := foreign.Read(endless, 1<<20, time.Minute); !errors.Is(err, foreign.ErrTooLong) {
+	if _, err := safefile.Read(endless, 1<<20, time.Minute); !errors.Is(err, safefile.ErrTooLong) {
 		t.Errorf("a pipe without end: %v", err)
 	}
 }
@@ -84,7 +84,7 @@ func TestSpecial(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/dev/null": true, pipe(t): true, dir: true, file: false, filepath.Join(dir, "missing"): false,
 	} {
-		if foreign.Special(path) != want {
+		if safefile.Special(path) != want {
 			t.Errorf("%s: %v", path, !want)
 		}
 	}

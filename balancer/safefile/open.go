@@ -1,7 +1,7 @@
-// Package foreign reads files that somebody else may have made: none of them
+// Package safefile reads files that somebody else may have made: none of them
 // takes more memory than it may, and none keeps the program waiting for ever. It
 // also writes files as a whole, and puts none in the place of what is no file.
-package foreign
+package safefile
 
 import (
 	"errors"

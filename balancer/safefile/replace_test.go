@@ -1,6 +1,6 @@
 //go:build unix
 
-package foreign_test
+package safefile_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"shardsh/balancer/foreign"
+	"shardsh/balancer/safefile"
 )
 
 func writing(text string) func(io.Writer) error {
@@ -35,7 +35,7 @@ func only(t *testing.T, path, want string) {
 func TestReplace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	for _, text := range []string{"first", "second"} {
-		if err := foreign.Replace(path, writing(text)); err != nil {
+		if err := safefile.Replace(path, writing(text)); err != nil {
 			t.Fatal(err)
 		}
 		only(t, path, text)
@@ -44,12 +44,12 @@ func TestReplace(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 	full := errors.New("the disk is full")
-	err := foreign.Replace(path, func(to io.Writer) error { return errors.Join(writing("half")(to), full) })
+	err := safefile.Replace(path, func(to io.Writer) error { return errors.Join(writing("half")(to), full) })
 	if !errors.Is(err, full) {
 		t.Errorf("%v", err)
 	}
 	only(t, path, "second")
-	if err := foreign.Replace(filepath.Join(path, "file"), writing("x")); err == nil {
+	if err := safefile.Replace(filepath.Join(path, "file"), writing("x")); err == nil {
 		t.Error("a file was taken for a folder")
 	}
 }
@@ -62,7 +62,7 @@ func TestReplaceLeavesPipes(t *testing.T) {
 		text, _ := os.ReadFile(path)
 		read <- string(text)
 	}()
-	if err := foreign.Replace(path, writing("through")); err != nil {
+	if err := safefile.Replace(path, writing("through")); err != nil {
 		t.Fatal(err)
 	}
 	if text := <-read; text != "through" {
@@ -71,7 +71,7 @@ func TestReplaceLeavesPipes(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	if err := foreign.Replace(t.TempDir(), writing("x")); err == nil {
+	if err := safefile.Replace(t.TempDir(), writing("x")); err == nil {
 		t.Error("a folder was written to")
 	}
 }
