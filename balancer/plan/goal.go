@@ -15,7 +15,7 @@ type GoalKind string
 
 // The kinds of goals.
 const (
-	// Balance is what the balancer does until it rests.
+	// Balance is what the balancer does until nothing is left to move.
 	Balance GoalKind = "balance"
 	// Drain empties one shard.
 	Drain GoalKind = "drain"

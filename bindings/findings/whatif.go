@@ -31,7 +31,7 @@ const (
 func WhatIfText(o whatif.Outcomes, all bool) string {
 	var out page
 	letters := map[int]string{0: whatif.AsItIs}
-	out.wrapped(0, sentence(fmt.Sprintf("What the balancer does until it rests, on the cluster as of %s",
+	out.wrapped(0, sentence(fmt.Sprintf("What the balancer does until nothing is left to move, on the cluster as of %s",
 		o.At.Format("2006-01-02 15:04 MST"))))
 	for i, a := range o.Alternatives {
 		if i > 0 {

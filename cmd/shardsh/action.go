@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"shardsh/balancer/action"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/plan"
 	"shardsh/bindings/actiontext"
 	"shardsh/bindings/display"
@@ -111,7 +112,7 @@ func (o *actionFlags) showResult(ctx context.Context, env environment, r action.
 		fmt.Fprintln(to, actiontext.PlanResult(r))
 		for _, c := range r.Collections {
 			if c.Before != c.After {
-				fmt.Fprintf(to, "%s had %d chunks, and has %d.\n", c.Namespace, c.Before, c.After)
+				fmt.Fprintf(to, "%s had %s, and has %d.\n", c.Namespace, humanize.Count(c.Before, "chunk"), c.After)
 			}
 		}
 	}

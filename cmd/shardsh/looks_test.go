@@ -114,7 +114,7 @@ func TestLooksRefuseAlike(t *testing.T) {
 		{line: []string{"why", "--shard", "nope"}, call: `sh.why({ shard: "nope" })`, reason: "nope"},
 		{line: []string{"why", "--zone", "nope"}, call: `sh.why({ zone: "nope" })`, reason: "nope"},
 		{line: []string{"plan", "--model", "round"}, call: `sh.plan({ model: "round" })`,
-			reason: `model: "round" is no model`},
+			reason: `model: "round" is not a valid model`},
 		{line: []string{"plan", "--goal", "peace"}, call: `sh.plan({ goal: "peace" })`, reason: "goal"},
 		{line: []string{"plan", "--goal", "drain=nope"}, call: `sh.plan({ goal: { drain: "nope" } })`, reason: "nope"},
 		{line: []string{"plan", "--ns", "shop.nope"}, call: `sh.plan("shop.nope")`, reason: "shop.nope"},
@@ -132,7 +132,7 @@ func TestLooksRefuseAlike(t *testing.T) {
 		{line: []string{"simulate", "--change", "adShard"}, call: `sh.whatIf(c => c.adShard())`,
 			reason: "did you mean addShard?"},
 		{line: []string{"simulate", "--change", "addShard", "--model", "skewed=9"},
-			call: `sh.whatIf(c => c.addShard(), { model: "skewed=9" })`, reason: "model: \"skewed=9\" is no model"},
+			call: `sh.whatIf(c => c.addShard(), { model: "skewed=9" })`, reason: "model: \"skewed=9\" is not a valid model"},
 		{line: []string{"simulate", "--change", "addShard", "--time-zone", "Mars"},
 			call: `sh.whatIf(c => c.addShard(), { timeZone: "Mars" })`, reason: "timeZone takes a name"},
 	} {

@@ -101,7 +101,7 @@ the same.`,
 			"shardsh plan mongodb://host:27017 --ns 'shop.*' --max-bytes 100GB --json -o plan.json",
 			"shardsh plan --from cluster.snap --output script > plan.js",
 		},
-		More: `Goals: balance, what the balancer does until it rests; drain=SHARD, until the
+		More: `Goals: balance, what the balancer does by itself; drain=SHARD, until the
 shard is empty; zones, only what brings chunks into their zones; defragment,
 small chunks merged, and moved for that; consolidate, merges without moves.
 Collections whose balancing is off are planned if --ns names them.
