@@ -175,7 +175,7 @@ func (b Balance) balance(ctx context.Context, c Cluster, p *plan.Plan, r *serial
 	r.Report(Started{gate})
 	result, err := b.whileLeased(ctx, c, &lease, r, runner.Options{
 		Namespaces: b.Namespaces, Goal: b.Goal, Order: b.Order, Parallel: b.Parallel, TakeOver: b.PauseBalancing,
-		Rand: lots(b.Seed), Gate: gate, For: b.For, CoolDown: b.CoolDown, OpsInterval: b.OpsInterval, Clock: c.Clock,
+		Rand: randomSource(b.Seed), Gate: gate, For: b.For, CoolDown: b.CoolDown, OpsInterval: b.OpsInterval, Clock: c.Clock,
 		Hard: b.Hard,
 		Tell: func(e runner.Event) {
 			if p != nil {
@@ -240,8 +240,8 @@ func (b Balance) acquire(ctx context.Context, c Cluster, r *serial) (*live.Lease
 	}
 }
 
-// lots are those that the balancer of a mock with this seed draws; nil for 0.
-func lots(seed uint64) *rand.Rand {
+// randomSource returns the source of chance of a mock's balancer with this seed; nil for 0.
+func randomSource(seed uint64) *rand.Rand {
 	const firstTerm = 1
 	if seed == 0 {
 		return nil

@@ -46,8 +46,8 @@ type todo struct {
 	before   []piece   // the chunks that it touches, as they are now
 }
 
-// ground is a cluster at one moment, as steps find it.
-type ground struct {
+// clusterState is a cluster at one moment, as steps find it.
+type clusterState struct {
 	look   *catalog.Snapshot
 	chunks func(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error)
 	basis  map[string]plan.CollectionBasis
@@ -57,7 +57,7 @@ type ground struct {
 
 // check compares a step with the cluster. The error is a *ChangedError or a
 // *BlockedError where the cluster is in the way.
-func (g ground) check(ctx context.Context, s plan.Step) (todo, error) {
+func (g clusterState) check(ctx context.Context, s plan.Step) (todo, error) {
 	coll, err := g.collection(s)
 	if err != nil {
 		return todo{}, err
@@ -92,7 +92,7 @@ func changed(s plan.Step, format string, args ...any) error {
 }
 
 // collection returns the one of a step, if it is still the one of the plan.
-func (g ground) collection(s plan.Step) (*catalog.CollectionState, error) {
+func (g clusterState) collection(s plan.Step) (*catalog.CollectionState, error) {
 	coll := g.look.Collection(s.Namespace)
 	if coll == nil || coll.Unsplittable {
 		return nil, changed(s, "%s is not a sharded collection any more", s.Namespace)

@@ -15,7 +15,7 @@ import (
 
 // stepOn is a step and the chunks that it is about.
 type stepOn struct {
-	ground
+	clusterState
 	step   plan.Step
 	coll   *catalog.CollectionState
 	chunks []catalog.Chunk // that overlap the step's range

@@ -337,10 +337,10 @@ func (r *run) rehearse(ctx context.Context, look *catalog.Snapshot) error {
 	return nil
 }
 
-func (r *run) ground(look *catalog.Snapshot) ground {
+func (r *run) ground(look *catalog.Snapshot) clusterState {
 	r.shared.Lock()
 	defer r.shared.Unlock()
-	return ground{
+	return clusterState{
 		look: look, chunks: r.cluster.Chunks, basis: r.basis, cuts: maps.Clone(r.cuts), undoes: r.plan.Goal.Kind == plan.Undo,
 	}
 }

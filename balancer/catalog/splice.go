@@ -10,7 +10,7 @@ type room struct {
 	sized                  bool
 }
 
-// room returns what a block of the section takes that ends with a bound.
+// room returns the size of a block of the section that ends with a bound.
 func (s section) room(end Key) room {
 	r := room{chunks: s.count, order: len(end.order), stride: len(end.order)}
 	for _, p := range s.pieces {

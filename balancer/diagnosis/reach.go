@@ -44,8 +44,8 @@ func configGap(s *catalog.Snapshot) (catalog.Gap, bool) {
 	return gaps[i], true
 }
 
-// reader finds what the reader of the Snapshot could not get. Of what was not
-// got because a node does not answer that is told once, as a finding of its own.
+// reader finds what the reader of the Snapshot could not read. A node that does not
+// answer is one finding, however many parts are missing because of it.
 func (d *Diagnosis) reader() (list []Finding) {
 	_, told := configGap(d.Snapshot)
 	told = told || slices.ContainsFunc(d.Shards(), func(s catalog.ShardState) bool { return s.Unreachable != "" })

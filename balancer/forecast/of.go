@@ -125,7 +125,7 @@ func (f *Forecast) span(k clock, trajectories []trajectory, r rates, round time.
 	}
 	var all []time.Duration
 	for _, c := range trajectories {
-		unsure := r.unsure(c.working(), c.unused(r.links))
+		unsure := r.logStdDev(c.working(), c.unused(r.links))
 		for _, z := range grid() {
 			took, ok := k.take(c, f.At, math.Exp(unsure*z))
 			if !ok {

@@ -153,12 +153,12 @@ func (r *rates) scatter(moves []migration, weights []float64, say func(migration
 		said, took := math.Max(0.001, say(m)), math.Max(0.001, m.took.Seconds())
 		d, weight := math.Log(took/said), said*weights[i]
 		all, squares, saidSquares = all+weight, squares+weight*d*d, saidSquares+weight*weight
-		at := int64(moves[0].at.Sub(m.at) / spell)
+		at := int64(moves[0].at.Sub(m.at) / loadPeriod)
 		spells[at] = spells[at].plus(ratio{took, said, 1})
 	}
 	r.effective = all * all / saidSquares
 	r.spread = math.Sqrt(squares / all)
-	r.load = loadOf(spells)
+	r.load = loadSpread(spells)
 }
 
 // failsAfter returns the part of its time after which a migration fails that fails

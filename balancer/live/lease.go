@@ -158,7 +158,7 @@ func (l *Lease) Paused() []string { return slices.Clone(l.paused) }
 // NotePaused records which collections have their balancing switched off. Call it before
 // switching off and after switching on: a record too many does no harm.
 func (l *Lease) NotePaused(ctx context.Context, namespaces []string) error {
-	err := inTime(ctx, l.patience(), func(ctx context.Context) error {
+	err := withTimeout(ctx, l.patience(), func(ctx context.Context) error {
 		return l.renew(ctx, l.leases, bson.E{Key: "paused", Value: bson.D{{Key: "$literal", Value: namespaces}}})
 	})
 	if err == nil {
@@ -179,7 +179,7 @@ func (l *Lease) Renew(ctx context.Context) error {
 	if l.age() < l.o.For/2 {
 		leases = l.quick
 	}
-	return inTime(ctx, l.patience(), func(ctx context.Context) error { return l.renew(ctx, leases) })
+	return withTimeout(ctx, l.patience(), func(ctx context.Context) error { return l.renew(ctx, leases) })
 }
 
 // secure renews the lease with a majority, however long that takes.

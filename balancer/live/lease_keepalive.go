@@ -23,7 +23,7 @@ func (l *Lease) KeepAlive(ctx context.Context) (held context.Context, leave func
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		lose(keep(held, l.o.For, l.secure, l.doubt))
+		lose(renewLoop(held, l.o.For, l.secure, l.doubt))
 	}()
 	return held, func(ctx context.Context) error {
 		lose(context.Canceled)
@@ -34,10 +34,10 @@ func (l *Lease) KeepAlive(ctx context.Context) (held context.Context, leave func
 	}
 }
 
-// keep renews three times in the time that a renewal lasts, and calls doubt when renewals
+// renewLoop renews three times in the time that a renewal lasts, and calls doubt when renewals
 // fail for so long that the lease may have expired. It compares no clocks: from the moment
 // a renewal was requested, the lease lasts at least that long here.
-func keep(ctx context.Context, lasts time.Duration, renew func(context.Context) error, doubt func()) error {
+func renewLoop(ctx context.Context, lasts time.Duration, renew func(context.Context) error, doubt func()) error {
 	tick := time.NewTicker(lasts / 3)
 	defer tick.Stop()
 	sure := time.Now()
@@ -52,7 +52,7 @@ func keep(ctx context.Context, lasts time.Duration, renew func(context.Context) 
 		if left <= 0 {
 			left = lasts / 3
 		}
-		switch err := inTime(ctx, left, renew); {
+		switch err := withTimeout(ctx, left, renew); {
 		case err == nil:
 			sure = asked
 		case errors.Is(err, ErrLeaseLost):
@@ -81,27 +81,27 @@ func (l *Lease) doubt() {
 	l.sure, l.unsure = context.WithCancel(context.Background())
 }
 
-// Sure returns a context that ends when the lease may have expired. One that begins while
-// that is so lasts until the next renewal fails.
-func (l *Lease) Sure() context.Context {
+// WhileCertain returns a context that ends when the lease may have expired. If it may
+// have expired already, the context lasts until the next renewal fails.
+func (l *Lease) WhileCertain() context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.sure
 }
 
-// inTime calls do with a time limit. It cancels the context, as the driver does not give up
+// withTimeout calls do with a time limit. It cancels the context, as the driver does not give up
 // a read when a deadline passes.
-func inTime(ctx context.Context, most time.Duration, do func(context.Context) error) error {
+func withTimeout(ctx context.Context, most time.Duration, do func(context.Context) error) error {
 	silent, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	timer := time.AfterFunc(most, cancel)
 	defer timer.Stop()
-	return unless(ctx, silent, do)
+	return runUntil(ctx, silent, do)
 }
 
-// unless calls do, and gives it up when a context ends: the error is a
+// runUntil calls do, and gives it up when a context ends: the error is a
 // *mongoerr.UnansweredError then.
-func unless(ctx, silent context.Context, do func(context.Context) error) error {
+func runUntil(ctx, silent context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(silent, func() { cancel(errSilent) })()
@@ -120,7 +120,7 @@ type leasedRunner struct {
 }
 
 func (a leasedRunner) RunCommand(ctx context.Context, database string, command bson.D) (reply bson.Raw, err error) {
-	err = unless(ctx, a.lease.Sure(), func(ctx context.Context) error {
+	err = runUntil(ctx, a.lease.WhileCertain(), func(ctx context.Context) error {
 		reply, err = a.CommandRunner.RunCommand(ctx, database, command)
 		return err
 	})
@@ -130,7 +130,7 @@ func (a leasedRunner) RunCommand(ctx context.Context, database string, command b
 func (a leasedRunner) RunCursorCommand(
 	ctx context.Context, database string, command bson.D,
 ) (docs []bson.Raw, err error) {
-	err = unless(ctx, a.lease.Sure(), func(ctx context.Context) error {
+	err = runUntil(ctx, a.lease.WhileCertain(), func(ctx context.Context) error {
 		docs, err = a.CommandRunner.RunCursorCommand(ctx, database, command)
 		return err
 	})

@@ -60,7 +60,7 @@ func TestKeep(t *testing.T) {
 				defer stop()
 				began, times, doubts := time.Now(), 0, 0
 				var doubt time.Duration
-				err := keep(ctx, lasts, func(ctx context.Context) error {
+				err := renewLoop(ctx, lasts, func(ctx context.Context) error {
 					times++
 					return tc.renew(ctx, times)
 				}, func() {

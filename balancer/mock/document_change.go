@@ -24,9 +24,9 @@ func (rq *Request) Under(ctx context.Context, deadline time.Time, outside Comput
 	rq.ctx, rq.deadline, rq.outside = ctx, deadline, outside
 }
 
-// compute computes for the request. It fails if another state took the place of
-// the whole one meanwhile: what the request has of it is good for nothing. The
-// cluster's own requests keep the lock.
+// compute runs f without the cluster's lock. It fails if a snapshot was loaded
+// meanwhile, since what the request has read is then out of date. The cluster's own
+// requests keep the lock.
 func (rq *Request) compute(f func(ctx context.Context) error) error {
 	if rq.outside == nil {
 		return f(context.Background())

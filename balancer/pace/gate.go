@@ -122,7 +122,7 @@ func (g *Gate) Enter(ctx context.Context, m Move) (err error) {
 			return err
 		}
 		if o == nil {
-			if o, err = g.far(ctx, m); err != nil && ctx.Err() == nil {
+			if o, err = g.clusterObstacle(ctx, m); err != nil && ctx.Err() == nil {
 				return err
 			}
 		}

@@ -186,9 +186,9 @@ func (r *run) move(m waitingMove, told Move) error {
 		return err
 	}
 	told.Max = r.upper(m)
-	r.ledger.moved(m.Namespace, m.Min)
+	r.skipped.moved(m.Namespace, m.Min)
 	if r.o.CoolDown > 0 {
-		r.ledger.rest(m.Namespace, m.Min, r.o.Clock.Now().Add(r.o.CoolDown), "it was moved recently")
+		r.skipped.rest(m.Namespace, m.Min, r.o.Clock.Now().Add(r.o.CoolDown), "it was moved recently")
 	}
 	r.tell(Event{Kind: Moved, Move: told})
 	return nil
@@ -227,13 +227,13 @@ func (r *run) failed(m waitingMove, told Move, err error) {
 	switch {
 	case then == policy.Ask:
 		r.ask(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
-	case policy.TooBig(err) && !r.ledger.tooBig(m.Namespace, m.Min, m.ChunkVersion):
+	case policy.TooBig(err) && !r.skipped.tooBig(m.Namespace, m.Min, m.ChunkVersion):
 		// The engine splits the chunk, or flags it.
 	case then == policy.SkipRange:
 		r.leave(m.Namespace, m.Min, err.Error())
-	case then == policy.AgainNow && r.ledger.raced(m.Namespace, m.Min):
+	case then == policy.AgainNow && r.skipped.raced(m.Namespace, m.Min):
 	default:
-		if _, again := r.ledger.later(m.Namespace, m.Min, r.o.Clock.Now(), err.Error()); !again {
+		if _, again := r.skipped.later(m.Namespace, m.Min, r.o.Clock.Now(), err.Error()); !again {
 			r.leave(m.Namespace, m.Min, err.Error())
 		}
 	}

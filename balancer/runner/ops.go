@@ -134,7 +134,7 @@ func (r *run) evens(ns string, load map[catalog.ShardID]int64, shards []catalog.
 	if s.stuck >= mostStuck {
 		why := fmt.Sprintf("%d rounds of moves have not balanced its operations: a few keys may have most of them",
 			mostStuck)
-		r.ledger.hold(ns, why)
+		r.skipped.hold(ns, why)
 		r.tell(Event{Kind: Aside, Namespace: ns, Why: why})
 	}
 }

@@ -58,7 +58,7 @@ func (r *run) endRound(ctx context.Context) (over bool, err error) {
 		return false, r.unreadable(ctx, ended.err)
 	}
 	r.unread = 0
-	if at, waits := r.ledger.next(ended.start); waits {
+	if at, waits := r.skipped.next(ended.start); waits {
 		return false, r.wait(ctx, max(0, at.Sub(r.o.Clock.Now())), "failed ranges are tried again then")
 	}
 	r.result.Reached, r.result.Left = true, r.remains(ended.decisions)
@@ -112,7 +112,7 @@ func (r *run) split(s policy.Split, err error) {
 
 // leave leaves a range alone for the rest of the run.
 func (r *run) leave(ns string, lower catalog.Key, why string) {
-	r.ledger.skip(ns, lower, why)
+	r.skipped.skip(ns, lower, why)
 	r.tell(Event{Kind: Aside, Namespace: ns, Min: lower, Why: why})
 }
 
@@ -143,20 +143,20 @@ func (r *run) remains(decisions []policy.Decision) (list []Left) {
 			aside(d.Namespace, a)
 			continue
 		}
-		if d.Code == policy.OnlyJumboChunks && len(r.ledger.at(d.Namespace, r.o.Clock.Now())) >= d.Count {
+		if d.Code == policy.OnlyJumboChunks && len(r.skipped.at(d.Namespace, r.o.Clock.Now())) >= d.Count {
 			continue // they are left alone, as is told of each
 		}
 		text := d.Text()
 		if d.Code == policy.NoData {
 			text = fmt.Sprintf("No operations on %s were counted in %s.", d.Namespace, humanize.Duration(r.o.OpsInterval))
 		}
-		if why, held := r.ledger.held(d.Namespace); held && d.Code == policy.BalancingOff {
+		if why, held := r.skipped.held(d.Namespace); held && d.Code == policy.BalancingOff {
 			text = fmt.Sprintf("%s is skipped: %s.", d.Namespace, why)
 		}
 		add(Left{Code: d.Code, Namespace: d.Namespace, Text: text})
 	}
 	for _, ns := range r.namespaces {
-		for _, a := range r.ledger.at(ns, r.o.Clock.Now()) {
+		for _, a := range r.skipped.at(ns, r.o.Clock.Now()) {
 			if a.until.IsZero() {
 				aside(ns, a)
 			}
@@ -171,7 +171,7 @@ func (r *run) skippedOf(d policy.Decision) (a skippedRange, is bool) {
 	if d.Code != policy.JumboFlag || d.Min.IsZero() {
 		return a, false
 	}
-	list := r.ledger.at(d.Namespace, r.o.Clock.Now())
+	list := r.skipped.at(d.Namespace, r.o.Clock.Now())
 	i := slices.IndexFunc(list, func(a skippedRange) bool { return !a.min.Less(d.Min) && a.min.Less(d.Max) })
 	if i < 0 {
 		return a, false

@@ -65,7 +65,7 @@ type run struct {
 	cluster Cluster
 	o       Options
 	hard    context.Context
-	ledger  skippedRanges
+	skipped skippedRanges
 	spread  map[string]spread // of operations, by collection
 
 	namespaces []string        // of the run
@@ -168,7 +168,7 @@ func (r *run) has(ns string) bool { return slices.Contains(r.namespaces, ns) }
 
 // seen is a collection as the engine is to see it.
 func (r *run) seen(c catalog.Collection) catalog.Collection {
-	_, held := r.ledger.held(c.Namespace)
+	_, held := r.skipped.held(c.Namespace)
 	c.NoBalance = held || c.NoBalance && !r.on[c.Namespace]
 	c.Defragment, c.DefragmentationPhase = false, ""
 	if r.o.Goal.Version(r.cluster.Release()) != r.cluster.Release() { // whose chunk size is another one where none is set

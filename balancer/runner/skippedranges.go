@@ -8,8 +8,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// How often a range is tried that could not be moved for what may be gone after a
-// while, and how long it is left alone in between: twice as long each time.
+// How often a range is tried again after a failure that may pass, and how long it is
+// left alone in between: twice as long each time.
 const (
 	mostTries  = 8
 	firstDelay = 10 * time.Second

@@ -75,7 +75,7 @@ func (v view) Routing(ctx context.Context, ns string) (balancer.Routing, error) 
 		return routing, v.r.note(err)
 	}
 	routing.Collection = v.r.seen(routing.Collection)
-	if routing.Table, err = v.r.ledger.flagged(ns, routing.Table, v.r.o.Clock.Now()); err != nil {
+	if routing.Table, err = v.r.skipped.flagged(ns, routing.Table, v.r.o.Clock.Now()); err != nil {
 		return routing, v.r.note(err)
 	}
 	v.r.routed(ns, routing.Table)
@@ -106,7 +106,7 @@ func (v view) MarkJumbo(_ context.Context, ns string, lower catalog.Key) error {
 // nobody asked for.
 func (v view) SwitchOffBalancing(_ context.Context, ns string) error {
 	why := "its hashed shard key has no index any more"
-	v.r.ledger.hold(ns, why)
+	v.r.skipped.hold(ns, why)
 	v.r.tell(Event{Kind: Aside, Namespace: ns, Why: why})
 	return nil
 }

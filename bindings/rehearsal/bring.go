@@ -65,8 +65,8 @@ func (s *stage) bringDatabase(ctx context.Context, from *source, database string
 	}
 }
 
-// bringContents gets the indexes of a collection that is there, and its documents. Of
-// one that is not nobody may ask: a router makes the database to look for its indexes.
+// bringContents copies the indexes and documents of a collection that exists. It must
+// not be called for one that does not: listIndexes makes a router create the database.
 func (s *stage) bringContents(ctx context.Context, from *source, database, name string) {
 	ns := database + "." + name
 	indexes, err := from.list(ctx, database, bson.D{{Key: "listIndexes", Value: name}})

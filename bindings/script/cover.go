@@ -19,7 +19,7 @@ const coverer = "__reached"
 // coverage has Options.Cover hear of the statements of programs when they run.
 type coverage struct {
 	rt      *goja.Runtime
-	sources texts
+	sources sources
 	watch   func([]Line) (reached func(i int)) // nil for nobody
 	reached []func()                           // by the numbers of the statements that are watched
 }
@@ -47,7 +47,7 @@ func (c *coverage) mark(tree *ast.Program) {
 
 // covering marks the statements of one program.
 type covering struct {
-	sources texts
+	sources sources
 	tree    *ast.Program
 	first   int // number of the program's first statement
 	lines   []Line

@@ -105,7 +105,7 @@ type Engine struct {
 	Help     HelpTexts
 	Errors   ErrorDescriber
 	builtins map[string]goja.Value
-	sources  texts
+	sources  sources
 	regexps  regexps
 	coverage coverage
 
@@ -125,7 +125,7 @@ func NewEngine(o Options) *Engine {
 		Runtime:  goja.New(),
 		ctx:      context.Background(),
 		builtins: make(map[string]goja.Value),
-		sources:  make(texts),
+		sources:  make(sources),
 		Classes:  Classes{made: make(map[string]*goja.Object)},
 	}
 	s.Help = HelpTexts{js: s, texts: make(map[*goja.Object]Help)}

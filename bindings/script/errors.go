@@ -94,7 +94,7 @@ func (e *Error) IsSyntax() bool { return e.Name == "SyntaxError" && e.value == n
 type ErrorDescriber struct {
 	rt      *goja.Runtime
 	world   *values.World
-	sources texts
+	sources sources
 	options *Options
 	cause   error // why the running call was cut short, when the engine itself did that
 }

@@ -83,7 +83,7 @@ func (e *memoryError) Error() string {
 
 // outOfMemory describes a program that watchMemory stopped; nil when something
 // else did.
-func (s texts) outOfMemory(err *goja.InterruptedError) *Error {
+func (s sources) outOfMemory(err *goja.InterruptedError) *Error {
 	var cause *memoryError
 	if !errors.As(errors.Unwrap(err), &cause) {
 		return nil

@@ -137,7 +137,7 @@ func (c *Call) End() {
 	}
 }
 
-// Outside is that of a call, for what computes a value.
+// Outside is the method Outside of a call, for a function that returns a value.
 func Outside[T any](c *Call, compute func(ctx context.Context) (T, error)) (T, error) {
 	var value T
 	err := c.Outside(func(ctx context.Context) (err error) {

@@ -52,8 +52,8 @@ func find(c *call.Call) (bson.D, error) {
 		bson.E{Key: "ns", Value: q.NS})}}, nil
 }
 
-// hasFew reports whether a query has hardly more results than one: they are read at
-// once, and a stream is not worth its while.
+// hasFew reports whether a query has at most about one result, which is read at once
+// instead of as a stream.
 func hasFew(q call.Query) bool {
 	_, one := q.Filter.Equality("_id")
 	return q.Limit == 1 || one && q.Sort.IsEmpty()

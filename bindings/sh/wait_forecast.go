@@ -10,10 +10,9 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// outlook is the forecast that a wait shows its time to go by. A cluster is read for
-// it when something is first to be shown, and again only when that is long ago,
-// measured by what the reading took. Where it can't be made, the rate so far has
-// to do.
+// outlook is the forecast from which a wait shows the remaining time. It reads the
+// cluster when something is first shown, and again only after a time in proportion to
+// what the reading took. Without a forecast, the rate so far is used.
 type outlook struct {
 	sh   *Helpers
 	goal plan.Goal

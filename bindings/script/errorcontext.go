@@ -11,9 +11,9 @@ import (
 	"github.com/dop251/goja/token"
 )
 
-// places finds the nodes an error may come from by the place the engine gives
+// spotsByPosition finds the nodes an error may come from by the place the engine gives
 // it.
-type places map[file.Position][]spot
+type spotsByPosition map[file.Position][]spot
 
 // spot is an expression that may fail.
 type spot struct {
@@ -23,8 +23,8 @@ type spot struct {
 }
 
 // indexPlaces lists what may fail in a program.
-func indexPlaces(tree *ast.Program) places {
-	list := places{}
+func indexPlaces(tree *ast.Program) spotsByPosition {
+	list := spotsByPosition{}
 	position := func(idx file.Idx) file.Position {
 		return originalPosition(tree.File, tree.File.Position(int(idx)-tree.File.Base()))
 	}
@@ -126,7 +126,7 @@ var engineWords = []string{
 // wording finds V8's words for errors of the engine.
 type wording struct {
 	rt    *goja.Runtime
-	texts texts
+	texts sources
 	// better gives the shell's own words for a message, or nothing; may be nil.
 	better func(message string) string
 	// suggest asks for the method that was meant; may be nil.

@@ -25,21 +25,21 @@ const (
 	calm      = 30 * time.Second
 )
 
-// far finds what the cluster knows of. The window is looked at last: reading the
+// clusterObstacle finds what the cluster knows of. The window is looked at last: reading the
 // members takes a while.
-func (g *Gate) far(ctx context.Context, m Move) (*obstacle, error) {
-	o, err := g.shut(ctx)
+func (g *Gate) clusterObstacle(ctx context.Context, m Move) (*obstacle, error) {
+	o, err := g.windowObstacle(ctx)
 	if o != nil || err != nil || g.rules.PauseWhen == nil {
 		return o, err
 	}
 	if o, err := g.members(ctx, m); o != nil || err != nil {
 		return o, err
 	}
-	return g.shut(ctx)
+	return g.windowObstacle(ctx)
 }
 
-// shut looks at the window.
-func (g *Gate) shut(ctx context.Context) (*obstacle, error) {
+// windowObstacle looks at the window.
+func (g *Gate) windowObstacle(ctx context.Context) (*obstacle, error) {
 	if g.rules.Window == nil {
 		return nil, nil
 	}
@@ -59,12 +59,12 @@ func (g *Gate) members(ctx context.Context, m Move) (*obstacle, error) {
 	}
 	v := g.rules.PauseWhen.Judge(readings)
 	g.note(v.Untold)
-	return g.judged(m, v), nil
+	return g.obstacleOf(m, v), nil
 }
 
-// judged is what follows from a verdict: once members were busy, they must not be
+// obstacleOf is what follows from a verdict: once members were busy, they must not be
 // for a while.
-func (g *Gate) judged(m Move, v Verdict) *obstacle {
+func (g *Gate) obstacleOf(m Move, v Verdict) *obstacle {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	of, now := pair{m.From, m.To}, g.clock.Now()

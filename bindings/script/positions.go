@@ -12,8 +12,8 @@ import (
 	"github.com/dop251/goja/file"
 )
 
-// texts are the programs that ran, by name: places in errors refer to them.
-type texts map[string]source
+// sources are the programs that ran, by name: places in errors refer to them.
+type sources map[string]source
 
 // source is what positions of a program refer to.
 type source struct {
@@ -24,7 +24,7 @@ type source struct {
 	shift int
 	// tree is the program, and places what may fail in it; nil until asked for.
 	tree   *ast.Program
-	places places
+	places spotsByPosition
 }
 
 func (t source) line(n int) string {
@@ -37,7 +37,7 @@ func (t source) line(n int) string {
 }
 
 // stackText lists calls as Node does.
-func (s texts) stackText(frames []goja.StackFrame) string {
+func (s sources) stackText(frames []goja.StackFrame) string {
 	lines := make([]string, len(frames))
 	for i, f := range frames {
 		name, pos := f.FuncName(), s.callee(s.framePosition(f))
@@ -54,7 +54,7 @@ func (s texts) stackText(frames []goja.StackFrame) string {
 }
 
 // framePosition returns where a frame is in the text the user wrote.
-func (s texts) framePosition(f goja.StackFrame) file.Position {
+func (s sources) framePosition(f goja.StackFrame) file.Position {
 	pos := f.Position()
 	if pos.Filename != f.SrcName() {
 		pos.Filename = FromURL(pos.Filename)
@@ -63,7 +63,7 @@ func (s texts) framePosition(f goja.StackFrame) file.Position {
 }
 
 // locate gives the error the innermost place in code that is the user's.
-func (s texts) locate(e *Error, stack []goja.StackFrame) {
+func (s sources) locate(e *Error, stack []goja.StackFrame) {
 	for _, f := range stack {
 		pos := s.callee(s.framePosition(f))
 		if _, ok := s[pos.Filename]; !ok || pos.Line == 0 {
@@ -76,7 +76,7 @@ func (s texts) locate(e *Error, stack []goja.StackFrame) {
 }
 
 // locateIn is locate for errors of which only the text of the stack is left.
-func (s texts) locateIn(e *Error, stack string) {
+func (s sources) locateIn(e *Error, stack string) {
 	for _, m := range stackLine.FindAllStringSubmatch(stack, -1) {
 		pos := stackPosition(m)
 		if _, ok := s[pos.Filename]; !ok {
@@ -90,7 +90,7 @@ func (s texts) locateIn(e *Error, stack string) {
 }
 
 // place undoes what wrapping did to columns and adds the line's text.
-func (s texts) place(e *Error) {
+func (s sources) place(e *Error) {
 	src, ok := s[e.File]
 	if !ok {
 		return
@@ -132,7 +132,7 @@ var stackLine = regexp.MustCompile(`(?m)^\s*at (?:.* \()?(.+?):(\d+):(\d+)\(\d+\
 
 // spots returns the expressions at a place; the list is made when an error
 // first asks for it.
-func (s texts) spots(at file.Position) []spot {
+func (s sources) spots(at file.Position) []spot {
 	src, ok := s[at.Filename]
 	if !ok || src.tree == nil {
 		return nil
@@ -145,7 +145,7 @@ func (s texts) spots(at file.Position) []spot {
 }
 
 // callee returns the place of what is called, for one of a call's parenthesis.
-func (s texts) callee(at file.Position) file.Position {
+func (s sources) callee(at file.Position) file.Position {
 	for _, sp := range s.spots(at) {
 		if _, ok := sp.node.(*ast.CallExpression); ok {
 			return sp.at
