@@ -40,7 +40,7 @@ func readMethods() script.Methods[*Collection] {
 			return coll.d.watch(c, coll.name, nil, c.Arg(0), c.Arg(1))
 		}, "Opens a change stream on this collection."},
 		{"mapReduce", "map?: reduce?: optionsOrOut?:", collMapReduce, "Deprecated: use aggregate."},
-		{"getPlanCache", "", func(c *script.Call, coll *Collection) goja.Value { return coll.newPlanCache() },
+		{"getPlanCache", "", func(_ *script.Call, coll *Collection) goja.Value { return coll.newPlanCache() },
 			"Returns the plan cache."},
 	}
 }

@@ -17,7 +17,7 @@ func mongoMethods() script.Methods[*Mongo] {
 	return script.Methods[*Mongo]{
 		{"getDB", "name:string", func(c *script.Call, m *Mongo) goja.Value { return m.CheckedDatabase(c.Text(0)).object },
 			"Returns the database of that name."},
-		{"getDBs", "options?:object", func(c *script.Call, m *Mongo) goja.Value {
+		{"getDBs", "options?:object", func(_ *script.Call, m *Mongo) goja.Value {
 			return m.host.Display.Reply(m.ListDatabases())
 		},
 			"Returns the reply of listDatabases."},

@@ -105,7 +105,7 @@ func collectionOldShellMethods() script.Methods[*Collection] {
 
 // connectionOldShellMethods are those of the old shell's Mongo.
 func connectionOldShellMethods() script.Methods[*Mongo] {
-	ask := func(c *script.Call, m *Mongo, command bson.D) bson.Raw {
+	ask := func(_ *script.Call, m *Mongo, command bson.D) bson.Raw {
 		return m.host.Gateway.MustSend(server.Request{On: m.Conn, Database: "admin", Body: command, Reads: true})
 	}
 	field := func(name string) func(*script.Call, *Mongo) goja.Value {

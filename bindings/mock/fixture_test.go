@@ -4,6 +4,4 @@ import (
 	"shardsh/bindings/shelltest"
 )
 
-type connected = shelltest.Connected
-
 type step = shelltest.Step

@@ -6,8 +6,6 @@ import (
 	"shardsh/bindings/shelltest"
 )
 
-type connected = shelltest.Connected
-
 func ok(fields ...bson.E) bson.D { return shelltest.OK(fields...) }
 
 func field(key string, value any) bson.E { return shelltest.Field(key, value) }

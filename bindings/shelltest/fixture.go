@@ -83,6 +83,7 @@ func errorReply(err error) bson.Raw {
 		Value: int32(code)}, {Key: "codeName", Value: e.CodeName()}})
 }
 
+// FixtureGossip is the cluster time in replies of the fixture.
 var FixtureGossip = bson.D{
 	{Key: "$clusterTime", Value: bson.D{
 		{Key: "clusterTime", Value: bson.Timestamp{T: 1700000100, I: 5}},

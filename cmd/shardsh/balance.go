@@ -142,7 +142,7 @@ func newBalanceReporter(
 	r.start = func() {
 		stop = context.AfterFunc(ctx, func() {
 			defer close(noted)
-			notice(env.stderr, o.quiet, "Stopping after what is under way. Ctrl-C again asks the servers to stop it.")
+			notice(env.stderr, o.quiet, "Stopping after the running steps. Ctrl-C again asks the servers to stop them.")
 		})
 	}
 	r.end = func() {

@@ -21,9 +21,9 @@ var stages = []struct {
 	told string // the last time
 	made int64  // moves, when the run has ended
 }{
-	{"once", "Stopping after what is under way", 1},
-	{"twice", "The servers were asked to stop what is under way", 0},
-	{"three times", "The servers go on with what was under way", 0},
+	{"once", "Stopping after the running steps", 1},
+	{"twice", "The servers were asked to stop the migrations", 0},
+	{"three times", "The servers complete what was running", 0},
 }
 
 // TestInterrupts sends SIGINT to runs in the middle of their first move: the first time

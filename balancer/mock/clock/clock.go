@@ -267,6 +267,7 @@ func interrupted(ctx context.Context) error {
 	return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", cause)
 }
 
+// ErrClosed returns the error of what waits while the cluster is closed.
 func ErrClosed() error {
 	return mongoerr.New(mongoerr.ShutdownInProgress, "the mock cluster is closed")
 }
@@ -500,6 +501,7 @@ func (k *Clock) Outside(work func() error) error {
 	return work()
 }
 
+// ErrReplaced returns the error of what was in progress when a snapshot was loaded.
 func ErrReplaced() error {
 	return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: a snapshot was loaded")
 }

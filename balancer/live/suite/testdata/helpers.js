@@ -138,6 +138,9 @@ check("balance", { before: () => { for (const k of [100, 200]) sh.moveChunk(NS, 
   holds: () => new Set(owners()).size == 3 && own.orders.countDocuments() == 300 && !entry().noBalance })
 check("apply", { call: () => sh.apply(sh.plan(NS, { goal: { drain: C } }), { journal: null, progress: false }), asItWas: false,
   holds: r => r.finished && !owners().includes(C) && own.orders.countDocuments() == 300 })
+check("presplit", { call: () => sh.presplit(NS, { points: [{ k: 50 }, { k: 150 }], journal: null, progress: false }),
+  holds: r => r.finished && cuts().includes(50) && cuts().includes(150) && new Set(owners()).size == 3 &&
+    own.orders.countDocuments() == 300 })
 check("undo", { before: () => sh.apply(sh.plan(NS, { goal: { drain: C } }), { journal: is.folder + "/drain.journal", progress: false }),
   call: () => { const p = sh.undo(is.folder + "/drain.journal"); return p }, reads: true,
   holds: p => p.steps.every(s => s.kind != "move" || s.to == C), after: () => fs.unlinkSync(is.folder + "/drain.journal") })
