@@ -20,7 +20,7 @@ func (s *Shell) shellGlobals() script.Globals {
 			"Shows dbs, collections, users, roles, profile, logs, shards, zones, chunks, migrations or the balancer."},
 		{"exit", "code?:any", func(c *script.Call) goja.Value { return c.Quit() }, "Ends the shell with an exit code."},
 		{"quit", "code?:any", func(c *script.Call) goja.Value { return c.Quit() }, "Ends the shell with an exit code."},
-		{"cls", "", func(c *script.Call) goja.Value { s.display.ClearScreen(); return nil }, "Clears the screen."},
+		{"cls", "", func(_ *script.Call) goja.Value { s.display.ClearScreen(); return nil }, "Clears the screen."},
 		{"sleep", "", func(c *script.Call) goja.Value {
 			if goja.IsString(c.Arg(0)) && !isNumeral(c.Arg(0).String()) {
 				c.JS.Sleep(c.DurationOf("sleep", "time", c.Arg(0)))

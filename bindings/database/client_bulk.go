@@ -166,7 +166,7 @@ func (b *clientBulk) note(c *script.Call, o *goja.Object, i int, doc bson.Raw) {
 }
 
 // rest returns the documents of a reply's cursor, read to its end.
-func (d *Database) rest(c *script.Call, reply bson.Raw) []bson.Raw {
+func (d *Database) rest(_ *script.Call, reply bson.Raw) []bson.Raw {
 	var docs []bson.Raw
 	batch := server.FirstBatch(reply)
 	for {

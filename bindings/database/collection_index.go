@@ -76,7 +76,7 @@ func indexMethods() script.Methods[*Collection] {
 				{Key: "definition", Value: c.JS.Document(c.Arg(1))}})
 			return nil
 		}, "Changes a search index."},
-		{"reIndex", "", func(c *script.Call, coll *Collection) goja.Value {
+		{"reIndex", "", func(_ *script.Call, coll *Collection) goja.Value {
 			return coll.host.Display.Reply(coll.d.Run(bson.D{{Key: "reIndex", Value: coll.name}}))
 		}, "Builds all indexes again."},
 	}

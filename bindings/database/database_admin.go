@@ -33,7 +33,7 @@ func databaseAdminMethods() script.Methods[*Database] {
 		{"killOp", "id:any", func(c *script.Call, d *Database) goja.Value {
 			return d.host.Display.Reply(d.Admin(server.Command("killOp", bson.E{Key: "op", Value: c.JS.Value(c.Arg(0))})))
 		}, "Ends an operation."},
-		{"getProfilingStatus", "", func(c *script.Call, d *Database) goja.Value {
+		{"getProfilingStatus", "", func(_ *script.Call, d *Database) goja.Value {
 			return d.host.Display.Reply(d.Run(bson.D{{Key: "profile", Value: int32(-1)}}))
 		}, "Returns the profiler's level."},
 		{"setProfilingLevel", "level:number options?:number|object", dbSetProfilingLevel, "Sets the profiler's level."},
@@ -47,7 +47,7 @@ func databaseAdminMethods() script.Methods[*Database] {
 			return c.JS.World.ToJS(components)
 		}, "Returns the verbosity of each log component."},
 		{"setLogLevel", "level:number component?:any", dbSetLogLevel, "Sets the verbosity of a log component."},
-		{"fsyncLock", "", func(c *script.Call, d *Database) goja.Value {
+		{"fsyncLock", "", func(_ *script.Call, d *Database) goja.Value {
 			return d.host.Display.Reply(d.Admin(server.Command("fsync", bson.E{Key: "lock", Value: true})))
 		}, "Flushes and blocks writes."},
 		{"fsyncUnlock", "", adminCommand("fsyncUnlock"), "Ends fsyncLock."},
@@ -84,7 +84,7 @@ func databaseAdminMethods() script.Methods[*Database] {
 }
 
 func adminCommand(name string) func(*script.Call, *Database) goja.Value {
-	return func(c *script.Call, d *Database) goja.Value {
+	return func(_ *script.Call, d *Database) goja.Value {
 		return d.host.Display.Reply(d.Admin(server.Command(name), server.Reads))
 	}
 }

@@ -42,7 +42,7 @@ func databaseMethods() script.Methods[*Database] {
 		{"serverBits", "", func(c *script.Call, d *Database) goja.Value {
 			return c.JS.Runtime.ToValue(rawdoc.Int(d.Admin(server.Command("buildInfo"), server.Reads), "bits"))
 		}, "Returns whether the server is built for 32 or 64 bits."},
-		{"hello", "", func(c *script.Call, d *Database) goja.Value {
+		{"hello", "", func(_ *script.Call, d *Database) goja.Value {
 			return d.host.Display.Reply(d.Run(server.Command("hello"), server.Reads))
 		}, "Returns the server's part in the cluster."},
 		{"isMaster", "", func(_ *script.Call, d *Database) goja.Value {

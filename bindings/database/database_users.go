@@ -57,7 +57,7 @@ func databaseUserMethods() script.Methods[*Database] {
 			return d.host.Display.Reply(d.Run(c.JS.Merge(server.Command("rolesInfo"), c.Arg(0)), server.Reads))
 		}, "Returns the roles of this database."},
 		{"auth", "user?:string|object password?:any", dbAuth, "Logs in: connects again as that user."},
-		{"logout", "", func(c *script.Call, d *Database) goja.Value {
+		{"logout", "", func(_ *script.Call, d *Database) goja.Value {
 			d.host.Current.Cursor = nil
 			return d.host.Display.Reply(d.Run(server.Command("logout")))
 		}, "Ends the login of this connection."},

@@ -27,7 +27,7 @@ func (coll *Collection) newExplainable(verbosity string) *explainable {
 	return e
 }
 
-func (e *explainable) explain(c *script.Call, body bson.D) goja.Value {
+func (e *explainable) explain(_ *script.Call, body bson.D) goja.Value {
 	return e.coll.host.Cursors.Explained(e.coll.d.Database, body, e.verbosity)
 }
 
@@ -124,7 +124,7 @@ func planCacheMethods() script.Methods[*planCache] {
 			}
 			return c.JS.Array(p.coll.d.AggregateAll(p.coll.name, stages...))
 		}, "Returns the cached plans."},
-		{"clear", "", func(c *script.Call, p *planCache) goja.Value {
+		{"clear", "", func(_ *script.Call, p *planCache) goja.Value {
 			return p.coll.host.Display.Reply(p.coll.d.Run(bson.D{{Key: "planCacheClear", Value: p.coll.name}}))
 		}, "Forgets all plans."},
 		{"clearPlansByQuery", "query:object projection?:object sort?:object", func(c *script.Call, p *planCache) goja.Value {

@@ -65,7 +65,7 @@ func (h Host) Globals() script.Globals {
 			}
 			return nil
 		}, "Prints sh.status()."},
-		{"printShardingSizes", "configDB?:any", func(c *script.Call) goja.Value { h.Sharding.PrintSizes(); return nil }, ""},
+		{"printShardingSizes", "configDB?:any", func(_ *script.Call) goja.Value { h.Sharding.PrintSizes(); return nil }, ""},
 		{"hex_md5", "text:string", func(c *script.Call) goja.Value {
 			sum := md5.Sum([]byte(c.Text(0)))
 			return c.JS.Runtime.ToValue(hex.EncodeToString(sum[:]))
