@@ -13,6 +13,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/keyorder"
+	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 )
 
@@ -147,7 +148,7 @@ func sampled(ctx context.Context, client *mongo.Client, c *catalog.CollectionSta
 	if err != nil {
 		return nil, fmt.Errorf("a sample of %s: %w", c.Namespace, err)
 	}
-	defer func() { _ = cursor.Close(context.WithoutCancel(ctx)) }() // what it read counts
+	defer func() { _ = live.CloseCursor(ctx, cursor) }() // what it read counts
 	var keys []catalog.Key
 	for cursor.Next(ctx) {
 		k, err := keyOf(c.Pattern, cursor.Current)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -32,6 +33,7 @@ type line struct {
 	answer   bool     // what is cut: the answer, not the question
 	question int32    // of the answer to be cut
 	always   bool     // cut it each time
+	freeze   bool     // instead of cutting, let nothing through any more
 	done     bool
 }
 
@@ -47,6 +49,9 @@ func (l *line) judge(_ int, m proxy.Message) proxy.Verdict {
 	case m.Direction == proxy.ToClient && l.question != 0 && m.Answers() == l.question,
 		m.Name() == l.cut && !l.answer:
 		l.done = true
+		if l.freeze {
+			return proxy.Freeze()
+		}
 		return proxy.Cut()
 	case m.Name() == l.cut:
 		l.question = m.ID()
@@ -144,6 +149,24 @@ func TestReadingOutlivesACut(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A read whose context has ended does not wait for a hung server to close its cursor.
+func TestReadingEndsOnAHungConnection(t *testing.T) {
+	cable := &line{cut: "getMore", freeze: true}
+	client := onLine(t, variety)(t, cable)
+	const allowed = 200 * time.Millisecond
+	ctx, cancel := context.WithTimeout(t.Context(), allowed)
+	defer cancel()
+	began := time.Now()
+	_, err := live.NewCommandRunner(client).RunCursorCommand(ctx, "config",
+		bson.D{{Key: "find", Value: "shards"}, {Key: "batchSize", Value: int32(1)}})
+	if took := time.Since(began); took > allowed+time.Second {
+		t.Errorf("it ended %v after its context", took-allowed)
+	}
+	if err == nil || !cable.done {
+		t.Errorf("error %v, frozen %t", err, cable.done)
 	}
 }
 

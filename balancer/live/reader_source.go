@@ -174,16 +174,29 @@ func (q query) command() bson.D {
 }
 
 // closeTime limits how long a read waits for a server to close a cursor after the read
-// has ended.
-const closeTime = 2 * time.Second
+// has ended; hurriedCloseTime after its context has: then somebody waits.
+const (
+	closeTime        = 2 * time.Second
+	hurriedCloseTime = 200 * time.Millisecond
+)
+
+// CloseCursor closes a cursor after a read, also after the end of ctx. It does not wait for
+// a server that does not answer.
+func CloseCursor(ctx context.Context, cursor *mongo.Cursor) error {
+	within := closeTime
+	if ctx.Err() != nil {
+		within = hurriedCloseTime
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+	defer cancel()
+	return cursor.Close(ctx)
+}
 
 // each calls use for each document of a cursor, and closes the cursor. The document is
 // valid until use returns.
 func each(ctx context.Context, cursor *mongo.Cursor, use func(bson.Raw) error) (err error) {
 	defer func() {
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
-		defer cancel()
-		if closed := cursor.Close(closing); err == nil {
+		if closed := CloseCursor(ctx, cursor); err == nil {
 			err = closed
 		}
 	}()

@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/keyadvice"
+	"shardsh/balancer/live"
 )
 
 // Bounds of the sample beside those of Options.
@@ -108,7 +109,7 @@ func (r *reading) read(ctx context.Context, command bson.D) (docs []bson.Raw, er
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = cursor.Close(context.WithoutCancel(ctx)) }() // what it read counts
+	defer func() { _ = live.CloseCursor(ctx, cursor) }() // what it read counts
 	for size := int64(0); size < r.SampleBytes && cursor.Next(ctx); {
 		docs = append(docs, bytes.Clone(cursor.Current))
 		size += int64(len(cursor.Current))
