@@ -121,11 +121,19 @@ func (r *recorder) RunCommand(ctx context.Context, database string, command bson
 	if !live.Changes(command[0].Key) {
 		return r.CommandRunner.RunCommand(ctx, database, command)
 	}
+	if err := r.would(database, command); err != nil {
+		return nil, err
+	}
+	return bson.Marshal(bson.D{{Key: "ok", Value: 1.0}, {Key: "dryRun", Value: true}})
+}
+
+// would keeps a command.
+func (r *recorder) would(database string, command bson.D) error {
 	raw, err := bson.Marshal(command)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r.sent = append(r.sent, Command{database, raw})
 	r.report.Report(WouldSend{database, raw})
-	return bson.Marshal(bson.D{{Key: "ok", Value: 1.0}, {Key: "dryRun", Value: true}})
+	return nil
 }

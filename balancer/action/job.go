@@ -63,6 +63,9 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 		return result, err
 	}
 	lease.Store(l.lease)
+	if l.restored != "" {
+		r.note(l.restored)
+	}
 	r.Report(Started{gate})
 	did, err := l.run(ctx, work, j.options(l, work, gate, r), j.Insist, r)
 	if err == nil && j.goal && !dryRun {

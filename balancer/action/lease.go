@@ -22,6 +22,8 @@ type leased struct {
 	Cluster
 	steps apply.Cluster
 	lease *live.LeasedCluster // nil in a dry run
+	// restored says what a quiesce that was killed had left and is given back.
+	restored string
 }
 
 // acquire takes the lease, to do what a few words say. The error is a *live.HeldError
@@ -34,6 +36,11 @@ func (c Cluster) acquire(ctx context.Context, runner live.CommandRunner, doing s
 	} else {
 		l.lease, err = live.Acquire(ctx, c.Client, runner, live.Self(doing))
 		l.steps = l.lease
+	}
+	if err == nil && l.lease != nil {
+		if l.restored, err = c.unquiesced(ctx); err != nil {
+			_ = l.lease.Leave(ctx, nil) // the lease expires by itself
+		}
 	}
 	if err != nil && !errors.As(err, new(*live.HeldError)) {
 		err = &AccessError{err}

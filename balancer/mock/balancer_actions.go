@@ -2,6 +2,7 @@ package mock
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -29,6 +30,7 @@ const autoMergeMost = 1000
 // StartAction begins a merge or a measurement; done is called by an event.
 func (e engine) StartAction(a policy.Action, done func(policy.ActionResult)) {
 	takes := timeOf[a.Kind]
+	done = e.b.underWay(a, done)
 	var act func()
 	after := func(d time.Duration) {
 		e.b.clock.After(d, func() {
@@ -43,6 +45,42 @@ func (e engine) StartAction(a policy.Action, done func(policy.ActionResult)) {
 		done(e.b.act(a))
 	}
 	after(takes + e.b.faults.lag(a.Shard))
+}
+
+// ActionInfo is a merge or measurement that a shard carries out for the balancer.
+type ActionInfo struct {
+	Namespace string
+	Shard     catalog.ShardID
+	Op        int32
+	Started   time.Time
+	Command   bson.D
+}
+
+// acting is an action that a shard carries out.
+type acting struct {
+	policy.Action
+	op      int32
+	started time.Time
+}
+
+// underWay lists an action until it is done. The shard goes on with it when the config
+// server steps down.
+func (b *Balancer) underWay(a policy.Action, done func(policy.ActionResult)) func(policy.ActionResult) {
+	b.migrations.lastOp++
+	listed := &acting{a, b.migrations.lastOp, b.clock.Now()}
+	b.acting = append(b.acting, listed)
+	return func(r policy.ActionResult) {
+		b.acting = slices.DeleteFunc(b.acting, func(other *acting) bool { return other == listed })
+		done(r)
+	}
+}
+
+// Actions lists what shards do for the balancer besides migrations.
+func (b *Balancer) Actions() (list []ActionInfo) {
+	for _, a := range b.acting {
+		list = append(list, ActionInfo{a.Namespace, a.Shard, a.op, a.started, b.actionCommand(a.Action)})
+	}
+	return list
 }
 
 // Act waits, as no event may: the event driver uses StartAction.

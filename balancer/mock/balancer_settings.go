@@ -45,6 +45,7 @@ type Balancer struct {
 	driver    *balancer.EventDriver // on virtual time
 	runner    *runner               // on real time
 	scheduler schedulerState
+	acting    []*acting // of all terms
 }
 
 // Balancer is that of the cluster.

@@ -61,3 +61,7 @@ func (c *Cluster) GossipTime() bson.Timestamp { return c.ids.GossipTime() }
 
 // IDs gives out ObjectIds, UUIDs and logical times.
 func (c *Cluster) IDs() *ids.Source { return c.ids }
+
+// After has something happen when d has passed, with the lock held, as faults of tests
+// that come at any moment. The caller holds the lock.
+func (c *Cluster) After(d time.Duration, happens func()) { c.clock.After(d, happens) }

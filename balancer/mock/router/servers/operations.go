@@ -133,6 +133,9 @@ func currentOpStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, err
 	for _, m := range c.Cluster.Migrations().List() {
 		docs = append(docs, MigrationOps(c.Cluster, m)...)
 	}
+	for _, a := range c.Cluster.Balancer().Actions() {
+		docs = append(docs, actionOp(c.Cluster, a))
+	}
 	raws, err := call.MarshalAll(docs)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,328 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/live"
+)
+
+// Quiesce stops the cluster's balancer, waits until nothing moves, merges or deletes data
+// any more, and keeps it so while something else is done, such as a backup.
+type Quiesce struct {
+	// Timeout is for how long it waits; DefaultQuiesceTimeout is the default.
+	Timeout time.Duration
+	// Hold is for how long the cluster is kept quiet. Zero is until Inside has ended.
+	Hold time.Duration
+	// Inside is what is done meanwhile. Its context ends with the run's, and with Hold.
+	// Nil only waits.
+	Inside func(ctx context.Context) error
+	// Detach returns as soon as the cluster is quiet, and leaves it so for Hold.
+	Detach bool
+	// End gives back what was, before the time of Hold has passed.
+	End bool
+	// IgnoreDeletions does not wait for range deletions.
+	IgnoreDeletions bool
+	// DryRun only looks, and reports what it would send.
+	DryRun bool
+}
+
+// DefaultQuiesceTimeout is longer than range deletions wait after a move.
+const DefaultQuiesceTimeout = 20 * time.Minute
+
+// Validate refuses options that exclude each other.
+func (q Quiesce) Validate() error {
+	switch {
+	case q.End && (q.Detach || q.Hold != 0 || q.Inside != nil):
+		return refuse("{end} gives back what was: leave out {hold}, {detach} and the command")
+	case q.Detach && q.Inside != nil:
+		return refuse("{detach} returns at once: leave out the command")
+	case q.Detach && q.Hold == 0 && !q.DryRun:
+		return refuse("{detach} needs {hold}: for how long the cluster is to be kept quiet")
+	case q.Hold < 0:
+		return refuse("{hold} can't be negative: %v", q.Hold)
+	case q.Timeout < 0:
+		return refuse("{timeout} can't be negative: %v", q.Timeout)
+	case !q.End && !q.DryRun && q.Hold == 0 && q.Inside == nil:
+		return refuse("quiesce needs a command to run meanwhile, or {hold}: for how long")
+	}
+	return nil
+}
+
+// Verdict is how a Quiesce ended.
+type Verdict string
+
+// The verdicts. Only Quiet and Ended are a success.
+const (
+	// Quiet: nothing moved from QuietAt on, until what was had been given back.
+	VerdictQuiet Verdict = "quiet"
+	// NotQuiet: the time was over. What was has been given back.
+	VerdictNotQuiet Verdict = "notQuiet"
+	// Broken: somebody started the balancer meanwhile, or moved data.
+	VerdictBroken Verdict = "broken"
+	// Ended: what a Quiesce before had stopped was given back; there may have been none.
+	VerdictEnded  Verdict = "ended"
+	VerdictDryRun Verdict = "dryRun"
+)
+
+// QuiesceResult is how it went.
+type QuiesceResult struct {
+	Verdict Verdict `json:"verdict,omitzero"`
+	// Was is the mode of the balancer before.
+	Was catalog.Mode `json:"was,omitzero"`
+	// Stopped is when the balancer was asked to stop, Quiet when nothing moved any more,
+	// in a Term of the config server's primary; times are the mongos' clock.
+	Stopped  time.Time `json:"stopped,omitzero"`
+	Quiet    time.Time `json:"quiet,omitzero"`
+	Until    time.Time `json:"until,omitzero"`
+	Term     int64     `json:"term,omitzero"`
+	StepDown bool      `json:"stepDown,omitzero"`
+	// Expected is how long it was to take, Waited how long it took, in milliseconds.
+	Expected int64 `json:"expectedMillis,omitzero"`
+	Waited   int64 `json:"waitedMillis"`
+	Held     int64 `json:"heldMillis,omitzero"`
+	// WaitedFor is what went on meanwhile, Running what still goes on.
+	WaitedFor []live.Busy `json:"waitedFor,omitempty"`
+	Running   []live.Busy `json:"running,omitempty"`
+	// Broken is what must not have happened.
+	Broken []string `json:"broken,omitempty"`
+	// GivenBack says what became of the balancer; empty while it is kept stopped.
+	GivenBack string `json:"givenBack,omitzero"`
+	Error     string `json:"error,omitzero"`
+	// Commands are what a dry run would have sent.
+	Commands []Command `json:"commands,omitempty"`
+}
+
+// Good reports whether the promise was kept.
+func (r QuiesceResult) Good() bool {
+	return r.Verdict == VerdictQuiet || r.Verdict == VerdictEnded || r.Verdict == VerdictDryRun
+}
+
+// Run quiesces the cluster. The error is a *live.HeldError while another process does, and
+// that of Inside.
+func (q Quiesce) Run(ctx context.Context, c Cluster, r Reporter) (QuiesceResult, error) {
+	if err := q.Validate(); err != nil {
+		return QuiesceResult{}, err
+	}
+	if q.Timeout == 0 {
+		q.Timeout = DefaultQuiesceTimeout
+	}
+	run := &quiescing{Quiesce: q, c: c, report: &serial{next: r}}
+	run.look = live.Quiet{Commands: c.runner(), IgnoreDeletions: q.IgnoreDeletions}
+	if c.Settings != nil {
+		run.look.Members = live.NewMembers(live.NewCommandRunner(c.Client), c.Settings, nil)
+		defer func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
+			defer cancel()
+			_ = run.look.Members.Close(ctx) // it was only read
+		}()
+	}
+	if err := live.CheckSharded(ctx, c.runner()); err != nil {
+		return QuiesceResult{}, &AccessError{err}
+	}
+	var err error
+	switch {
+	case q.DryRun || c.Guarded:
+		err = run.rehearse(ctx)
+	case q.End:
+		err = run.end(ctx)
+	default:
+		err = run.quiesce(ctx)
+	}
+	if err != nil {
+		run.result.Error = err.Error()
+	}
+	return run.result, err
+}
+
+// quiescing is a Quiesce under way.
+type quiescing struct {
+	Quiesce
+	c      Cluster
+	look   live.Quiet
+	report *serial
+	result QuiesceResult
+
+	lease  *live.Lease
+	record *live.Quiesced
+}
+
+// send sends a command that changes something, after a renewal of the lease.
+func (q *quiescing) send(ctx context.Context, database string, command bson.D) error {
+	if err := q.lease.Renew(ctx); err != nil {
+		return err
+	}
+	_, err := q.c.runner().RunCommand(ctx, database, command)
+	return live.ServerError(err)
+}
+
+func (q *quiescing) now(ctx context.Context) (time.Time, error) {
+	return live.Now(ctx, live.NewCommandRunner(q.c.Client))
+}
+
+// rehearse looks once, and reports what would be sent.
+func (q *quiescing) rehearse(ctx context.Context) error {
+	q.result.Verdict = VerdictDryRun
+	status, err := q.look.Status(ctx)
+	if err != nil {
+		return &AccessError{err}
+	}
+	q.result.Was, q.result.Term = status.Mode, status.Term
+	busy, err := q.look.Look(ctx, true)
+	if err != nil {
+		return &AccessError{err}
+	}
+	q.result.Running = busy
+	q.foretell(ctx, busy)
+	if status.Mode == catalog.ModeOff {
+		return nil
+	}
+	recorded := &recorder{CommandRunner: q.c.runner(), report: q.report}
+	for _, command := range []bson.D{stopCommand(), startCommand()} {
+		if err := recorded.would("admin", command); err != nil {
+			return err
+		}
+	}
+	q.result.Commands = recorded.sent
+	return nil
+}
+
+func stopCommand() bson.D { return bson.D{{Key: "balancerStop", Value: int32(1)}} }
+
+func startCommand() bson.D { return bson.D{{Key: "balancerStart", Value: int32(1)}} }
+
+// deletionDelay is how long a shard waits by default until it deletes a range that it gave
+// away.
+const deletionDelay = 15 * time.Minute
+
+// foretell says how long it will probably take.
+func (q *quiescing) foretell(ctx context.Context, busy []live.Busy) {
+	var expected time.Duration
+	for _, b := range busy {
+		takes := b.Left
+		if b.Kind == live.BusyMigration {
+			takes = max(time.Second, q.look.MigrationTook(ctx)-b.Running)
+			if !q.IgnoreDeletions {
+				takes += deletionDelay
+			}
+		}
+		expected = max(expected, takes)
+	}
+	q.result.Expected = expected.Milliseconds()
+	if len(busy) == 0 {
+		return
+	}
+	text := "Under way: " + fewBusy(busy) + "."
+	switch {
+	case expected > q.Timeout:
+		text += fmt.Sprintf(" It will probably take %s, longer than the time limit of %s",
+			humanize.Duration(expected), humanize.Duration(q.Timeout))
+		if !q.IgnoreDeletions {
+			text += " (range deletions wait 15 minutes after a move; they can be ignored)"
+		}
+		text += "."
+	case expected > 0:
+		text += fmt.Sprintf(" It will probably take %s.", humanize.Duration(expected))
+	}
+	q.report.note(text)
+}
+
+// fewBusy names what goes on: a few of them, and how many more there are.
+func fewBusy(busy []live.Busy) string {
+	const few = 5
+	var texts []string
+	for i, b := range busy {
+		if i == few {
+			texts = append(texts, fmt.Sprintf("%d more", len(busy)-few))
+			break
+		}
+		texts = append(texts, b.String())
+	}
+	return strings.Join(texts, "; ")
+}
+
+// givingBack limits how long giving back may take. The record stays if it fails.
+const givingBack = 30 * time.Second
+
+// finish gives back what was, and the lease. It goes on when ctx has ended.
+func (q *quiescing) finish(ctx context.Context, leave func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), givingBack)
+	defer cancel()
+	err := q.giveBack(ctx)
+	if err != nil {
+		err = fmt.Errorf("the balancer is still stopped, to start it again run shardsh quiesce --end: %w", err)
+	}
+	return errors.Join(err, leave(ctx))
+}
+
+// giveBack starts the balancer again if it was on, unless somebody else has stopped it
+// meanwhile, and removes the record.
+func (q *quiescing) giveBack(ctx context.Context) error {
+	status, err := q.look.Status(ctx)
+	if err != nil {
+		return err
+	}
+	text := "the balancer stays off, as it was"
+	switch others, err := q.stoppedByOthers(ctx); {
+	case q.record.Mode == catalog.ModeOff:
+	case err != nil:
+		return err
+	case others:
+		text = "the balancer stays off: somebody else has stopped it meanwhile"
+	case status.Mode != catalog.ModeOff && !q.record.Restarting:
+		text = "the balancer is on already"
+	default:
+		if err := q.restart(ctx); err != nil {
+			return err
+		}
+		text = "the balancer is on again"
+	}
+	q.result.GivenBack = text
+	return live.ForgetQuiesced(ctx, q.c.Client)
+}
+
+// stoppedByOthers reports whether the balancer was stopped more often than by us.
+func (q *quiescing) stoppedByOthers(ctx context.Context) (bool, error) {
+	if q.record.Mode == catalog.ModeOff || q.record.Restarting {
+		return false, nil
+	}
+	entries, found, err := q.look.After(ctx, live.MarkAt("actionlog", q.record.Actions))
+	if err != nil || !found {
+		return false, err
+	}
+	stops := 0
+	for _, e := range entries {
+		if e.What == "balancer.stop" {
+			stops++
+		}
+	}
+	return stops > q.record.Stops, nil
+}
+
+// restart restores the mode, and the switches that a start turns on as well. The record
+// says so first: after a kill it is done once more.
+func (q *quiescing) restart(ctx context.Context) error {
+	q.record.Restarting = true
+	if err := q.record.Save(ctx, q.c.Client); err != nil {
+		return err
+	}
+	if q.record.Mode != catalog.ModeFull { // autoSplitOnly, up to 4.2
+		return q.send(ctx, "config", live.SetSetting("balancer", "mode", string(q.record.Mode)))
+	}
+	if err := q.send(ctx, "admin", startCommand()); err != nil {
+		return err
+	}
+	for _, id := range q.record.Disabled {
+		if err := q.send(ctx, "config", live.SetSetting(id, "enabled", false)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

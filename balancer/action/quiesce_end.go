@@ -1,0 +1,73 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"shardsh/balancer/live"
+)
+
+func joinTexts(texts []string) string { return strings.Join(texts, "; ") }
+
+// end gives back what a Quiesce has stopped that was detached or killed, and says whether
+// the cluster stayed quiet.
+func (q *quiescing) end(ctx context.Context) error {
+	lease, err := live.AcquireQuiesce(ctx, q.c.Client, "quiesce --end")
+	if err != nil {
+		if !errors.As(err, new(*live.HeldError)) {
+			err = &AccessError{err}
+		}
+		return err
+	}
+	q.lease = lease
+	held, leave := lease.KeepAlive(ctx)
+	if q.record, err = live.ReadQuiesced(held, q.c.Client); err != nil || q.record == nil {
+		q.result.Verdict = VerdictEnded
+		if err != nil {
+			err = &AccessError{err}
+		}
+		return errors.Join(err, leave(context.WithoutCancel(ctx)))
+	}
+	q.take()
+	if !q.record.Quiet.IsZero() {
+		if q.result.Broken = q.broken(held); len(q.result.Broken) > 0 {
+			q.result.Verdict = VerdictBroken
+		}
+	}
+	return q.finish(ctx, leave)
+}
+
+// take has the result say what is recorded.
+func (q *quiescing) take() {
+	r := q.record
+	q.result.Verdict, q.result.Was, q.result.Term = VerdictEnded, r.Mode, r.Term
+	q.result.Stopped, q.result.Quiet, q.result.Until = r.Since, r.Quiet, r.Until
+}
+
+// unquiesced lets a run begin: it gives back what a Quiesce has stopped that was killed,
+// or whose time is over, and says so. The error is a *live.HeldError while the cluster is
+// kept quiet.
+func (c Cluster) unquiesced(ctx context.Context) (note string, err error) {
+	record, err := live.ReadQuiesced(ctx, c.Client)
+	if err != nil || record == nil {
+		return "", err
+	}
+	now, err := live.Now(ctx, live.NewCommandRunner(c.Client))
+	if err != nil {
+		return "", err
+	}
+	if record.Lasts(now) {
+		return "", record.HeldError()
+	}
+	q := &quiescing{c: c, look: live.Quiet{Commands: c.runner()}, report: &serial{}, record: record}
+	if q.lease, err = live.AcquireQuiesce(ctx, c.Client, "giving back what quiesce has stopped"); err != nil {
+		return "", err
+	}
+	_, leave := q.lease.KeepAlive(ctx)
+	if err := q.finish(ctx, leave); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("shardsh quiesce on %s had stopped the balancer and is gone: %s.", record.Host, q.result.GivenBack), nil
+}

@@ -1,0 +1,443 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/live"
+	"shardsh/balancer/mongoerr"
+)
+
+// quiesce stops, waits, holds and gives back.
+func (q *quiescing) quiesce(ctx context.Context) error {
+	lease, err := live.AcquireQuiesce(ctx, q.c.Client, "quiesce")
+	if err != nil {
+		if !errors.As(err, new(*live.HeldError)) {
+			err = &AccessError{err}
+		}
+		return err
+	}
+	q.lease = lease
+	held, leave := lease.KeepAlive(ctx)
+	if err := q.open(ctx); err != nil {
+		return errors.Join(err, leave(context.WithoutCancel(ctx)))
+	}
+	err = q.await(held)
+	var started *startedError
+	switch {
+	case errors.As(err, &started):
+		q.result.Verdict, q.result.Broken, err = VerdictBroken, []string{started.Error()}, nil
+	case err != nil:
+	case q.result.Quiet.IsZero():
+		q.result.Verdict = VerdictNotQuiet
+		q.report.note("Not quiet: " + fewBusy(q.result.Running) + ".")
+	case q.Detach:
+		if err = q.detach(held); err == nil {
+			return leave(context.WithoutCancel(ctx))
+		}
+	default:
+		err = q.hold(held)
+	}
+	if lost := context.Cause(held); errors.Is(lost, live.ErrLeaseLost) {
+		q.result.Broken = append(q.result.Broken, "the lease was lost: another process may have started the balancer")
+		q.result.Verdict = VerdictBroken
+		return errors.Join(err, lost)
+	}
+	return errors.Join(err, q.finish(ctx, leave))
+}
+
+// open records what is, or takes over the record of a process that was killed.
+func (q *quiescing) open(ctx context.Context) error {
+	now, err := q.now(ctx)
+	if err != nil {
+		return &AccessError{err}
+	}
+	if q.record, err = live.ReadQuiesced(ctx, q.c.Client); err != nil {
+		return &AccessError{err}
+	}
+	status, err := q.look.Status(ctx)
+	if err != nil {
+		return &AccessError{err}
+	}
+	if q.record != nil && q.record.Lasts(now) {
+		return q.record.HeldError()
+	}
+	self := live.Self("")
+	if q.record != nil {
+		q.report.note(fmt.Sprintf("The balancer was stopped by shardsh quiesce on %s, which is gone: this one takes over.",
+			q.record.Host))
+	} else {
+		q.record = &live.Quiesced{Mode: status.Mode}
+		if q.record.Disabled, err = q.look.DisabledSwitches(ctx); err != nil {
+			return &AccessError{err}
+		}
+		mark, err := q.look.MarkOf(ctx, "actionlog")
+		if err != nil {
+			return &AccessError{err}
+		}
+		q.record.Actions = mark.Text()
+	}
+	q.record.Host, q.record.PID, q.record.Since, q.record.Until = self.Host, self.PID, now, time.Time{}
+	q.record.Restarting = false
+	q.result.Was, q.result.Stopped = q.record.Mode, now
+	if err := q.record.Save(ctx, q.c.Client); err != nil {
+		return &AccessError{err}
+	}
+	return nil
+}
+
+// Waiting. A look that is quiet counts once the next one, settling later, is, too: a
+// command of a config server that stepped down may have been on its way. A new primary
+// sends again what it finds recorded, so that takes longer.
+const (
+	settling         = time.Second
+	settlingAnew     = 5 * time.Second
+	shortestPause    = 200 * time.Millisecond
+	longestPause     = 5 * time.Second
+	lookTimeout      = 20 * time.Second
+	watchEvery       = 5 * time.Second
+	lastLookTimeout  = 5 * time.Second
+	leastLookTimeout = 500 * time.Millisecond
+	stopTimeout      = 5 * time.Second
+)
+
+// sight is what a look has seen.
+type sight struct {
+	mark          live.Mark // of the change log, before anything else was read
+	before, after live.BalancerStatus
+	busy          []live.Busy
+	at            time.Time
+}
+
+func (s *sight) quiet() bool { return len(s.busy) == 0 }
+
+// await waits until the cluster is quiet, or the time is over: then the result says what
+// still goes on.
+func (q *quiescing) await(ctx context.Context) error {
+	began := q.c.Clock.Now()
+	defer func() { q.result.Waited = q.c.Clock.Now().Sub(began).Milliseconds() }()
+	var first live.BalancerStatus
+	var clean *sight
+	stepDown, stopped := false, false
+	pause := shortestPause
+	for n := 0; ; n++ {
+		left := q.Timeout - q.c.Clock.Now().Sub(began)
+		s, off, err := q.see(ctx, left, &stopped, n == 0)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			first = s.before
+			q.foretell(ctx, s.busy)
+		}
+		if another(first, s.before) || another(s.before, s.after) {
+			stepDown, first, clean = true, s.after, nil
+			q.result.StepDown = true
+		}
+		q.result.WaitedFor = live.AddBusy(q.result.WaitedFor, s.busy)
+		q.result.Running = s.busy
+		switch {
+		case !off || !s.quiet():
+			clean = nil
+		case clean == nil:
+			clean = s
+		default:
+			settled := settling
+			if stepDown {
+				settled = settlingAnew
+			}
+			moved, err := q.movedSince(ctx, clean.mark)
+			switch {
+			case err != nil || len(moved) > 0:
+				clean = s
+			case s.at.Sub(clean.at) >= settled:
+				return q.isQuiet(ctx, clean, s)
+			}
+		}
+		if left = q.Timeout - q.c.Clock.Now().Sub(began); left <= 0 {
+			if len(q.result.Running) == 0 {
+				q.result.Running = []live.Busy{{Kind: live.BusyUnknown, Detail: "nothing was seen lately, but not for long enough"}}
+			}
+			return nil
+		}
+		if clean != nil {
+			pause = shortestPause
+		}
+		if err := q.c.Clock.Sleep(ctx, min(pause, left)); err != nil {
+			return context.Cause(ctx)
+		}
+		pause = min(pause*3/2, longestPause)
+	}
+}
+
+// another reports whether the config server has another primary than before. Before 6.0
+// only a count of rounds that falls shows it.
+func another(before, after live.BalancerStatus) bool {
+	return before.Term != after.Term || after.Rounds < before.Rounds
+}
+
+// see looks once. What can't be asked counts as busy, unless the user may not. It stops
+// the balancer if that is on; somebody who has started it again has it his way.
+func (q *quiescing) see(ctx context.Context, left time.Duration, stopped *bool, all bool) (*sight, bool, error) {
+	looking, cancel := context.WithTimeout(ctx, max(min(left, lookTimeout), leastLookTimeout))
+	defer cancel()
+	s, err := q.try(looking, left, stopped, all)
+	switch {
+	case ctx.Err() != nil:
+		return nil, false, context.Cause(ctx)
+	case errors.As(err, new(*startedError)), mongoerr.Is(err, mongoerr.Unauthorized):
+		return nil, false, err
+	case err != nil:
+		s.busy = append(s.busy, live.Busy{Kind: live.BusyUnknown, Detail: fmt.Sprintf("the cluster can't be asked: %v", err)})
+		s.after = s.before
+	}
+	s.at = q.c.Clock.Now()
+	return s, err == nil && s.after.Mode == catalog.ModeOff, nil
+}
+
+// startedError says that somebody started the balancer while it was to be stopped.
+type startedError struct{}
+
+func (*startedError) Error() string {
+	return "somebody has started the balancer meanwhile"
+}
+
+func (q *quiescing) try(ctx context.Context, left time.Duration, stopped *bool, all bool) (s *sight, err error) {
+	s = new(sight)
+	if s.before, err = q.look.Status(ctx); err != nil {
+		return s, err
+	}
+	s.after = s.before
+	if s.before.Mode != catalog.ModeOff {
+		if *stopped {
+			return s, &startedError{}
+		}
+		if err := q.stop(ctx, left); err != nil {
+			return s, err
+		}
+		if s.before, err = q.look.Status(ctx); err != nil {
+			return s, err
+		}
+	}
+	*stopped = *stopped || s.before.Mode == catalog.ModeOff
+	if s.mark, err = q.look.MarkOf(ctx, "changelog"); err != nil {
+		return s, err
+	}
+	runs, err := live.RunUnderWay(ctx, q.c.Client)
+	if err != nil {
+		return s, err
+	}
+	busy, err := q.look.Look(ctx, all)
+	if err != nil {
+		return s, err
+	}
+	if s.after, err = q.look.Status(ctx); err != nil {
+		return s, err
+	}
+	s.busy = append(runs, busy...)
+	if s.after.InRound {
+		s.busy = append(s.busy, live.Busy{Kind: live.BusyRound})
+	}
+	return s, nil
+}
+
+// stop sends balancerStop. The mode is off as soon as that has arrived; the round goes on,
+// and is looked at anyway, so it is not waited for here.
+func (q *quiescing) stop(ctx context.Context, left time.Duration) error {
+	q.record.Stops++
+	if err := q.record.Save(ctx, q.c.Client); err != nil {
+		return err
+	}
+	stopping, cancel := context.WithTimeout(ctx, max(min(left, stopTimeout), leastLookTimeout))
+	defer cancel()
+	err := q.send(stopping, "admin", stopCommand())
+	if mongoerr.Is(err, mongoerr.MaxTimeMSExpired) || stopping.Err() != nil && ctx.Err() == nil {
+		return nil
+	}
+	return err
+}
+
+func (q *quiescing) movedSince(ctx context.Context, mark live.Mark) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	entries, found, err := q.look.After(ctx, mark)
+	if err == nil && !found {
+		err = errors.New("the change log has lost what it had")
+	}
+	return live.Moved(entries), err
+}
+
+// isQuiet records that the cluster is quiet.
+func (q *quiescing) isQuiet(ctx context.Context, clean, last *sight) error {
+	now, err := q.now(ctx)
+	if err != nil {
+		return &AccessError{err}
+	}
+	actions, err := q.look.MarkOf(ctx, "actionlog")
+	if err != nil {
+		return &AccessError{err}
+	}
+	q.record.Starts = actions.Text()
+	q.result.Quiet, q.result.Term, q.result.Running = now, last.after.Term, nil
+	q.record.Quiet, q.record.Term, q.record.Changes = now, last.after.Term, clean.mark.Text()
+	if err := q.record.Save(ctx, q.c.Client); err != nil {
+		return &AccessError{err}
+	}
+	text := "Quiet: no shard moves, merges or deletes data"
+	if q.IgnoreDeletions {
+		text = "Quiet: no shard moves or merges data"
+	}
+	if last.after.Term != 0 {
+		text += fmt.Sprintf(" (term %d)", last.after.Term)
+	}
+	q.report.note(text + ".")
+	return nil
+}
+
+// detach leaves the cluster quiet without a process.
+func (q *quiescing) detach(ctx context.Context) error {
+	q.record.Until = q.result.Quiet.Add(q.Hold)
+	if err := q.record.Save(ctx, q.c.Client); err != nil {
+		return &AccessError{err}
+	}
+	q.result.Verdict, q.result.Until = VerdictQuiet, q.record.Until
+	return nil
+}
+
+// hold keeps the cluster quiet while something is done, and proves that it was.
+func (q *quiescing) hold(ctx context.Context) (err error) {
+	began := q.c.Clock.Now()
+	if q.Inside != nil {
+		err = q.inside(ctx)
+	} else {
+		q.rest(ctx, began)
+	}
+	q.result.Held = q.c.Clock.Now().Sub(began).Milliseconds()
+	checking, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLookTimeout)
+	defer cancel()
+	if broken := q.broken(checking); len(broken) > 0 {
+		q.result.Broken = broken
+	}
+	q.result.Verdict = VerdictQuiet
+	if len(q.result.Broken) > 0 {
+		q.result.Verdict = VerdictBroken
+	}
+	return err
+}
+
+// rest waits for the time of Hold, and looks meanwhile.
+func (q *quiescing) rest(ctx context.Context, began time.Time) {
+	for {
+		left := q.Hold - q.c.Clock.Now().Sub(began)
+		if left <= 0 || q.c.Clock.Sleep(ctx, min(left, watchEvery)) != nil {
+			return
+		}
+		q.watch(ctx)
+	}
+}
+
+// inside runs Inside, and looks meanwhile by the clock on the wall.
+func (q *quiescing) inside(ctx context.Context) error {
+	running, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if q.Hold > 0 {
+		timer := time.AfterFunc(q.Hold, func() {
+			cancel(fmt.Errorf("the time of hold, %s, is over", humanize.Duration(q.Hold)))
+		})
+		defer timer.Stop()
+	}
+	over, watched := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(watched)
+		tick := time.NewTicker(watchEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-over:
+				return
+			case <-tick.C:
+				q.watch(running)
+			}
+		}
+	}()
+	err := q.Inside(running)
+	close(over)
+	<-watched
+	if cause := context.Cause(running); cause != nil && ctx.Err() == nil {
+		q.result.Broken = append(q.result.Broken, "what was to be done meanwhile had not ended: "+cause.Error())
+		err = errors.Join(cause, err)
+	}
+	return err
+}
+
+// watch notes once what has broken the promise. What can't be asked is looked for at the
+// end, in the change log.
+func (q *quiescing) watch(ctx context.Context) {
+	if len(q.result.Broken) > 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	status, err := q.look.Status(ctx)
+	if err != nil {
+		return
+	}
+	if status.Mode != catalog.ModeOff {
+		q.result.Broken = []string{"the balancer was started"}
+	} else if moved, err := q.movedSince(ctx, live.MarkAt("changelog", q.record.Changes)); err == nil {
+		q.result.Broken = moved
+	}
+	if len(q.result.Broken) > 0 {
+		q.report.note("Not quiet any more: " + fewOf(q.result.Broken) + ".")
+	}
+}
+
+// broken looks for what has happened since the cluster was quiet.
+func (q *quiescing) broken(ctx context.Context) (list []string) {
+	list = q.result.Broken
+	if len(list) > 0 {
+		return list
+	}
+	status, err := q.look.Status(ctx)
+	if err != nil {
+		return []string{fmt.Sprintf("the cluster can't be asked whether it stayed quiet: %v", err)}
+	}
+	if status.Mode != catalog.ModeOff {
+		list = append(list, "the balancer was started")
+	}
+	moved, err := q.movedSince(ctx, live.MarkAt("changelog", q.record.Changes))
+	if err != nil {
+		return append(list, fmt.Sprintf("the change log can't be read: %v", err))
+	}
+	started, err := q.startedByOthers(ctx)
+	if err != nil {
+		return append(list, fmt.Sprintf("the action log can't be read: %v", err))
+	}
+	if started && len(list) == 0 {
+		list = append(list, "the balancer was started and stopped again")
+	}
+	return append(list, moved...)
+}
+
+// startedByOthers reports whether the action log says that the balancer was started since.
+func (q *quiescing) startedByOthers(ctx context.Context) (bool, error) {
+	entries, _, err := q.look.After(ctx, live.MarkAt("actionlog", q.record.Starts))
+	for _, e := range entries {
+		if e.What == "balancer.start" {
+			return true, err
+		}
+	}
+	return false, err
+}
+
+func fewOf(texts []string) string {
+	const few = 3
+	if len(texts) <= few {
+		return joinTexts(texts)
+	}
+	return fmt.Sprintf("%s; %d more", joinTexts(texts[:few]), len(texts)-few)
+}

@@ -1,0 +1,315 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// BusyKind is what kind of work keeps a cluster from being quiet.
+type BusyKind string
+
+// The kinds. Unknown is a part of the cluster that can't be asked.
+const (
+	BusyRound      BusyKind = "round"
+	BusyMigration  BusyKind = "migration"
+	BusyMerge      BusyKind = "merge"
+	BusyPrimary    BusyKind = "movePrimary"
+	BusyResharding BusyKind = "resharding"
+	BusyDeletion   BusyKind = "rangeDeletion"
+	BusyRun        BusyKind = "run"
+	BusyUnknown    BusyKind = "unknown"
+)
+
+// Busy is work under way that moves, merges or deletes data.
+type Busy struct {
+	Kind      BusyKind        `json:"kind"`
+	Namespace string          `json:"ns,omitzero"`
+	Shard     catalog.ShardID `json:"shard,omitzero"`
+	// Count is how many range deletions wait.
+	Count int64 `json:"count,omitzero"`
+	// Running is for how long it has gone on, Left how long it will probably take; 0 is
+	// unknown.
+	Running time.Duration `json:"-"`
+	Left    time.Duration `json:"-"`
+	Detail  string        `json:"detail,omitzero"`
+}
+
+// String is "migration of shop.orders off shard0, for 12s".
+func (b Busy) String() string {
+	var text string
+	switch b.Kind {
+	case BusyRound:
+		text = "a round of the balancer"
+	case BusyMigration:
+		text = "migration"
+	case BusyMerge:
+		text = "merge of chunks"
+	case BusyPrimary:
+		text = "movePrimary"
+	case BusyResharding:
+		text = cmp.Or(b.Detail, "resharding")
+	case BusyDeletion:
+		text = fmt.Sprintf("%d range deletions", b.Count)
+		if b.Count == 1 {
+			text = "1 range deletion"
+		}
+		if b.Detail != "" {
+			text = b.Detail
+		}
+	default:
+		text = b.Detail
+	}
+	if b.Namespace != "" {
+		text += " of " + b.Namespace
+	}
+	if b.Shard != "" && b.Kind != BusyUnknown {
+		text += " on " + string(b.Shard)
+	}
+	if b.Running >= time.Second {
+		text += fmt.Sprintf(", for %v", b.Running.Round(time.Second))
+	}
+	return text
+}
+
+// same reports whether two looks have seen the same work.
+func (b Busy) same(other Busy) bool {
+	return b.Kind == other.Kind && b.Namespace == other.Namespace && b.Shard == other.Shard
+}
+
+// BalancerStatus is the answer of balancerStatus.
+type BalancerStatus struct {
+	Mode    catalog.Mode
+	InRound bool
+	Rounds  int64
+	Term    int64 // 0 before 6.0
+}
+
+// Quiet looks for work that moves, merges or deletes data. Its CommandRunner asks the
+// mongos, Members the shards' primaries; nil Members can't be asked.
+type Quiet struct {
+	Commands CommandRunner
+	Members  *Members
+	// IgnoreDeletions leaves range deletions out.
+	IgnoreDeletions bool
+}
+
+// Status returns the state of the balancer.
+func (q Quiet) Status(ctx context.Context) (s BalancerStatus, err error) {
+	reply, err := q.Commands.RunCommand(ctx, "admin", bson.D{{Key: "balancerStatus", Value: int32(1)}})
+	if err != nil {
+		return s, ServerError(err)
+	}
+	return BalancerStatus{
+		Mode: catalog.Mode(text(reply, "mode")), InRound: isSet(reply.Lookup("inBalancerRound")),
+		Rounds: integer(reply, "numBalancerRounds"), Term: integer(reply, "term"),
+	}, nil
+}
+
+// Look returns the work under way on all shards; range deletions, for which each shard is
+// asked, with all or if nothing else goes on. A step-down of the config server's
+// primary ends a round while the shards go on with its commands, so the shards are asked
+// (rules/07-invariants §2.1).
+func (q Quiet) Look(ctx context.Context, all bool) ([]Busy, error) {
+	list, err := q.operations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	reshardings, err := q.reshardings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, reshardings...)
+	if !q.IgnoreDeletions && (all || len(list) == 0) {
+		deletions, err := q.deletions(ctx)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, deletions...)
+	}
+	return list, nil
+}
+
+// Commands of shards and workers that show in $currentOp, and what they are.
+var busyCommands = []struct {
+	name string
+	kind BusyKind
+}{
+	{"_shardsvrMoveRange", BusyMigration}, {"moveChunk", BusyMigration},
+	{"_shardsvrMergeAllChunksOnShard", BusyMerge}, {"_shardsvrMergeChunks", BusyMerge},
+	{"_shardsvrMovePrimary", BusyPrimary}, {"_movePrimary", BusyPrimary},
+}
+
+// operations reads what the primaries of all shards are doing. The worker of a donor shows
+// with idle connections only, and without a collection.
+func (q Quiet) operations(ctx context.Context) ([]Busy, error) {
+	where := bson.A{bson.D{{Key: "desc", Value: bson.Regex{Pattern: "^MoveChunk|^migrateThread"}}}}
+	for _, c := range busyCommands {
+		where = append(where, bson.D{{Key: "command." + c.name, Value: bson.D{{Key: "$exists", Value: true}}}})
+	}
+	ops, err := q.Commands.RunCursorCommand(ctx, "admin", aggregate(int32(1),
+		bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: true}, {Key: "idleConnections", Value: true}}}},
+		bson.D{{Key: "$match", Value: bson.D{{Key: "$or", Value: where}}}}))
+	if err != nil {
+		return nil, ServerError(err)
+	}
+	var list []Busy
+	for _, op := range ops {
+		list = append(list, busyOf(op))
+	}
+	// A migration shows several times; its command names the collection.
+	slices.SortStableFunc(list, func(a, b Busy) int { return cmp.Compare(len(b.Namespace), len(a.Namespace)) })
+	var some []Busy
+	for _, b := range list {
+		known := slices.ContainsFunc(some, func(other Busy) bool {
+			return other.Kind == b.Kind && (other.Shard == b.Shard || b.Namespace == "" && b.Kind == BusyMigration)
+		})
+		if !known {
+			some = append(some, b)
+		}
+	}
+	return some, nil
+}
+
+func busyOf(op bson.Raw) Busy {
+	b := Busy{Kind: BusyMigration, Shard: catalog.ShardID(text(op, "shard")), Running: seconds(op, "secs_running")}
+	for _, c := range busyCommands {
+		if ns := text(op, "command", c.name); ns != "" {
+			b.Kind, b.Namespace = c.kind, ns
+		}
+	}
+	if ns := text(op, "ns"); b.Namespace == "" && !strings.HasPrefix(ns, "admin.") {
+		b.Namespace = ns
+	}
+	return b
+}
+
+// reshardings reads the reshardings and moves of collections that have not ended.
+func (q Quiet) reshardings(ctx context.Context) ([]Busy, error) {
+	docs, err := q.find(ctx, bson.D{{Key: "find", Value: "reshardingOperations"}})
+	if err != nil {
+		return nil, err
+	}
+	var all activity
+	for _, doc := range docs {
+		all.reshardingEntry(doc)
+	}
+	var list []Busy
+	for _, r := range all.reshardings {
+		list = append(list, Busy{Kind: BusyResharding, Namespace: r.Namespace, Left: r.Remaining, Detail: r.Kind})
+	}
+	return list, nil
+}
+
+// find reads the config database. A user who may not read is an error.
+func (q Quiet) find(ctx context.Context, command bson.D) ([]bson.Raw, error) {
+	docs, err := q.Commands.RunCursorCommand(ctx, "config", command)
+	return docs, ServerError(err)
+}
+
+// deletions reads how many range deletions wait on each shard: from the shards' primaries,
+// and from the mongos, by the orphans that it knows of, where they can't be reached.
+func (q Quiet) deletions(ctx context.Context) ([]Busy, error) {
+	docs, err := q.find(ctx, bson.D{{Key: "find", Value: "shards"}})
+	if err != nil {
+		return nil, err
+	}
+	var list []Busy
+	var lost error
+	for _, doc := range docs {
+		id := catalog.ShardID(text(doc, "_id"))
+		if q.Members == nil {
+			lost = fmt.Errorf("the members of the shards can't be reached")
+			break
+		}
+		busy, err := q.Members.pendingDeletions(ctx, id)
+		if err != nil {
+			lost = err
+			break
+		}
+		list = append(list, busy...)
+	}
+	if lost == nil {
+		return list, nil
+	}
+	list, err = q.orphans(ctx)
+	if mongoerr.Is(err, unknownStage) {
+		return []Busy{{Kind: BusyUnknown, Detail: fmt.Sprintf(
+			"range deletions, which only the shards know (--ignore-deletions does not wait for them): %v", lost)}}, nil
+	}
+	return list, err
+}
+
+// orphans reads which shards have documents of ranges that they gave away.
+func (q Quiet) orphans(ctx context.Context) (list []Busy, err error) {
+	docs, err := q.Commands.RunCursorCommand(ctx, "admin", aggregate(int32(1),
+		bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}},
+		bson.D{{Key: "$match", Value: bson.D{{Key: "shards.numOrphanedDocs", Value: bson.D{{Key: "$gt", Value: 0}}}}}}))
+	if err != nil {
+		return nil, ServerError(err)
+	}
+	for _, doc := range docs {
+		for id, data := range sizesOf(doc) {
+			if data.Orphans > 0 {
+				list = append(list, Busy{Kind: BusyDeletion, Namespace: text(doc, "ns"), Shard: id, Count: data.Orphans,
+					Detail: fmt.Sprintf("%d documents to delete", data.Orphans)})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b Busy) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Shard, b.Shard))
+	})
+	return list, nil
+}
+
+// pendingDeletions asks the primary of a shard how many range deletions wait, and whether
+// a migration is not settled, as after a step-down of the shard's primary.
+func (m *Members) pendingDeletions(ctx context.Context, id catalog.ShardID) (list []Busy, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c, err := m.of(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, answering)
+	defer cancel()
+	config := c.client.Database("config")
+	n, err := config.Collection("rangeDeletions").CountDocuments(ctx, bson.D{})
+	if err != nil {
+		return nil, &MembersError{id, c.hosts, ServerError(err)}
+	}
+	if n > 0 {
+		shard := catalog.ShardState{}
+		describeShard(ctx, c.client.Database("admin"), &shard)
+		list = append(list, Busy{Kind: BusyDeletion, Shard: id, Count: n, Left: shard.CleanupDelay})
+	}
+	unsettled, err := config.Collection("migrationCoordinators").CountDocuments(ctx, bson.D{})
+	if err != nil {
+		return nil, &MembersError{id, c.hosts, ServerError(err)}
+	}
+	if unsettled > 0 {
+		list = append(list, Busy{Kind: BusyMigration, Shard: id, Detail: "not settled"})
+	}
+	return list, nil
+}
+
+// AddBusy adds what a look has seen to what earlier ones have: the longest times count.
+func AddBusy(to, seen []Busy) []Busy {
+	for _, b := range seen {
+		i := slices.IndexFunc(to, b.same)
+		if i < 0 {
+			to = append(to, b)
+			continue
+		}
+		to[i].Running, to[i].Count = max(to[i].Running, b.Running), max(to[i].Count, b.Count)
+	}
+	return to
+}

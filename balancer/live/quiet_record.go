@@ -1,0 +1,145 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"shardsh/balancer/catalog"
+)
+
+// quiesceLease is the name of the lease that a process has while it quiesces a cluster. It
+// is not the engine's: runs of the engine look for the record below.
+const quiesceLease = "quiesce"
+
+// quiescedID is the _id of the record, beside the leases.
+const quiescedID = "quiesced"
+
+// AcquireQuiesce takes the lease to quiesce a cluster, or to give back what a process
+// before has stopped. The error is a *HeldError while another process holds it.
+func AcquireQuiesce(ctx context.Context, client *mongo.Client, doing string) (*Lease, error) {
+	return AcquireLease(ctx, LeaseCollectionOf(client), LeaseOptions{Name: quiesceLease, For: leaseLasts, Holder: Self(doing)})
+}
+
+// Quiesced is the record of a cluster that is quiesced, with what was before. It is
+// written before anything is changed, and removed when all is given back.
+type Quiesced struct {
+	Host  string    `bson:"host"`
+	PID   int       `bson:"pid"`
+	Since time.Time `bson:"since"` // the mongos' clock, as Until
+	// Until is when it ends by itself without a process that holds the lease; zero is when
+	// that process ends.
+	Until time.Time `bson:"until"`
+
+	Mode catalog.Mode `bson:"mode"`
+	// Disabled are the documents of config.settings that said enabled: false.
+	Disabled []string `bson:"disabled"`
+	// Stops is how often the balancer may have been stopped, after the entry Actions of
+	// the action log; Restarting says that it may have been started again.
+	Stops      int    `bson:"stops"`
+	Actions    string `bson:"actions"`
+	Restarting bool   `bson:"restarting"`
+
+	// Quiet is when the cluster was found quiet, in a term, after the entry Changes of the
+	// change log and Starts of the action log.
+	Quiet   time.Time `bson:"quiet"`
+	Term    int64     `bson:"term"`
+	Changes string    `bson:"changes"`
+	Starts  string    `bson:"starts"`
+}
+
+// Holder returns who has quiesced the cluster, as the holder of a lease.
+func (r *Quiesced) Holder() Holder {
+	return Holder{Host: r.Host, PID: r.PID, Doing: "quiesce", Since: r.Since, Expires: r.Until}
+}
+
+// Lasts reports whether the record still counts without a process that holds the lease.
+func (r *Quiesced) Lasts(now time.Time) bool { return now.Before(r.Until) }
+
+// HeldError returns the error for others while it lasts.
+func (r *Quiesced) HeldError() *HeldError { return &HeldError{quiesceLease, r.Holder()} }
+
+// ReadQuiesced returns the record; nil if there is none.
+func ReadQuiesced(ctx context.Context, client *mongo.Client) (*Quiesced, error) {
+	var r Quiesced
+	err := LeaseCollectionOf(client).FindOne(ctx, bson.D{{Key: "_id", Value: quiescedID}}).Decode(&r)
+	switch {
+	case errors.Is(err, mongo.ErrNoDocuments):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading %s.%s: %w", LeaseDatabase, LeaseCollection, ServerError(err))
+	}
+	return &r, nil
+}
+
+// Save writes the record, with a majority.
+func (r *Quiesced) Save(ctx context.Context, client *mongo.Client) error {
+	_, err := LeaseCollectionOf(client).ReplaceOne(ctx, bson.D{{Key: "_id", Value: quiescedID}}, r,
+		options.Replace().SetUpsert(true))
+	if err != nil {
+		return fmt.Errorf("writing %s.%s: %w", LeaseDatabase, LeaseCollection, ServerError(err))
+	}
+	return nil
+}
+
+// ForgetQuiesced removes the record.
+func ForgetQuiesced(ctx context.Context, client *mongo.Client) error {
+	_, err := LeaseCollectionOf(client).DeleteOne(ctx, bson.D{{Key: "_id", Value: quiescedID}})
+	return ServerError(err)
+}
+
+// RunUnderWay returns the run of shardsh's own engine that holds the cluster; nil if there
+// is none. A run that was killed counts until its lease expires.
+func RunUnderWay(ctx context.Context, client *mongo.Client) ([]Busy, error) {
+	var doc leaseDoc
+	err := LeaseCollectionOf(client).FindOne(ctx, bson.D{
+		{Key: "_id", Value: engineLease},
+		{Key: "$expr", Value: bson.D{{Key: "$gt", Value: bson.A{"$expires", "$$NOW"}}}},
+	}).Decode(&doc)
+	switch {
+	case errors.Is(err, mongo.ErrNoDocuments):
+		return nil, nil
+	case err != nil:
+		return nil, ServerError(err)
+	}
+	return []Busy{{Kind: BusyRun, Detail: fmt.Sprintf("shardsh: %s", doc.holder())}}, nil
+}
+
+// balancerSwitches are the settings that balancerStop and balancerStart write besides the
+// mode.
+var balancerSwitches = []string{"automerge", "autosplit"}
+
+// DisabledSwitches returns those that are off.
+func (q Quiet) DisabledSwitches(ctx context.Context) ([]string, error) {
+	docs, err := q.find(ctx, bson.D{{Key: "find", Value: "settings"}})
+	if err != nil {
+		return nil, err
+	}
+	off := []string{}
+	for _, doc := range docs {
+		if id := text(doc, "_id"); slices.Contains(balancerSwitches, id) && isFalse(doc.Lookup("enabled")) {
+			off = append(off, id)
+		}
+	}
+	return off, nil
+}
+
+// SetSetting returns the command that writes a field of a document of config.settings, for
+// what no command is there.
+func SetSetting(id, field string, value any) bson.D {
+	return bson.D{
+		{Key: "update", Value: "settings"},
+		{Key: "updates", Value: bson.A{bson.D{
+			{Key: "q", Value: bson.D{{Key: "_id", Value: id}}},
+			{Key: "u", Value: bson.D{{Key: "$set", Value: bson.D{{Key: field, Value: value}}}}},
+			{Key: "upsert", Value: true},
+		}}},
+		{Key: "writeConcern", Value: bson.D{{Key: "w", Value: "majority"}}},
+	}
+}
