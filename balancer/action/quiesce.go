@@ -12,6 +12,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/live"
+	"shardsh/balancer/mongoerr"
 )
 
 // Quiesce stops the cluster's balancer, waits until nothing moves, merges or deletes data
@@ -253,13 +254,30 @@ const givingBack = 30 * time.Second
 
 // finish gives back what was, and the lease. It goes on when ctx has ended.
 func (q *quiescing) finish(ctx context.Context, leave func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), givingBack)
+	ctx, cancel := limited(context.WithoutCancel(ctx), givingBack)
 	defer cancel()
-	err := q.giveBack(ctx)
+	err := q.again(ctx, q.giveBack)
 	if err != nil {
 		err = fmt.Errorf("the balancer is still stopped, to start it again run shardsh quiesce --end: %w", err)
 	}
-	return errors.Join(err, leave(ctx))
+	if leave(ctx) == nil {
+		return err
+	}
+	return errors.Join(err, q.again(ctx, q.lease.Release))
+}
+
+// again does something until it succeeds, for some seconds: a shard may just elect a new
+// primary.
+func (q *quiescing) again(ctx context.Context, do func(context.Context) error) error {
+	const tries, between = 40, 500 * time.Millisecond
+	for n := 1; ; n++ {
+		err := do(ctx)
+		final := errors.As(err, new(*live.HeldError)) || errors.Is(err, live.ErrLeaseLost) ||
+			mongoerr.Is(err, mongoerr.Unauthorized)
+		if err == nil || final || n == tries || q.c.Clock.Sleep(ctx, between) != nil {
+			return err
+		}
+	}
 }
 
 // giveBack starts the balancer again if it was on, unless somebody else has stopped it

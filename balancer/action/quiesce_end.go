@@ -14,15 +14,11 @@ func joinTexts(texts []string) string { return strings.Join(texts, "; ") }
 // end gives back what a Quiesce has stopped that was detached or killed, and says whether
 // the cluster stayed quiet.
 func (q *quiescing) end(ctx context.Context) error {
-	lease, err := live.AcquireQuiesce(ctx, q.c.Client, "quiesce --end")
+	err := q.acquire(ctx, "quiesce --end")
 	if err != nil {
-		if !errors.As(err, new(*live.HeldError)) {
-			err = &AccessError{err}
-		}
 		return err
 	}
-	q.lease = lease
-	held, leave := lease.KeepAlive(ctx)
+	held, leave := q.lease.KeepAlive(ctx)
 	if q.record, err = live.ReadQuiesced(held, q.c.Client); err != nil || q.record == nil {
 		q.result.Verdict = VerdictEnded
 		if err != nil {

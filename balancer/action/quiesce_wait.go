@@ -14,19 +14,14 @@ import (
 
 // quiesce stops, waits, holds and gives back.
 func (q *quiescing) quiesce(ctx context.Context) error {
-	lease, err := live.AcquireQuiesce(ctx, q.c.Client, "quiesce")
-	if err != nil {
-		if !errors.As(err, new(*live.HeldError)) {
-			err = &AccessError{err}
-		}
+	if err := q.acquire(ctx, "quiesce"); err != nil {
 		return err
 	}
-	q.lease = lease
-	held, leave := lease.KeepAlive(ctx)
-	if err := q.open(ctx); err != nil {
+	held, leave := q.lease.KeepAlive(ctx)
+	if err := q.again(ctx, q.open); err != nil {
 		return errors.Join(err, leave(context.WithoutCancel(ctx)))
 	}
-	err = q.await(held)
+	err := q.await(held)
 	var started *startedError
 	switch {
 	case errors.As(err, &started):
@@ -50,6 +45,18 @@ func (q *quiescing) quiesce(ctx context.Context) error {
 	return errors.Join(err, q.finish(ctx, leave))
 }
 
+// acquire takes the lease. The error is a *live.HeldError while another process has it.
+func (q *quiescing) acquire(ctx context.Context, doing string) error {
+	err := q.again(ctx, func(ctx context.Context) (err error) {
+		q.lease, err = live.AcquireQuiesce(ctx, q.c.Client, doing)
+		return err
+	})
+	if err != nil && !errors.As(err, new(*live.HeldError)) {
+		err = &AccessError{err}
+	}
+	return err
+}
+
 // open records what is, or takes over the record of a process that was killed.
 func (q *quiescing) open(ctx context.Context) error {
 	now, err := q.now(ctx)
@@ -70,6 +77,12 @@ func (q *quiescing) open(ctx context.Context) error {
 	if q.record != nil {
 		q.report.note(fmt.Sprintf("The balancer was stopped by shardsh quiesce on %s, which is gone: this one takes over.",
 			q.record.Host))
+		if q.record.Restarting { // done once more, as the balancer is about to be stopped again
+			if err := q.restart(ctx); err != nil {
+				return err
+			}
+			q.record.Restarting = false
+		}
 	} else {
 		q.record = &live.Quiesced{Mode: status.Mode}
 		if q.record.Disabled, err = q.look.DisabledSwitches(ctx); err != nil {
@@ -82,7 +95,6 @@ func (q *quiescing) open(ctx context.Context) error {
 		q.record.Actions = mark.Text()
 	}
 	q.record.Host, q.record.PID, q.record.Since, q.record.Until = self.Host, self.PID, now, time.Time{}
-	q.record.Restarting = false
 	q.result.Was, q.result.Stopped = q.record.Mode, now
 	if err := q.record.Save(ctx, q.c.Client); err != nil {
 		return &AccessError{err}
@@ -155,7 +167,9 @@ func (q *quiescing) await(ctx context.Context) error {
 			case err != nil || len(moved) > 0:
 				clean = s
 			case s.at.Sub(clean.at) >= settled:
-				return q.isQuiet(ctx, clean, s)
+				if q.isQuiet(ctx, clean, s) == nil {
+					return nil
+				}
 			}
 		}
 		if left = q.Timeout - q.c.Clock.Now().Sub(began); left <= 0 {
@@ -183,7 +197,7 @@ func another(before, after live.BalancerStatus) bool {
 // see looks once. What can't be asked counts as busy, unless the user may not. It stops
 // the balancer if that is on; somebody who has started it again has it his way.
 func (q *quiescing) see(ctx context.Context, left time.Duration, stopped *bool, all bool) (*sight, bool, error) {
-	looking, cancel := context.WithTimeout(ctx, max(min(left, lookTimeout), leastLookTimeout))
+	looking, cancel := limited(ctx, max(min(left, lookTimeout), leastLookTimeout))
 	defer cancel()
 	s, err := q.try(looking, left, stopped, all)
 	switch {
@@ -252,7 +266,7 @@ func (q *quiescing) stop(ctx context.Context, left time.Duration) error {
 	if err := q.record.Save(ctx, q.c.Client); err != nil {
 		return err
 	}
-	stopping, cancel := context.WithTimeout(ctx, max(min(left, stopTimeout), leastLookTimeout))
+	stopping, cancel := limited(ctx, max(min(left, stopTimeout), leastLookTimeout))
 	defer cancel()
 	err := q.send(stopping, "admin", stopCommand())
 	if mongoerr.Is(err, mongoerr.MaxTimeMSExpired) || stopping.Err() != nil && ctx.Err() == nil {
@@ -262,7 +276,7 @@ func (q *quiescing) stop(ctx context.Context, left time.Duration) error {
 }
 
 func (q *quiescing) movedSince(ctx context.Context, mark live.Mark) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	ctx, cancel := limited(ctx, lookTimeout)
 	defer cancel()
 	entries, found, err := q.look.After(ctx, mark)
 	if err == nil && !found {
@@ -282,11 +296,11 @@ func (q *quiescing) isQuiet(ctx context.Context, clean, last *sight) error {
 		return &AccessError{err}
 	}
 	q.record.Starts = actions.Text()
-	q.result.Quiet, q.result.Term, q.result.Running = now, last.after.Term, nil
 	q.record.Quiet, q.record.Term, q.record.Changes = now, last.after.Term, clean.mark.Text()
 	if err := q.record.Save(ctx, q.c.Client); err != nil {
 		return &AccessError{err}
 	}
+	q.result.Quiet, q.result.Term, q.result.Running = now, last.after.Term, nil
 	text := "Quiet: no shard moves, merges or deletes data"
 	if q.IgnoreDeletions {
 		text = "Quiet: no shard moves or merges data"
@@ -317,7 +331,7 @@ func (q *quiescing) hold(ctx context.Context) (err error) {
 		q.rest(ctx, began)
 	}
 	q.result.Held = q.c.Clock.Now().Sub(began).Milliseconds()
-	checking, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLookTimeout)
+	checking, cancel := limited(context.WithoutCancel(ctx), lastLookTimeout)
 	defer cancel()
 	if broken := q.broken(checking); len(broken) > 0 {
 		q.result.Broken = broken
@@ -380,7 +394,7 @@ func (q *quiescing) watch(ctx context.Context) {
 	if len(q.result.Broken) > 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	ctx, cancel := limited(ctx, lookTimeout)
 	defer cancel()
 	status, err := q.look.Status(ctx)
 	if err != nil {
@@ -440,4 +454,15 @@ func fewOf(texts []string) string {
 		return joinTexts(texts)
 	}
 	return fmt.Sprintf("%s; %d more", joinTexts(texts[:few]), len(texts)-few)
+}
+
+// limited returns a context that is cancelled after d. It has no deadline, with which the
+// driver would not give up a read.
+func limited(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	timer := time.AfterFunc(d, cancel)
+	return ctx, func() {
+		timer.Stop()
+		cancel()
+	}
 }

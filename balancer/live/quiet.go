@@ -102,6 +102,9 @@ type Quiet struct {
 	IgnoreDeletions bool
 }
 
+// quietLimit has servers end what takes too long.
+var quietLimit = bson.E{Key: "maxTimeMS", Value: int32(15_000)}
+
 // Status returns the state of the balancer.
 func (q Quiet) Status(ctx context.Context) (s BalancerStatus, err error) {
 	reply, err := q.Commands.RunCommand(ctx, "admin", bson.D{{Key: "balancerStatus", Value: int32(1)}})
@@ -155,9 +158,9 @@ func (q Quiet) operations(ctx context.Context) ([]Busy, error) {
 	for _, c := range busyCommands {
 		where = append(where, bson.D{{Key: "command." + c.name, Value: bson.D{{Key: "$exists", Value: true}}}})
 	}
-	ops, err := q.Commands.RunCursorCommand(ctx, "admin", aggregate(int32(1),
+	ops, err := q.Commands.RunCursorCommand(ctx, "admin", append(aggregate(int32(1),
 		bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: true}, {Key: "idleConnections", Value: true}}}},
-		bson.D{{Key: "$match", Value: bson.D{{Key: "$or", Value: where}}}}))
+		bson.D{{Key: "$match", Value: bson.D{{Key: "$or", Value: where}}}}), quietLimit))
 	if err != nil {
 		return nil, ServerError(err)
 	}
@@ -211,7 +214,7 @@ func (q Quiet) reshardings(ctx context.Context) ([]Busy, error) {
 
 // find reads the config database. A user who may not read is an error.
 func (q Quiet) find(ctx context.Context, command bson.D) ([]bson.Raw, error) {
-	docs, err := q.Commands.RunCursorCommand(ctx, "config", command)
+	docs, err := q.Commands.RunCursorCommand(ctx, "config", append(command, quietLimit))
 	return docs, ServerError(err)
 }
 
@@ -250,9 +253,9 @@ func (q Quiet) deletions(ctx context.Context) ([]Busy, error) {
 
 // orphans reads which shards have documents of ranges that they gave away.
 func (q Quiet) orphans(ctx context.Context) (list []Busy, err error) {
-	docs, err := q.Commands.RunCursorCommand(ctx, "admin", aggregate(int32(1),
+	docs, err := q.Commands.RunCursorCommand(ctx, "admin", append(aggregate(int32(1),
 		bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}},
-		bson.D{{Key: "$match", Value: bson.D{{Key: "shards.numOrphanedDocs", Value: bson.D{{Key: "$gt", Value: 0}}}}}}))
+		bson.D{{Key: "$match", Value: bson.D{{Key: "shards.numOrphanedDocs", Value: bson.D{{Key: "$gt", Value: 0}}}}}}), quietLimit))
 	if err != nil {
 		return nil, ServerError(err)
 	}

@@ -74,6 +74,8 @@ func verbs() []verb {
 			func() command { return new(defragmentFlags) }},
 		{changing, "presplit", "--ns NS [options] [address]", "split a collection and distribute its chunks", presplitText(),
 			func() command { return new(presplitFlags) }},
+		{changing, "quiesce", "[options] [address] [-- COMMAND...]", "stop the balancer with proof, for backups and upgrades",
+			quiesceText(), func() command { return new(quiesceFlags) }},
 		{helping, "run", "NAME [address] [options]", "run a maintenance script of the library", runText(),
 			func() command { return new(libraryFlags) }},
 		{helping, "test", "[options] [path...]", "run tests of scripts, with injected faults", testText(),

@@ -1,0 +1,65 @@
+package actiontext
+
+import (
+	"fmt"
+	"time"
+
+	"shardsh/balancer/action"
+	"shardsh/balancer/humanize"
+)
+
+// QuiesceResult returns the lines that say how a quiesce ended.
+func QuiesceResult(r action.QuiesceResult) (lines []string) {
+	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	waited := humanize.Duration(time.Duration(r.Waited) * time.Millisecond)
+	switch r.Verdict {
+	case action.VerdictQuiet:
+		held := humanize.Duration(time.Duration(r.Held) * time.Millisecond)
+		if !r.Until.IsZero() {
+			held = "until " + at(r.Until) + " or --end"
+		} else {
+			held = "for " + held
+		}
+		say("Quiet from %s on, after %s, %s%s.", at(r.Quiet), waited, held, term(r))
+	case action.VerdictNotQuiet:
+		say("Not quiet after %s. Still under way:", waited)
+		for _, b := range r.Running {
+			say("  %s", b)
+		}
+	case action.VerdictBroken:
+		say("The cluster did not stay quiet:")
+		for _, text := range r.Broken {
+			say("  %s", text)
+		}
+	case action.VerdictEnded:
+		if r.GivenBack == "" {
+			say("Nothing to end: no quiesce has stopped the balancer.")
+		}
+	case action.VerdictDryRun:
+		say("The balancer is %s. Under way:", r.Was)
+		for _, b := range r.Running {
+			say("  %s", b)
+		}
+		if len(r.Running) == 0 {
+			say("  nothing")
+		}
+	}
+	if r.GivenBack != "" {
+		say("%s.", upper(r.GivenBack))
+	}
+	return lines
+}
+
+func at(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+func term(r action.QuiesceResult) string {
+	switch {
+	case r.Term == 0:
+		return ""
+	case r.StepDown:
+		return fmt.Sprintf(" (term %d of the config server, which stepped down meanwhile)", r.Term)
+	}
+	return fmt.Sprintf(" (term %d of the config server)", r.Term)
+}
+
+func upper(text string) string { return string(text[0]-'a'+'A') + text[1:] }

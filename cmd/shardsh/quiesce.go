@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"shardsh/balancer/action"
+	"shardsh/bindings/actiontext"
+	"shardsh/bindings/script"
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/secret"
+)
+
+// quiesceFlags are the options of "shardsh quiesce".
+type quiesceFlags struct {
+	clusterFlags
+	runFlags
+	safetyFlags
+	hold                               cmdline.Duration
+	detach, endHold, noDeletions, json bool
+	inside                             []string // the command to run, after --
+}
+
+func (o *quiesceFlags) groups() []cmdline.Group {
+	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
+		f.Var(&o.timeout, "timeout", "`TIME` how long to wait until it is quiet: 90, 10m, 1h (20m)")
+		f.Var(&o.hold, "hold", "`TIME` how long to keep it quiet: 30m, 2h; with a command at most")
+		f.BoolVar(&o.detach, "detach", false, "return when it is quiet, and leave it so for the time of --hold")
+		f.BoolVar(&o.endHold, "end", false, "give back what --detach, or a run that was killed, has stopped")
+		f.BoolVar(&o.noDeletions, "ignore-deletions", false, "don't wait for range deletions")
+		f.BoolVar(&o.dryRun, "dry-run", false, "print the commands and what is under way, change nothing")
+		f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
+		f.BoolVar(&o.json, "json", false, "print the verdict as JSON")
+		o.transcriptFlag(f)
+		cmdline.ChoiceVar(f, &o.quietChoice, "quiet", "no notices")
+	})}
+	groups = append(groups, o.server.Flags()...)
+	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
+}
+
+func (o *quiesceFlags) complete(env environment, words []string) error {
+	if at := slices.Index(env.args, "--"); at >= 0 {
+		o.inside = env.args[at+1:]
+		words = words[:len(words)-len(o.inside)]
+		if len(o.inside) == 0 {
+			return usagef("there is no command after --")
+		}
+	}
+	if len(words) > 1 {
+		return usagef("quiesce takes one address, not also %q; a command comes after --", secret.Redact(words[1]))
+	}
+	if len(words) == 1 {
+		if err := o.takeAddress(words[0]); err != nil {
+			return err
+		}
+	}
+	o.quiet = o.quietChoice.On
+	if o.mock == "" && o.snapshot == "" && !o.server.Named() {
+		return usagef("quiesce needs the address of a cluster, --mock, or --snapshot FILE")
+	}
+	if err := o.clusterFlags.check(); err != nil {
+		return err
+	}
+	if err := firstBroken(rule{o.readOnly && !o.dryRun,
+		"--read-only and quiesce exclude each other: --dry-run shows what would be sent"}); err != nil {
+		return err
+	}
+	return wrongOptions(o.action(env).Validate())
+}
+
+func (o *quiesceFlags) action(env environment) action.Quiesce {
+	q := action.Quiesce{
+		Timeout: time.Duration(o.timeout), Hold: time.Duration(o.hold), Detach: o.detach, End: o.endHold,
+		IgnoreDeletions: o.noDeletions, DryRun: o.dryRun,
+	}
+	if len(o.inside) > 0 {
+		q.Inside = func(ctx context.Context) error { return runInside(ctx, env, o.inside) }
+	}
+	return q
+}
+
+// endingInside is how long a command may take to end after it was asked to.
+const endingInside = 10 * time.Second
+
+// runInside runs a command with the program's own input and output. It is asked to end
+// when ctx ends. The error has its exit code.
+func runInside(ctx context.Context, env environment, words []string) error {
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = env.stdin, env.stdout, env.stderr
+	cmd.WaitDelay = endingInside
+	cmd.Cancel = func() error {
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			return cmd.Process.Kill() // Windows has no such signal
+		}
+		return nil
+	}
+	err := cmd.Run()
+	var ended *exec.ExitError
+	if errors.As(err, &ended) && ended.ExitCode() > 0 {
+		return &script.ExitError{Code: ended.ExitCode()}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", words[0], err)
+	}
+	return nil
+}
+
+// run is "shardsh quiesce": the balancer stopped, with proof that nothing moves.
+func (o *quiesceFlags) run(ctx context.Context, env environment) error {
+	connecting, cancel := o.bounded(ctx)
+	defer cancel()
+	conn, err := connect(connecting, env, &o.clusterFlags,
+		session{mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
+	if err != nil {
+		return orTimeout(connecting, err)
+	}
+	defer conn.close()
+	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
+	r := actionReporter(env, js, false, o.quiet)
+	aside := o.json || len(o.inside) > 0 // the output is the command's
+	r.WouldSend = func(c action.WouldSend) { printChange(env, aside, c.Database, c.Command) }
+	result, err := o.action(env).Run(ctx, conn.actionCluster(js.Clock), r)
+	err = spelled(err)
+	if result.Verdict != "" {
+		if shown := o.show(env, result); shown != nil {
+			return shown
+		}
+	}
+	if cause := context.Cause(ctx); cause != nil && o.stoppedEarly(result) {
+		return cause
+	}
+	if err == nil && !result.Good() {
+		err = findingsError{}
+	}
+	return err
+}
+
+// stoppedEarly reports whether an interrupt ended more than the time of --hold.
+func (o *quiesceFlags) stoppedEarly(r action.QuiesceResult) bool {
+	return r.Verdict != action.VerdictQuiet || len(o.inside) > 0
+}
+
+func (o *quiesceFlags) show(env environment, r action.QuiesceResult) error {
+	r.Error = secret.Redact(r.Error)
+	to := io.Writer(env.out())
+	if len(o.inside) > 0 {
+		to = env.errOut()
+	}
+	if o.json {
+		if len(o.inside) == 0 {
+			to = env.jsonOut()
+		}
+		return writeJSON(to, r)
+	}
+	_, err := fmt.Fprintln(to, strings.Join(actiontext.QuiesceResult(r), "\n"))
+	return err
+}
+
+func quiesceText() cmdline.Text {
+	return cmdline.Text{
+		Intro: `Stops the balancer with proof: waits until no shard migrates, merges, reshards or
+deletes a range, keeps it so while a command runs or for --hold, and then gives
+back what was. At the prompt, sh.quiesce() does the same.`,
+		Examples: []string{
+			"shardsh quiesce mongodb://host:27017 -- mongodump --host host --out /backup",
+			"shardsh quiesce mongodb://host:27017 --hold 2h --detach",
+			"shardsh quiesce mongodb://host:27017 --end",
+		},
+		More: `A cluster is quiet when balancerStatus and each shard ($currentOp, range
+deletions) say so twice, with the same term of the config server. Meanwhile it
+watches that nobody starts the balancer or moves data. What was is recorded in
+shardsh.leases first: after a kill the next run of shardsh, or --end, gives it
+back. Recipes: docs/quiesce.md.
+
+Exit codes: 0 quiet to the end; 3 not quiet in time, or not any more: what was is
+given back; 1 error; 2 wrong command line; that of the command unless it is 0;
+130, 143 interrupted.`,
+	}
+}
