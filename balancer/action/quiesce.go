@@ -129,6 +129,11 @@ func (q Quiesce) Run(ctx context.Context, c Cluster, r Reporter) (QuiesceResult,
 		return QuiesceResult{}, &AccessError{err}
 	}
 	var err error
+	if c.Guarded {
+		if err := c.askGuard(ctx); err != nil {
+			return QuiesceResult{}, err
+		}
+	}
 	switch {
 	case q.DryRun || c.Guarded:
 		err = run.rehearse(ctx)

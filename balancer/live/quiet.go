@@ -3,6 +3,7 @@ package live
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -100,13 +101,15 @@ type Quiet struct {
 	Members  *Members
 	// IgnoreDeletions leaves range deletions out.
 	IgnoreDeletions bool
+
+	lost error // why a shard's primary could not be asked: the mongos is, from then on
 }
 
 // quietLimit has servers end what takes too long.
 var quietLimit = bson.E{Key: "maxTimeMS", Value: int32(15_000)}
 
 // Status returns the state of the balancer.
-func (q Quiet) Status(ctx context.Context) (s BalancerStatus, err error) {
+func (q *Quiet) Status(ctx context.Context) (s BalancerStatus, err error) {
 	reply, err := q.Commands.RunCommand(ctx, "admin", bson.D{{Key: "balancerStatus", Value: int32(1)}})
 	if err != nil {
 		return s, ServerError(err)
@@ -121,7 +124,7 @@ func (q Quiet) Status(ctx context.Context) (s BalancerStatus, err error) {
 // asked, with all or if nothing else goes on. A step-down of the config server's
 // primary ends a round while the shards go on with its commands, so the shards are asked
 // (rules/07-invariants §2.1).
-func (q Quiet) Look(ctx context.Context, all bool) ([]Busy, error) {
+func (q *Quiet) Look(ctx context.Context, all bool) ([]Busy, error) {
 	list, err := q.operations(ctx)
 	if err != nil {
 		return nil, err
@@ -153,7 +156,7 @@ var busyCommands = []struct {
 
 // operations reads what the primaries of all shards are doing. The worker of a donor shows
 // with idle connections only, and without a collection.
-func (q Quiet) operations(ctx context.Context) ([]Busy, error) {
+func (q *Quiet) operations(ctx context.Context) ([]Busy, error) {
 	where := bson.A{bson.D{{Key: "desc", Value: bson.Regex{Pattern: "^MoveChunk|^migrateThread"}}}}
 	for _, c := range busyCommands {
 		where = append(where, bson.D{{Key: "command." + c.name, Value: bson.D{{Key: "$exists", Value: true}}}})
@@ -196,7 +199,7 @@ func busyOf(op bson.Raw) Busy {
 }
 
 // reshardings reads the reshardings and moves of collections that have not ended.
-func (q Quiet) reshardings(ctx context.Context) ([]Busy, error) {
+func (q *Quiet) reshardings(ctx context.Context) ([]Busy, error) {
 	docs, err := q.find(ctx, bson.D{{Key: "find", Value: "reshardingOperations"}})
 	if err != nil {
 		return nil, err
@@ -213,46 +216,54 @@ func (q Quiet) reshardings(ctx context.Context) ([]Busy, error) {
 }
 
 // find reads the config database. A user who may not read is an error.
-func (q Quiet) find(ctx context.Context, command bson.D) ([]bson.Raw, error) {
+func (q *Quiet) find(ctx context.Context, command bson.D) ([]bson.Raw, error) {
 	docs, err := q.Commands.RunCursorCommand(ctx, "config", append(command, quietLimit))
 	return docs, ServerError(err)
 }
 
 // deletions reads how many range deletions wait on each shard: from the shards' primaries,
 // and from the mongos, by the orphans that it knows of, where they can't be reached.
-func (q Quiet) deletions(ctx context.Context) ([]Busy, error) {
-	docs, err := q.find(ctx, bson.D{{Key: "find", Value: "shards"}})
-	if err != nil {
-		return nil, err
+func (q *Quiet) deletions(ctx context.Context) ([]Busy, error) {
+	if q.Members == nil {
+		q.lost = errors.New("the members of the shards can't be reached")
 	}
-	var list []Busy
-	var lost error
-	for _, doc := range docs {
-		id := catalog.ShardID(text(doc, "_id"))
-		if q.Members == nil {
-			lost = fmt.Errorf("the members of the shards can't be reached")
-			break
+	if q.lost == nil {
+		list, err := q.allDeletions(ctx)
+		lost := new(MembersError)
+		if !errors.As(err, &lost) || ctx.Err() != nil {
+			return list, err
 		}
-		busy, err := q.Members.pendingDeletions(ctx, id)
-		if err != nil {
-			lost = err
-			break
-		}
-		list = append(list, busy...)
+		q.lost = fmt.Errorf("%s (%s): %w", lost.Shard, lost.Hosts, lost.Err)
 	}
-	if lost == nil {
-		return list, nil
-	}
-	list, err = q.orphans(ctx)
+	list, err := q.orphans(ctx)
 	if mongoerr.Is(err, unknownStage) {
-		return []Busy{{Kind: BusyUnknown, Detail: fmt.Sprintf(
-			"range deletions, which only the shards know (--ignore-deletions does not wait for them): %v", lost)}}, nil
+		err = nil
+		list = []Busy{{Kind: BusyUnknown, Detail: fmt.Sprintf(
+			"range deletions, which only the shards know (--ignore-deletions does not wait for them): %v", q.lost)}}
+		if q.Members != nil {
+			q.lost = nil // a shard may be down for a while
+		}
 	}
 	return list, err
 }
 
+func (q *Quiet) allDeletions(ctx context.Context) (list []Busy, err error) {
+	ids, err := q.Members.shards(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		busy, err := q.Members.pendingDeletions(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, busy...)
+	}
+	return list, nil
+}
+
 // orphans reads which shards have documents of ranges that they gave away.
-func (q Quiet) orphans(ctx context.Context) (list []Busy, err error) {
+func (q *Quiet) orphans(ctx context.Context) (list []Busy, err error) {
 	docs, err := q.Commands.RunCursorCommand(ctx, "admin", append(aggregate(int32(1),
 		bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}},
 		bson.D{{Key: "$match", Value: bson.D{{Key: "shards.numOrphanedDocs", Value: bson.D{{Key: "$gt", Value: 0}}}}}}), quietLimit))

@@ -19,7 +19,7 @@ type Mark struct {
 }
 
 // MarkOf returns the end of the change log or the action log.
-func (q Quiet) MarkOf(ctx context.Context, log string) (Mark, error) {
+func (q *Quiet) MarkOf(ctx context.Context, log string) (Mark, error) {
 	docs, err := q.find(ctx, newestFirst(log, nil, 1))
 	if err != nil || len(docs) == 0 {
 		return Mark{log: log}, err
@@ -53,7 +53,7 @@ const markRead = 20_000
 
 // After returns the entries after a mark, the oldest first. It reports whether the mark
 // was found: a capped log may have lost it.
-func (q Quiet) After(ctx context.Context, m Mark) (list []catalog.LogEntry, found bool, err error) {
+func (q *Quiet) After(ctx context.Context, m Mark) (list []catalog.LogEntry, found bool, err error) {
 	docs, err := q.find(ctx, newestFirst(m.log, nil, 100))
 	if err != nil {
 		return nil, false, err
@@ -102,7 +102,7 @@ func Moved(entries []catalog.LogEntry) (list []string) {
 
 // MigrationTook returns how long the newest migrations took, as a median; 0 if the log has
 // none.
-func (q Quiet) MigrationTook(ctx context.Context) time.Duration {
+func (q *Quiet) MigrationTook(ctx context.Context) time.Duration {
 	docs, err := q.find(ctx, newestFirst("changelog", bson.D{{Key: "what", Value: catalog.MigrationEnded}}, 20))
 	if err != nil {
 		return 0

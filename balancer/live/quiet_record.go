@@ -56,7 +56,7 @@ type Quiesced struct {
 
 // Holder returns who has quiesced the cluster, as the holder of a lease.
 func (r *Quiesced) Holder() Holder {
-	return Holder{Host: r.Host, PID: r.PID, Doing: "quiesce", Since: r.Since, Expires: r.Until}
+	return Holder{Host: r.Host, PID: r.PID, Doing: "quiesce (end it with shardsh quiesce --end)", Since: r.Since, Expires: r.Until}
 }
 
 // Lasts reports whether the record still counts without a process that holds the lease.
@@ -116,7 +116,7 @@ func RunUnderWay(ctx context.Context, client *mongo.Client) ([]Busy, error) {
 var balancerSwitches = []string{"automerge", "autosplit"}
 
 // DisabledSwitches returns those that are off.
-func (q Quiet) DisabledSwitches(ctx context.Context) ([]string, error) {
+func (q *Quiet) DisabledSwitches(ctx context.Context) ([]string, error) {
 	docs, err := q.find(ctx, bson.D{{Key: "find", Value: "settings"}})
 	if err != nil {
 		return nil, err

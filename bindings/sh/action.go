@@ -174,11 +174,7 @@ func (c *call) act(sh *Helpers, h helperOptions, about []string, of func(action.
 	result.Commands = nil // which scripts have as documents
 	object := c.s.fromJSON(result)
 	if e.DryRun {
-		docs := make([]bson.Raw, len(commands))
-		for i, command := range commands {
-			docs[i] = command.Body
-		}
-		script.Must(object.Set("commands", c.s.documents(docs)))
+		script.Must(object.Set("commands", c.s.documents(bodies(commands))))
 	}
 	return object
 }
@@ -199,6 +195,13 @@ func (sh *Helpers) fail(helper string, about []string, err error, again string, 
 		sh.s.Gateway.Throw(err)
 	}
 	js.Throw(script.RuntimeError, "%s%s", err, again)
+}
+
+func bodies(commands []action.Command) (docs []bson.Raw) {
+	for _, command := range commands {
+		docs = append(docs, command.Body)
+	}
+	return docs
 }
 
 func (s *Host) documents(list []bson.Raw) goja.Value {

@@ -109,6 +109,8 @@ func TestActionsHaveTwoFaces(t *testing.T) {
 			call: `sh.defragment("shop.orders", { dryRun: true })`, topology: scatteredStopped},
 		{name: "presplit", line: "presplit ADDRESS --ns shop.events --per-shard 4 --yes --journal DIR/j",
 			call: `sh.presplit("shop.events", { perShard: 4, journal: "DIR/j" })`, topology: scatteredStopped},
+		{name: "quiesce, a dry run", line: "quiesce ADDRESS --dry-run", call: `sh.quiesce({ dryRun: true })`},
+		{name: "quiesce without one before", line: "quiesce ADDRESS --end", call: `sh.quiesce({ end: true })`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.topology == "" {
@@ -177,6 +179,10 @@ func TestActionsRefuseAlike(t *testing.T) {
 			reason: "give one of chunks or perShard (of a hashed key), points, fromSample"},
 		{line: "presplit ADDRESS --yes --ns shop.orders --chunks 4", call: `sh.presplit("shop.orders", { chunks: 4 })`,
 			reason: "does not begin with a hash"},
+		{line: "quiesce ADDRESS", call: `sh.quiesce()`, reason: "quiesce needs a command to run meanwhile, or hold"},
+		{line: "quiesce ADDRESS --detach", call: `sh.quiesce({ detach: true })`, reason: "detach needs hold"},
+		{line: "quiesce ADDRESS --end --hold 1h", call: `sh.quiesce({ end: true, hold: "1h" })`,
+			reason: "end gives back what was: leave out hold"},
 	} {
 		t.Run(c.line, func(t *testing.T) {
 			if c.topology = heapedTopology; c.prepare == "" {
@@ -227,6 +233,7 @@ func TestActionsHaveTheSameOptions(t *testing.T) {
 		"drain":      {new(drainFlags).groups(), `sh.drain("a", { zzz: 1 })`, []string{"shard"}},
 		"defragment": {new(defragmentFlags).groups(), `sh.defragment("shop.orders", { zzz: 1 })`, []string{"ns"}},
 		"presplit":   {new(presplitFlags).groups(), `sh.presplit("shop.orders", { zzz: 1 })`, []string{"ns"}},
+		"quiesce":    {new(quiesceFlags).groups(), `sh.quiesce({ zzz: 1 })`, nil},
 	} {
 		flags := map[string]bool{}
 		for _, g := range c.groups {

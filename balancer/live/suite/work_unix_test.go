@@ -185,6 +185,7 @@ func works() []work {
 		{"drain", (*rig).filled, (*rig).drains, (*rig).drains, (*rig).drained},
 		{"defragment", (*rig).crumble, (*rig).defragments, (*rig).defragments, (*rig).whole},
 		{"presplit", (*rig).lump, (*rig).presplits, (*rig).presplits, (*rig).cut},
+		{"quiesce", (*rig).busy, (*rig).quiesces, (*rig).unquiesces, (*rig).balancing},
 	}
 }
 
@@ -293,6 +294,28 @@ func (r *rig) lump() {
 	if err := os.WriteFile(r.points(), points.Bytes(), 0o600); err != nil {
 		r.t.Fatal(err)
 	}
+}
+
+// busy heaps the collection up, and has the cluster's balancer even it out.
+func (r *rig) busy() {
+	r.t.Helper()
+	r.admin("balancerStop", 1)
+	r.heap()
+	r.admin("balancerStart", 1)
+}
+
+func (r *rig) quiesces() []string {
+	return []string{"quiesce", "--ignore-deletions", "--hold", "1s"}
+}
+
+func (r *rig) unquiesces() []string { return []string{"quiesce", "--end"} }
+
+// balancing says why the balancer is not as it was.
+func (r *rig) balancing() error {
+	if mode := r.admin("balancerStatus", 1).Lookup("mode").StringValue(); mode != "full" {
+		return fmt.Errorf("the balancer is %s", mode)
+	}
+	return nil
 }
 
 // presplitChunks is how many the lump is cut into.

@@ -1,0 +1,57 @@
+package sh
+
+import (
+	"context"
+	"strings"
+
+	"shardsh/balancer/action"
+	"shardsh/bindings/actiontext"
+	"shardsh/bindings/script"
+
+	"github.com/dop251/goja"
+)
+
+// shardQuiesceMethods() stop the balancer with proof.
+func shardQuiesceMethods() []helper {
+	return []helper{
+		{"quiesce", "options?:object{timeout,hold,detach,end,ignoreDeletions,dryRun} inside?:function", checked(shQuiesce),
+			"Stops the balancer, waits until no shard migrates, merges, reshards or deletes ranges, calls the function or " +
+				"keeps it so for {hold}, and gives back what was; throws if it was not quiet. {timeout, hold, detach, end, " +
+				"ignoreDeletions, dryRun}: {detach} returns at once, {end} gives back then."},
+	}
+}
+
+func shQuiesce(c *call, sh *Helpers) goja.Value {
+	h := c.options("quiesce", 0)
+	verb := action.Quiesce{
+		Timeout: h.duration("timeout", 0), Hold: h.duration("hold", 0), Detach: h.flag("detach", false),
+		End: h.flag("end", false), IgnoreDeletions: h.flag("ignoreDeletions", false), DryRun: h.flag("dryRun", false),
+	}
+	var thrown error
+	if f, is := goja.AssertFunction(c.Arg(1)); is {
+		verb.Inside = func(context.Context) error {
+			_, thrown = f(goja.Undefined())
+			return thrown
+		}
+	}
+	r := &actiontext.Reporter{Note: c.JS.Out.Warn}
+	result, err := verb.Run(c.JS.Context(), c.cluster(sh), r)
+	switch {
+	case thrown != nil:
+		if result.GivenBack != "" {
+			c.JS.Out.Warn(strings.Join(actiontext.QuiesceResult(result), "\n"))
+		}
+		c.JS.Rethrow(thrown)
+	case err != nil:
+		sh.fail("quiesce", nil, err, "", result.Verdict != "")
+	case !result.Good():
+		c.JS.Throw(script.RuntimeError, "sh.quiesce: %s", strings.Join(actiontext.QuiesceResult(result), "\n"))
+	}
+	commands := result.Commands
+	result.Commands = nil // which scripts have as documents
+	object := c.s.fromJSON(result)
+	if len(commands) > 0 {
+		script.Must(object.Set("commands", c.s.documents(bodies(commands))))
+	}
+	return object
+}
