@@ -48,6 +48,9 @@ func (q *quiescing) quiesce(ctx context.Context) error {
 // acquire takes the lease. The error is a *live.HeldError while another process has it.
 func (q *quiescing) acquire(ctx context.Context, doing string) error {
 	err := q.again(ctx, func(ctx context.Context) (err error) {
+		if err := live.CheckSettings(ctx, q.c.Client); err != nil {
+			return err
+		}
 		q.lease, err = live.AcquireQuiesce(ctx, q.c.Client, doing)
 		return err
 	})

@@ -123,7 +123,7 @@ func (q *Quiet) Status(ctx context.Context) (s BalancerStatus, err error) {
 // Look returns the work under way on all shards; range deletions, for which each shard is
 // asked, with all or if nothing else goes on. A step-down of the config server's
 // primary ends a round while the shards go on with its commands, so the shards are asked
-// (rules/07-invariants §2.1).
+// .
 func (q *Quiet) Look(ctx context.Context, all bool) ([]Busy, error) {
 	list, err := q.operations(ctx)
 	if err != nil {

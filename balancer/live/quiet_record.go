@@ -143,3 +143,12 @@ func SetSetting(id, field string, value any) bson.D {
 		{Key: "writeConcern", Value: bson.D{{Key: "w", Value: "majority"}}},
 	}
 }
+
+// CheckSettings returns an error if the user may not write config.settings, as stopping and
+// starting the balancer needs. It changes nothing: no document has this _id.
+func CheckSettings(ctx context.Context, client *mongo.Client) error {
+	command := SetSetting("shardsh", "checked", true)
+	update := command[1].Value.(bson.A)[0].(bson.D)
+	command[1].Value = bson.A{update[:2]} // no upsert
+	return ServerError(client.Database("config").RunCommand(ctx, command).Err())
+}
