@@ -186,20 +186,19 @@ func (r *run) begin(ctx context.Context, s plan.Step) (t todo, err error) {
 		r.tell(Event{Kind: Already, Step: s})
 		return t, nil
 	}
-	if err := r.write(Record{What: began, Step: s.Number, Before: t.before}); err != nil {
+	if err := r.write(Record{
+		What: began, Step: s.Number, Before: t.before, Min: t.span.Min, Max: t.span.Max,
+	}); err != nil {
 		return t, err
+	}
+	if s.Within != nil {
+		r.shared.Lock()
+		r.spans[s.Number] = t.span
+		r.shared.Unlock()
 	}
 	r.began[s.Number] = r.o.Clock.Now()
 	r.tell(Event{Kind: Began, Step: s})
 	return t, nil
-}
-
-// add counts a step as done by this run.
-func (p *Progress) add(s plan.Step) {
-	p.StepsHere++
-	if s.Kind == plan.Move {
-		p.MovesHere, p.BytesHere = p.MovesHere+1, p.BytesHere+s.Bytes
-	}
 }
 
 // end writes down how a step ended.
@@ -207,6 +206,9 @@ func (r *run) end(out outcome) error {
 	if over, is := errors.AsType[*pace.OverError](out.err); is { // going on finds it begun
 		r.result.Stopped = over.Why
 		return nil
+	}
+	if stays, is := errors.AsType[*StaysError](out.err); is {
+		return r.stay(stays)
 	}
 	if out.err != nil {
 		r.result.Failures++
@@ -220,7 +222,9 @@ func (r *run) end(out outcome) error {
 		return err
 	}
 	r.done[out.step.Number] = true
-	r.here.add(out.step)
+	r.shared.Lock()
+	r.here.StepsHere++
+	r.shared.Unlock()
 	r.tell(Event{Kind: Ended, Step: out.step})
-	return nil
+	return r.asPlanned(out.step)
 }

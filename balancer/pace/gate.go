@@ -270,6 +270,16 @@ func (g *Gate) Leave(m Move, err error) {
 	g.pause()
 }
 
+// Moved tells that a move that entered has ended, and how much it has moved: no matter
+// what was expected, so much counts against the limits.
+func (g *Gate) Moved(m Move, bytes int64) {
+	g.mu.Lock()
+	g.claimed.Bytes += bytes - m.Bytes
+	g.mu.Unlock()
+	m.Bytes = bytes
+	g.Leave(m, nil)
+}
+
 // Done returns what was moved so far.
 func (g *Gate) Done() Done {
 	g.mu.Lock()
