@@ -47,7 +47,7 @@ type carrying struct {
 // rest sent again when the pace lets it, and what is too large is cut. The error is
 // a *pace.OverError when that is never.
 func (r *run) carry(ctx context.Context, s plan.Step, t todo, outcomes chan<- outcome) error {
-	k := &carrying{run: r, step: s, in: paceOf(s), entered: true}
+	k := &carrying{run: r, step: s, in: r.paceOf(s), entered: true}
 	var waited, gone time.Duration
 	for broken := 0; ; {
 		err := k.try(ctx, t)

@@ -30,7 +30,7 @@ func (r *run) round(ctx context.Context, waiting []plan.Step) (failure error) {
 			s := waiting[i]
 			waiting = append(waiting[:i:i], waiting[i+1:]...)
 			running, entering = append(running, s), true
-			go func() { outcomes <- outcome{step: s, entered: true, err: r.o.Pace.Enter(ctx, paceOf(s))} }()
+			go func() { outcomes <- outcome{step: s, entered: true, err: r.o.Pace.Enter(ctx, r.paceOf(s))} }()
 		}
 		if len(running) == 0 {
 			return failure
@@ -58,8 +58,10 @@ func (r *run) round(ctx context.Context, waiting []plan.Step) (failure error) {
 }
 
 // paceOf is a step as far as the pace goes by it.
-func paceOf(s plan.Step) pace.Move {
+func (r *run) paceOf(s plan.Step) pace.Move {
 	return pace.Move{
+		Most: r.most[s.Namespace],
+
 		Namespace: s.Namespace, Min: s.Min, Max: s.Max, From: s.From, To: s.To, Bytes: s.Bytes, Stays: s.Kind != plan.Move,
 	}
 }
@@ -75,7 +77,7 @@ func (r *run) entered(ctx context.Context, out outcome, outcomes chan<- outcome,
 		t, err = r.begin(ctx, s)
 	}
 	if err != nil || len(t.commands) == 0 {
-		r.o.Pace.Leave(paceOf(s), pace.ErrNotBegun)
+		r.o.Pace.Leave(r.paceOf(s), pace.ErrNotBegun)
 		return false, err
 	}
 	go func() { outcomes <- outcome{step: s, err: r.carry(ctx, s, t, outcomes)} }()

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -82,6 +83,7 @@ type run struct {
 	here       Progress          // what this run did; shared holds it
 	replans    int               // that count
 	ready      bool              // Options.Ready was called
+	most       map[string]int64  // what a move may move, by collection
 
 	shared    sync.Mutex            // holds the log and, by step,
 	cuts      map[int][]catalog.Key // where ranges are cut, as the donor said
@@ -244,6 +246,10 @@ func (r *run) attempt(ctx context.Context, first bool) error {
 	}
 	if err := r.identify(look); err != nil {
 		return err
+	}
+	r.most = map[string]int64{}
+	for _, c := range look.Collections() { // donors take up to twice the chunk size for one chunk
+		r.most[c.Namespace] = 2 * cmp.Or(c.MaxChunkSizeBytes, look.Settings().MaxChunkSizeBytes)
 	}
 	if first && (r.o.Resume == nil || r.o.Undo) {
 		if err := r.writePlan(look.Parts().ClusterID); err != nil {

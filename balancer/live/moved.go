@@ -13,13 +13,15 @@ import (
 // moved. The donor writes its entry before it answers, and each move writes five.
 const newestEntries = 200
 
-// moved returns what a move that is done has moved, as its donor has counted it: by its
+// Moved returns what a move that is done has moved, as its donor has counted it: by its
 // entry in config.changelog, which is read from its end. If there is none, it returns the
 // range, and nothing is counted.
-func (d *Executor) moved(
-	ctx context.Context, coll catalog.Collection, from, to catalog.ShardID, lower catalog.Key,
-) (apply.Moved, error) {
-	is := apply.Moved{Min: lower}
+func (d *Executor) Moved(ctx context.Context, c apply.Command) (apply.Moved, error) {
+	is := apply.Moved{Min: c.Min}
+	coll, err := d.collection(ctx, c.Namespace)
+	if err != nil {
+		return is, err
+	}
 	docs, err := d.list(ctx, "config", bson.D{
 		{Key: "find", Value: "changelog"}, {Key: "filter", Value: bson.D{}}, sorted("$natural", -1),
 		{Key: "limit", Value: int64(newestEntries)},
@@ -30,10 +32,10 @@ func (d *Executor) moved(
 	for _, doc := range docs {
 		details := document(doc, "details")
 		if text(doc, "what") != "moveChunk.commit" || text(doc, "ns") != coll.Namespace ||
-			text(details, "from") != string(from) || text(details, "to") != string(to) {
+			text(details, "from") != string(c.From) || text(details, "to") != string(c.To) {
 			continue
 		}
-		if key, err := coll.Pattern.Key(document(details, "min")); err != nil || !key.Equal(lower) {
+		if key, err := coll.Pattern.Key(document(details, "min")); err != nil || !key.Equal(c.Min) {
 			continue
 		}
 		if is.Max, err = coll.Pattern.Key(document(details, "max")); err != nil {
@@ -44,8 +46,8 @@ func (d *Executor) moved(
 		}
 		return is, nil
 	}
-	chunk, err := d.chunkAt(ctx, coll, lower)
-	if err == nil && chunk.Shard == to {
+	chunk, err := d.chunkAt(ctx, coll, c.Min)
+	if err == nil && chunk.Shard == c.To {
 		is.Max = chunk.Max
 	}
 	return is, err
@@ -53,11 +55,7 @@ func (d *Executor) moved(
 
 // Moved returns what a move of a step has moved.
 func (s *Steps) Moved(ctx context.Context, c apply.Command) (apply.Moved, error) {
-	coll, err := s.executor.collection(ctx, c.Namespace)
-	if err != nil {
-		return apply.Moved{Min: c.Min}, err
-	}
-	return s.executor.moved(ctx, coll, c.From, c.To, c.Min)
+	return s.executor.Moved(ctx, c)
 }
 
 // Size returns how much a range holds by the donor's count of its keys, with documents of
