@@ -21,7 +21,8 @@ type Forced struct {
 	For time.Duration
 }
 
-func forced(bytes int64) Forced {
+// ForcedOf returns what a forced migration of so many bytes takes.
+func ForcedOf(bytes int64) Forced {
 	return Forced{bytes, time.Duration(float64(bytes) / forcedRate * float64(time.Second))}
 }
 
@@ -63,7 +64,7 @@ func (k *carrying) force(c Command) error {
 	if err != nil {
 		return &StepError{k.step, err}
 	}
-	f := forced(size.Bytes)
+	f := ForcedOf(size.Bytes)
 	if !k.o.ForceJumbo {
 		return &StaysError{k.step, plan.Range{Min: c.Min, Max: c.Max}, f}
 	}

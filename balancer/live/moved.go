@@ -1,10 +1,12 @@
 package live
 
 import (
+	"cmp"
 	"context"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer"
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
 )
@@ -73,4 +75,33 @@ func (s *Steps) Size(ctx context.Context, c apply.Command) (apply.Moved, error) 
 	})
 	is.Bytes, is.Documents, is.Counted = integer(reply, "size"), integer(reply, "numObjects"), err == nil
 	return is, err
+}
+
+// Flagged returns a collection, with its chunk size in force, and the chunks of a shard that
+// are flagged jumbo, up to a number.
+func (s *Steps) Flagged(
+	ctx context.Context, ns string, shard catalog.ShardID, most int64,
+) (coll catalog.Collection, chunks []catalog.Chunk, err error) {
+	if coll, err = s.executor.collection(ctx, ns); err != nil {
+		return coll, nil, err
+	}
+	settings, err := balancer.LoadSettings(ctx, s.executor, catalog.SettingsOf(s.executor.release))
+	if err != nil {
+		return coll, nil, err
+	}
+	coll.MaxChunkSizeBytes = cmp.Or(coll.MaxChunkSizeBytes, settings.MaxChunkSizeBytes)
+	docs, err := s.executor.find(ctx, "chunks", bson.D{
+		coll.ChunkFilter(), {Key: "shard", Value: string(shard)}, {Key: "jumbo", Value: true},
+	}, bson.E{Key: "limit", Value: most})
+	if err != nil {
+		return coll, nil, err
+	}
+	for _, doc := range docs {
+		chunk, err := catalog.ParseChunk(coll.Pattern, doc)
+		if err != nil {
+			return coll, nil, err
+		}
+		chunks = append(chunks, chunk)
+	}
+	return coll, chunks, nil
 }

@@ -91,6 +91,10 @@ func stepLine(e apply.Event) string {
 				"step"))
 		}
 		return fmt.Sprintf("%s: %s takes over, %s.", e.Err, e.Plan.ID, humanize.Count(len(e.Plan.Steps), "step"))
+	case apply.Forcing:
+		return fmt.Sprintf("Step %d moves a chunk of %s by force: %s.", e.Step.Number, e.Step.Namespace, e.Forced)
+	case apply.Stays:
+		return fmt.Sprintf("Step %d is left out: %s.", e.Step.Number, e.Err)
 	case apply.Paused:
 		return fmt.Sprintf("Balancing of %s is paused.", e.Namespace)
 	case apply.Restored:
