@@ -75,7 +75,8 @@ type Options struct {
 type Progress struct {
 	Steps, StepsDone int
 	Moves, MovesDone int
-	Bytes, BytesDone int64
+	Bytes, BytesDone int64 // done as the donors have counted
+	DocumentsDone    int64
 	// StepsHere, MovesHere and BytesHere were done by this run.
 	StepsHere, MovesHere int
 	BytesHere            int64

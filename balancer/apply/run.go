@@ -474,9 +474,10 @@ func (r *run) progress() Progress {
 		}
 		t, counted := r.moves[s.Number]
 		if done && !counted {
-			t = tally{moves: 1, bytes: s.Bytes}
+			t = tally{1, s.Bytes, s.Documents}
 		}
 		p.MovesDone, p.BytesDone = p.MovesDone+t.moves, p.BytesDone+t.bytes
+		p.DocumentsDone += t.documents
 		p.Moves, p.Bytes = p.Moves+t.moves, p.Bytes+t.bytes
 		if !done {
 			p.Moves, p.Bytes = p.Moves+1, p.Bytes+max(0, s.Bytes-t.bytes)
