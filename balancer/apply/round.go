@@ -170,6 +170,9 @@ func without(steps []plan.Step, s plan.Step) (left []plan.Step) {
 // begin checks a step and writes down that it begins. It returns no commands
 // where there is nothing to do.
 func (r *run) begin(ctx context.Context, s plan.Step) (t todo, err error) {
+	if r.stays[s.Number] {
+		return t, nil
+	}
 	look, err := r.look(ctx)
 	if err != nil {
 		return t, err

@@ -88,17 +88,17 @@ func (r *run) tellForced(s plan.Step, f Forced) {
 
 // stay notes what a step leaves. The others go on.
 func (r *run) stay(e *StaysError) error {
-	r.stays[e.Step.Number] = true
 	r.behind = append(r.behind, e)
+	r.leaveBehind()
 	r.tell(Event{Kind: Stays, Step: e.Step, Err: e})
 	return r.write(Record{What: stays, Step: e.Step.Number, Error: e.Error()})
 }
 
-// leaveBehind marks the steps of a new plan whose range was found to stay.
+// leaveBehind marks the steps of the plan whose range was found to stay.
 func (r *run) leaveBehind() {
 	r.stays = map[int]bool{}
 	for _, s := range r.plan.Steps {
-		r.stays[s.Number] = r.staysOf(s)
+		r.stays[s.Number] = !r.done[s.Number] && r.staysOf(s)
 	}
 }
 
