@@ -66,6 +66,7 @@ func (r *run) asPlanned(at plan.Step) error {
 	return &ChangedError{
 		Step: at.Number, Contents: true,
 		What: fmt.Sprintf("the steps so far were planned to move %s and have moved %s: the chunks do not hold what the "+
-			"plan expected; make a new plan, or have new ones take over (--on-change replan, onChange: \"replan\")", humanize.Bytes(planned), humanize.Bytes(is)),
+			"plan expected; make a new plan, or have new ones take over (--on-change replan, onChange: \"replan\")",
+			humanize.Bytes(planned), humanize.Bytes(is)),
 	}
 }

@@ -150,13 +150,20 @@ func (u *undoing) moves(back plan.Step, b begun, m Moved) {
 	add()
 }
 
+// mayHaveCut reports whether the donor may have cut a chunk for a move that is not known
+// to be done.
+func (b begun) mayHaveCut(c piece) bool {
+	return b.step.Kind == plan.Move && !b.done && c.Shard == b.step.From &&
+		(b.step.Within == nil || c.Min.Equal(b.span.Min))
+}
+
 // whole merges the chunks that points lay inside of, and one that the donor may have
 // cut nobody knows where.
 func (u *undoing) whole(back plan.Step, b begun, points []catalog.Key) {
 	back.Kind = plan.Merge
 	for _, c := range b.before {
 		back.Chunks = 1
-		if b.step.Kind == plan.Move && !b.done && c.Shard == b.step.From && (b.step.Within == nil || c.Min.Equal(b.span.Min)) {
+		if b.mayHaveCut(c) {
 			back.Chunks = 2
 		}
 		for _, p := range points {
