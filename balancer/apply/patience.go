@@ -78,8 +78,8 @@ func (p *patient) Moved(ctx context.Context, c Command) (is Moved, err error) {
 }
 
 // SetBalancing waits for an answer.
-func (p *patient) SetBalancing(ctx context.Context, ns string, on bool) error {
-	return p.ask(ctx, func() error { return p.Cluster.SetBalancing(ctx, ns, on) })
+func (p *patient) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
+	return p.ask(ctx, func() error { return p.Cluster.SetBalancing(ctx, namespaces, on) })
 }
 
 func (p *patient) ask(ctx context.Context, ask func() error) error {

@@ -30,9 +30,9 @@ type Cluster interface {
 	Operations(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error)
 	// Moved returns what a move that is done has moved, as the donor has counted it.
 	Moved(ctx context.Context, c apply.Command) (apply.Moved, error)
-	// SetBalancing switches the balancing of a collection, and notes those that are
-	// off where they outlive this process.
-	SetBalancing(ctx context.Context, ns string, on bool) error
+	// SetBalancing switches the balancing of collections, and notes those that are off
+	// where they outlive this process.
+	SetBalancing(ctx context.Context, namespaces []string, on bool) error
 	// Leftover returns the collections that are noted as switched off.
 	Leftover() []string
 	// Held ends when it is not our turn any more.
