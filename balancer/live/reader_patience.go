@@ -2,12 +2,14 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
@@ -64,8 +66,11 @@ func (p *patience) ended(limit, took time.Duration, err error) {
 	}
 }
 
-// expired reports whether a command ended because its time was up.
+// expired reports whether a command that a server had ended because its time was up.
 func expired(err error) bool {
+	if errors.As(err, new(topology.ServerSelectionError)) {
+		return false // the router itself is away
+	}
 	return mongoerr.Is(ServerError(err), mongoerr.MaxTimeMSExpired) || err != nil && mongo.IsTimeout(err)
 }
 
