@@ -20,8 +20,8 @@ type Cluster interface {
 	Cuts(ctx context.Context, c Command) ([]catalog.Key, error)
 	// Do sends one command and waits for its end.
 	Do(ctx context.Context, c Command) error
-	// SetBalancing switches the balancing of a collection on or off.
-	SetBalancing(ctx context.Context, ns string, on bool) error
+	// SetBalancing switches the balancing of collections on or off.
+	SetBalancing(ctx context.Context, namespaces []string, on bool) error
 }
 
 // Looker looks at a cluster.

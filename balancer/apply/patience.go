@@ -60,8 +60,8 @@ func (p *patient) Cuts(ctx context.Context, c Command) (keys []catalog.Key, err 
 }
 
 // SetBalancing waits for an answer.
-func (p *patient) SetBalancing(ctx context.Context, ns string, on bool) error {
-	return p.ask(ctx, func() error { return p.Cluster.SetBalancing(ctx, ns, on) })
+func (p *patient) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
+	return p.ask(ctx, func() error { return p.Cluster.SetBalancing(ctx, namespaces, on) })
 }
 
 func (p *patient) ask(ctx context.Context, ask func() error) error {

@@ -107,12 +107,14 @@ func (r *rehearsal) newID() (id bson.ObjectID) {
 }
 
 // SetBalancing is remembered.
-func (r *rehearsal) SetBalancing(ctx context.Context, ns string, on bool) error {
+func (r *rehearsal) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
 	r.mu.Lock()
-	r.paused[ns] = !on
+	for _, ns := range namespaces {
+		r.paused[ns] = !on
+	}
 	r.mu.Unlock()
 	if r.send {
-		return r.Cluster.SetBalancing(ctx, ns, on)
+		return r.Cluster.SetBalancing(ctx, namespaces, on)
 	}
 	return nil
 }

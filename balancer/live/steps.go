@@ -135,14 +135,17 @@ func (s *Steps) Do(ctx context.Context, c apply.Command) error {
 	return err
 }
 
-// SetBalancing writes what sh.enableBalancing and sh.disableBalancing write.
-func (s *Steps) SetBalancing(ctx context.Context, ns string, on bool) error {
-	return s.executor.setBalancing(ctx, ns, on)
+// SetBalancing switches the balancing of collections on or off. The error is a
+// *BalancingError.
+func (s *Steps) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
+	_, err := s.executor.setBalancing(ctx, namespaces, on)
+	return err
 }
 
 // Changes reports whether a command of Steps with this name changes something.
 func Changes(name string) bool {
-	return slices.Contains([]string{"moveRange", "moveChunk", "split", "mergeChunks", "update"}, name)
+	return slices.Contains([]string{"moveRange", "moveChunk", "split", "mergeChunks", "update",
+		"configureCollectionBalancing"}, name)
 }
 
 // Release returns the release of the mongos.

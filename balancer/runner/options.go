@@ -28,9 +28,9 @@ type Cluster interface {
 	// Operations returns how many operations each shard has counted of collections
 	// since it began.
 	Operations(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error)
-	// SetBalancing switches the balancing of a collection, and notes those that are
-	// off where they outlive this process.
-	SetBalancing(ctx context.Context, ns string, on bool) error
+	// SetBalancing switches the balancing of collections, and notes those that are off
+	// where they outlive this process.
+	SetBalancing(ctx context.Context, namespaces []string, on bool) error
 	// Leftover returns the collections that are noted as switched off.
 	Leftover() []string
 	// Held ends when it is not our turn any more.
