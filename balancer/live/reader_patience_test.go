@@ -12,8 +12,8 @@ import (
 	"shardsh/balancer/live"
 )
 
-// manyCollections are n collections on all three shards, evenly.
-func manyCollections(n int) string {
+// threeEvenChunks are n collections on all three shards, evenly.
+func threeEvenChunks(n int) string {
 	var list strings.Builder
 	for i := range n {
 		fmt.Fprintf(&list, `%s{"ns": "shop.c%03d", "key": {"k": 1}, "chunks": [{"shard": "a", "max": {"k": 0}, "bytes": "90MB", "docs": 9},
@@ -40,7 +40,7 @@ func (c conformance) took(work func()) time.Duration {
 func TestLooksDoNotWaitForAShardThatIsDown(t *testing.T) {
 	for _, parts := range []live.Part{live.WithStatus | live.Causes, live.Current, live.Identity | live.Shards |
 		live.Collections | live.Statuses | live.Sizes | live.Migrations} {
-		c := served(t, catalog.Release80, manyCollections(40), asItIs)
+		c := served(t, catalog.Release80, threeEvenChunks(40), asItIs)
 		c.ok(t, "admin", e("mockCrash", "b"))
 		var seen *catalog.Snapshot
 		took := c.took(func() {
