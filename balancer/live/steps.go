@@ -124,7 +124,10 @@ func (s *Steps) Do(ctx context.Context, c apply.Command) error {
 		if s.executor.release.AtLeast(catalog.Release60) {
 			command = bson.D{
 				{Key: "moveRange", Value: c.Namespace}, {Key: "toShard", Value: string(c.To)},
-				{Key: "min", Value: c.Pattern.Bound(c.Min)}, {Key: "max", Value: c.Pattern.Bound(c.Max)},
+				{Key: "min", Value: c.Pattern.Bound(c.Min)},
+			}
+			if !c.Open { // else the donor chooses
+				command = append(command, bson.E{Key: "max", Value: c.Pattern.Bound(c.Max)})
 			}
 		}
 		command = s.executor.moving(command, c.Settings, c.Force)
