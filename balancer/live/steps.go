@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -37,7 +38,7 @@ func (s *Steps) Look(ctx context.Context, namespaces []string) (*catalog.Snapsho
 	}
 	seen, err := NewCommandReader(s.executor.commands, ReaderOptions{
 		Parts: Settings | Balancer | Shards | Collections | Zones, Required: All, Namespaces: namespaces,
-		Now: now, Release: s.executor.release,
+		Wait: time.Minute, Now: now, Release: s.executor.release,
 	}).Read(ctx)
 	if err != nil {
 		return nil, ServerError(err)
@@ -158,7 +159,7 @@ func (s *Steps) Release() catalog.Release { return s.executor.release }
 func (s *Steps) Sizes(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error) {
 	seen, err := NewCommandReader(s.executor.commands, ReaderOptions{
 		Parts: Shards | Collections | Sizes | OldSizes, Required: Shards | Collections,
-		Namespaces: namespaces, Release: s.executor.release,
+		Namespaces: namespaces, Release: s.executor.release, Wait: time.Minute,
 	}).Read(ctx)
 	if err != nil {
 		return nil, ServerError(err)
