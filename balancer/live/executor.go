@@ -122,9 +122,12 @@ func (d *Executor) settings(ctx context.Context) (catalog.Settings, error) {
 
 // find returns documents of config that can't be rolled back.
 func (d *Executor) find(ctx context.Context, collection string, filter bson.D, more ...bson.E) ([]bson.Raw, error) {
-	command := bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}, majority}
+	command := bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}, fullBatch, majority}
 	return d.list(ctx, "config", append(command, more...))
 }
+
+// fullBatch has servers fill their first replies.
+var fullBatch = bson.E{Key: "batchSize", Value: int32(chunkBatch)}
 
 // majority is the read concern for what decisions depend on.
 var majority = bson.E{Key: "readConcern", Value: bson.D{{Key: "level", Value: "majority"}}}

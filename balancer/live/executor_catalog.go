@@ -18,7 +18,7 @@ import (
 // alternative of a filter has bounds in an index of config.chunks of its own.
 const (
 	readTogether  = 200
-	askedTogether = 500
+	askedTogether = 1000
 	namedTogether = 1000 // above that all collections are read
 )
 
@@ -179,7 +179,7 @@ func (d *Executor) readTables(
 	for field, list := range owners {
 		docs, err := d.listWithin(ctx, tableWait, "config", bson.D{
 			{Key: "find", Value: "chunks"}, {Key: "filter", Value: bson.D{{Key: field, Value: bson.D{{Key: "$in", Value: list}}}}},
-			{Key: "sort", Value: bson.D{{Key: field, Value: 1}, {Key: "min", Value: 1}}}, majority,
+			{Key: "sort", Value: bson.D{{Key: field, Value: 1}, {Key: "min", Value: 1}}}, fullBatch, majority,
 		})
 		if err != nil {
 			return err

@@ -111,7 +111,7 @@ func (d *Executor) routing(ctx context.Context, ns string) (r balancer.Routing, 
 		return r, err
 	}
 	docs, err := d.listWithin(ctx, tableWait, "config", bson.D{
-		{Key: "find", Value: "chunks"}, {Key: "filter", Value: bson.D{r.Collection.ChunkFilter()}}, sorted("min", 1), majority,
+		{Key: "find", Value: "chunks"}, {Key: "filter", Value: bson.D{r.Collection.ChunkFilter()}}, sorted("min", 1), fullBatch, majority,
 	})
 	if err != nil {
 		return r, err
@@ -188,7 +188,7 @@ func (d *Executor) DataSizes(ctx context.Context, colls []catalog.Collection) (
 
 func aggregate(collection any, stages ...bson.D) bson.D {
 	return bson.D{
-		{Key: "aggregate", Value: collection}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}},
+		{Key: "aggregate", Value: collection}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{fullBatch}},
 	}
 }
 
