@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -37,7 +38,7 @@ func (s *Steps) Look(ctx context.Context, namespaces []string) (*catalog.Snapsho
 	}
 	seen, err := NewCommandReader(s.executor.commands, ReaderOptions{
 		Parts: Settings | Balancer | Shards | Collections | Zones, Required: All, Namespaces: namespaces,
-		Now: now, Release: s.executor.release,
+		Wait: time.Minute, Now: now, Release: s.executor.release,
 	}).Read(ctx)
 	if err != nil {
 		return nil, ServerError(err)
@@ -123,7 +124,10 @@ func (s *Steps) Do(ctx context.Context, c apply.Command) error {
 		if s.executor.release.AtLeast(catalog.Release60) {
 			command = bson.D{
 				{Key: "moveRange", Value: c.Namespace}, {Key: "toShard", Value: string(c.To)},
-				{Key: "min", Value: c.Pattern.Bound(c.Min)}, {Key: "max", Value: c.Pattern.Bound(c.Max)},
+				{Key: "min", Value: c.Pattern.Bound(c.Min)},
+			}
+			if !c.Open { // else the donor chooses
+				command = append(command, bson.E{Key: "max", Value: c.Pattern.Bound(c.Max)})
 			}
 		}
 		command = s.executor.moving(command, c.Settings, c.Force)
@@ -134,14 +138,17 @@ func (s *Steps) Do(ctx context.Context, c apply.Command) error {
 	return err
 }
 
-// SetBalancing writes what sh.enableBalancing and sh.disableBalancing write.
-func (s *Steps) SetBalancing(ctx context.Context, ns string, on bool) error {
-	return s.executor.setBalancing(ctx, ns, on)
+// SetBalancing switches the balancing of collections on or off. The error is a
+// *BalancingError.
+func (s *Steps) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
+	_, err := s.executor.setBalancing(ctx, namespaces, on)
+	return err
 }
 
 // Changes reports whether a command of Steps with this name changes something.
 func Changes(name string) bool {
-	return slices.Contains([]string{"moveRange", "moveChunk", "split", "mergeChunks", "update"}, name)
+	return slices.Contains([]string{"moveRange", "moveChunk", "split", "mergeChunks", "update",
+		"configureCollectionBalancing", "stopShardDraining", "stopTransitionToDedicatedConfigServer"}, name)
 }
 
 // Release returns the release of the mongos.
@@ -152,7 +159,7 @@ func (s *Steps) Release() catalog.Release { return s.executor.release }
 func (s *Steps) Sizes(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error) {
 	seen, err := NewCommandReader(s.executor.commands, ReaderOptions{
 		Parts: Shards | Collections | Sizes | OldSizes, Required: Shards | Collections,
-		Namespaces: namespaces, Release: s.executor.release,
+		Namespaces: namespaces, Release: s.executor.release, Wait: time.Minute,
 	}).Read(ctx)
 	if err != nil {
 		return nil, ServerError(err)
