@@ -121,7 +121,7 @@ func (s stepOn) recipient() error {
 	switch {
 	case !there:
 		return changed(s.step, "its recipient %s is not in the cluster any more", s.step.To)
-	case to.Draining:
+	case to.Draining && s.step.To != s.unmarks:
 		return changed(s.step, "its recipient %s is draining", s.step.To)
 	case to.Full() && s.look.Release().LimitsShards():
 		return changed(s.step, "its recipient %s has reached its maxSize", s.step.To)

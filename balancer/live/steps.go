@@ -169,7 +169,7 @@ func (s *Steps) SetBalancing(ctx context.Context, namespaces []string, on bool) 
 // Changes reports whether a command of Steps with this name changes something.
 func Changes(name string) bool {
 	return slices.Contains([]string{"moveRange", "moveChunk", "split", "mergeChunks", "update",
-		"configureCollectionBalancing"}, name)
+		"configureCollectionBalancing", "stopShardDraining", "stopTransitionToDedicatedConfigServer"}, name)
 }
 
 // Release returns the release of the mongos.
