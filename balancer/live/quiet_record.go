@@ -100,7 +100,7 @@ func RunUnderWay(ctx context.Context, client *mongo.Client) ([]Busy, error) {
 	var doc leaseDoc
 	err := LeaseCollectionOf(client).FindOne(ctx, bson.D{
 		{Key: "_id", Value: engineLease},
-		{Key: "$expr", Value: bson.D{{Key: "$gt", Value: bson.A{"$expires", "$$NOW"}}}},
+		{Key: "$expr", Value: bson.D{{Key: "$gt", Value: bson.A{"$expires", clusterTime}}}},
 	}).Decode(&doc)
 	switch {
 	case errors.Is(err, mongo.ErrNoDocuments):

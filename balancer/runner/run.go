@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -74,11 +73,14 @@ type run struct {
 
 	mu     sync.Mutex // holds what follows
 	round  round
-	limit  string // that was reached
-	asked  error  // what is to be asked
-	result Result
-	number int // of moves that have begun
-	unread int // how many rounds in a row could not be read to their end
+	before *Catalog // of an earlier round
+	// forgotten are the collections whose chunks are to be read anew.
+	forgotten map[string]bool
+	limit     string // that was reached
+	asked     error  // what is to be asked
+	result    Result
+	number    int // of moves that have begun
+	unread    int // how many rounds in a row could not be read to their end
 }
 
 func (r *run) tell(e Event) {
@@ -132,13 +134,18 @@ func (r *run) takeOver(ctx context.Context, look *catalog.Snapshot) (*catalog.Sn
 	if look.Parts().Balancer.Mode != catalog.ModeFull {
 		return look, nil
 	}
+	var on []string
 	for _, ns := range r.namespaces {
-		if c := look.Collection(ns); c == nil || c.NoBalance {
-			continue
+		if c := look.Collection(ns); c != nil && !c.NoBalance {
+			on = append(on, ns)
 		}
-		if err := r.cluster.SetBalancing(r.hard, ns, false); err != nil {
-			return nil, fmt.Errorf("switching the balancing of %s off: %w", ns, err)
+	}
+	if len(on) > 0 {
+		if err := r.cluster.SetBalancing(r.hard, on, false); err != nil {
+			return nil, err
 		}
+	}
+	for _, ns := range on {
 		r.on[ns] = true
 		r.tell(Event{Kind: TakenOver, Namespace: ns})
 	}
