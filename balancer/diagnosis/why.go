@@ -39,7 +39,7 @@ var symptoms = []Code{NotBalanced, NotBalancedHeld, BalanceUnknown, DrainNeedsOp
 // causes are the codes that say why, in the order in which a balancer meets
 // them: one that comes first hides those after it.
 var causes = []Code{
-	ConfigUnreachable, ShardUnreachable, SettingsUnreadable, BalancerOff, WindowShut, DuplicateMachineIDs, RoundsFailing,
+	ConfigUnreachable, ShardUnreachable, SettingsUnreadable, BalancerOff, WindowShut, WindowUnplaced, DuplicateMachineIDs, RoundsFailing,
 	Resharding, ShardKeyIndexMissing, BalancingOff, MigrationsForbidden, Defragmenting, DefragmentationIdle,
 	ZoneRangesOverlap, UnalignedZones,
 	NoSizeEntry, ZoneWithoutShards, ZoneDraining, ShardFull, NoRecipient, LargestOutsideZone, NoChunkInZone,

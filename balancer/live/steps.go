@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -14,7 +15,10 @@ import (
 )
 
 // Steps applies the steps of plans to a sharded cluster, through a mongos.
-type Steps struct{ executor *Executor }
+type Steps struct {
+	executor *Executor
+	zone     *time.Location // of the config servers, if somebody named it
+}
 
 var _ apply.Cluster = (*Steps)(nil)
 
@@ -22,8 +26,11 @@ var _ apply.Cluster = (*Steps)(nil)
 // server is not a mongos.
 func NewSteps(ctx context.Context, a CommandRunner) (*Steps, error) {
 	d, err := newExecutor(ctx, a)
-	return &Steps{d}, err
+	return &Steps{executor: d}, err
 }
+
+// SetZone names the time zone of the config servers; nil has it found out.
+func (s *Steps) SetZone(zone *time.Location) { s.zone = zone }
 
 // Look reads what a step depends on, without chunks.
 func (s *Steps) Look(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
@@ -36,8 +43,8 @@ func (s *Steps) Look(ctx context.Context, namespaces []string) (*catalog.Snapsho
 		return nil, err
 	}
 	seen, err := NewCommandReader(s.executor.commands, ReaderOptions{
-		Parts: Settings | Balancer | Shards | Collections | Zones, Required: All, Namespaces: namespaces,
-		Now: now, Release: s.executor.release,
+		Parts: Settings | Balancer | Clock | Shards | Collections | Zones, Required: All, Namespaces: namespaces,
+		Now: now, Release: s.executor.release, Zone: s.zone,
 	}).Read(ctx)
 	if err != nil {
 		return nil, ServerError(err)

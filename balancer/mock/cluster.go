@@ -112,6 +112,8 @@ type setup struct {
 	release    catalog.Release
 	parameters *parameters.Set
 	logger     *slog.Logger
+	// zone is the time zone of the config server's primary.
+	zone *time.Location
 }
 
 // New makes a cluster and starts its balancer. Close ends it.
@@ -143,7 +145,7 @@ func newCluster(cfg Config) *Cluster {
 	}
 	c := &Cluster{
 		clock: clock.New(start, cfg.RealTime, logger),
-		setup: &setup{release: release, parameters: parameters.New(release), logger: logger},
+		setup: &setup{release: release, parameters: parameters.New(release), logger: logger, zone: start.Location()},
 		seed:  cfg.Seed,
 	}
 	c.clock.Held = cfg.Held
@@ -207,6 +209,13 @@ func (c *Cluster) buildNew(cfg Config) error {
 	topology := cfg.Topology
 	if topology == nil {
 		topology = DefaultTopology(3)
+	}
+	if topology.TimeZone != "" {
+		zone, err := catalog.ParseTimeZone(topology.TimeZone)
+		if err != nil {
+			return fmt.Errorf("topology: timeZone: %w", err)
+		}
+		c.zone = zone
 	}
 	if err := c.builder().build(topology); err != nil {
 		return fmt.Errorf("topology: %w", err)

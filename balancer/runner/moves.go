@@ -150,7 +150,7 @@ func (r *run) mayGoOn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.left(look, aStep)
+	return r.left(ctx, look, aStep)
 }
 
 func (r *run) ask(err error) {
