@@ -45,6 +45,9 @@ type Config struct {
 	// ConfigServer is host:port of the config server's only member;
 	// DefaultConfigServer by default.
 	ConfigServer string
+	// Zone is the time zone of the config servers; nil is that of Start. A Topology may
+	// have one of its own.
+	Zone *time.Location
 	// Logger gets the engine's log events; nil discards them.
 	Logger *slog.Logger
 	// DBPath is the directory that keeps the cluster; empty keeps nothing. A
@@ -145,7 +148,7 @@ func newCluster(cfg Config) *Cluster {
 	}
 	c := &Cluster{
 		clock: clock.New(start, cfg.RealTime, logger),
-		setup: &setup{release: release, parameters: parameters.New(release), logger: logger, zone: start.Location()},
+		setup: &setup{release: release, parameters: parameters.New(release), logger: logger, zone: cmp.Or(cfg.Zone, start.Location())},
 		seed:  cfg.Seed,
 	}
 	c.clock.Held = cfg.Held

@@ -38,7 +38,7 @@ type statusReport struct {
 
 // statusParts are what sh.status() is made of, beside the routers, and the first
 // chunks and zones of each collection.
-const statusParts = live.Settings | live.Balancer | live.Shards | live.Databases | live.Collections | live.Counts |
+const statusParts = live.Settings | live.Balancer | live.Clock | live.Shards | live.Databases | live.Collections | live.Counts |
 	live.Sizes | live.Rounds | live.Outcomes | live.Migrations
 
 // statusOf reads parts of a cluster for a report.
