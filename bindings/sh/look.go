@@ -23,7 +23,7 @@ type shellRunner struct {
 }
 
 func (a shellRunner) request(database string, command bson.D) server.Request {
-	d := a.admin
+	d := a.admin.Sibling(database)
 	if database == "config" {
 		d = a.config
 	}
