@@ -20,9 +20,8 @@ type job struct {
 	open func() (*apply.Execution, error)
 	// goal says that there is a goal to reach, and not only steps.
 	goal bool
-	// around returns what is done before the first step and after the last one; nil
-	// does nothing.
-	around func(*leased, *plan.Plan) (before, after func(context.Context) error)
+	// around sets what is done besides the steps; nil sets nothing.
+	around func(l *leased, work *apply.Execution, o *apply.Options)
 }
 
 // run opens the journal, has the plan confirmed that stands in it, and takes the lease
@@ -42,6 +41,11 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 	planned := work.Plan
 	r.Report(Planned{planned})
 	dryRun := j.DryRun || c.Guarded
+	if j.ForceJumbo {
+		if err := c.foreseeForced(ctx, planned, r); err != nil {
+			return result, err
+		}
+	}
 	if !dryRun {
 		if err := j.confirm(ctx, "Apply it?"); err != nil {
 			return result, err
@@ -82,7 +86,8 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 func (j job) options(l *leased, work *apply.Execution, gate *pace.Gate, r *serial) apply.Options {
 	o := apply.Options{
 		DryRun: l.lease == nil, OnChange: j.onChange, PauseBalancing: j.PauseBalancing, Parallel: j.Parallel,
-		Clock: l.Clock, Pace: gate, Hard: j.Hard, Tick: j.Tick,
+		ForceJumbo: j.ForceJumbo,
+		Clock:      l.Clock, Pace: gate, Hard: j.Hard, Tick: j.Tick,
 		Tell: func(e apply.Event) {
 			if p := e.Progress; p.Steps > 0 {
 				gate.Expect(pace.Left{Bytes: p.Bytes - p.BytesDone, Steps: p.Steps - p.StepsDone})
@@ -91,7 +96,7 @@ func (j job) options(l *leased, work *apply.Execution, gate *pace.Gate, r *seria
 		},
 	}
 	if j.around != nil {
-		o.Ready, o.Finish = j.around(l, work.Plan)
+		j.around(l, work, &o)
 	}
 	return o
 }

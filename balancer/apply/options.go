@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
@@ -41,13 +42,27 @@ type Options struct {
 	// PauseBalancing switches the balancing of the plan's collections off
 	// meanwhile.
 	PauseBalancing bool
+	// Before is called before anything else, also in a dry run. Nil does nothing.
+	Before func(ctx context.Context) error
+	// Unmarks is the shard whose mark as draining Before takes back: a dry run goes on as if
+	// it had.
+	Unmarks catalog.ShardID
 	// Ready is called once, when it is certain that all steps can be carried out and
 	// before the first one is. Nil does nothing.
 	Ready func(ctx context.Context) error
+	// Last is called when all steps are done and a new plan has none, before balancing is
+	// switched on again; a dry run leaves it out. Nil does nothing.
+	Last func(ctx context.Context) error
+	// Unfinished is called when a run that was Ready ends before all is done, before
+	// balancing is switched on again. Nil does nothing.
+	Unfinished func(ctx context.Context) error
 	// Finish is called when all steps are done and a new plan has none. A
 	// *ChangedError of it says that there are some again, and has another plan take
 	// over. Nil does nothing, and a dry run leaves it out.
 	Finish func(ctx context.Context) error
+	// ForceJumbo moves by force what is too large to be moved otherwise, where all of it
+	// has one shard key: no write to the collection goes on meanwhile. Else it stays.
+	ForceJumbo bool
 	// Parallel is how many steps of one round run at once; 1 when it is zero. A
 	// shard takes part in one at a time.
 	Parallel int
@@ -72,7 +87,8 @@ type Options struct {
 type Progress struct {
 	Steps, StepsDone int
 	Moves, MovesDone int
-	Bytes, BytesDone int64
+	Bytes, BytesDone int64 // done as the donors have counted
+	DocumentsDone    int64
 	// StepsHere, MovesHere and BytesHere were done by this run.
 	StepsHere, MovesHere int
 	BytesHere            int64
@@ -90,6 +106,8 @@ const (
 	Again     Kind = "again"    // it failed in passing, and is tried again
 	Deleting  Kind = "deleting" // it waits until its recipient has deleted what it gave away
 	Failed    Kind = "failed"
+	Forcing   Kind = "forcing" // a migration begins that blocks writes
+	Stays     Kind = "stays"   // only force could do it
 	Replanned Kind = "replanned"
 	Paused    Kind = "paused"
 	Restored  Kind = "restored"
@@ -106,6 +124,7 @@ type Event struct {
 	Err       error
 	Plan      *plan.Plan
 	Age       time.Duration // of a step that goes on
+	Forced    Forced
 	Progress  Progress
 }
 

@@ -23,6 +23,15 @@ const (
 	// cut stands before a range that is too large is split, at points that the plan
 	// knows nothing of.
 	cut What = "cut"
+	// moved stands after each migration of a step: what it has moved.
+	moved What = "moved"
+	// stays stands for a step that is not done, as only force could.
+	stays What = "stays"
+	// Marked stands before a shard is marked as draining, Unmarked after that was taken
+	// back, Removed after it has left the cluster.
+	Marked   What = "marked"
+	Unmarked What = "unmarked"
+	Removed  What = "removed"
 	// pausing stands before a collection's balancing is switched off, balancing
 	// after it was switched on again.
 	pausing   What = "pausing"
@@ -43,13 +52,22 @@ type Record struct {
 	// Step is the number of one, Before are the chunks that it touches.
 	Step   int     `json:"step,omitzero"`
 	Before []piece `json:"before,omitempty"`
+	// Min and Max bound what it is about, where only the cluster could say that, and what
+	// was moved.
+	Min catalog.Key `json:"min,omitzero"`
+	Max catalog.Key `json:"max,omitzero"`
+	// Bytes and Documents were moved.
+	Bytes     int64 `json:"bytes,omitzero"`
+	Documents int64 `json:"documents,omitzero"`
 	// Points are where it is cut.
 	Points []catalog.Key `json:"points,omitempty"`
 	// Already tells that there was nothing to do.
 	Already   bool   `json:"already,omitzero"`
 	Error     string `json:"error,omitzero"`
 	Namespace string `json:"ns,omitzero"`
-	Reason    string `json:"reason,omitzero"`
+	// Shard is one that is marked, or not any more.
+	Shard  catalog.ShardID `json:"shard,omitzero"`
+	Reason string          `json:"reason,omitzero"`
 }
 
 // Log is where records go. A record is safe when Write returns.

@@ -5,15 +5,14 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
 
 // Move sends moveRange, before 6.0 moveChunk, and waits for its end. An unsharded collection
-// moves with moveCollection, from 8.0. How much a command with forceJumbo moves is up to the
-// donor: a mongos can't say that the balancer sends it.
+// moves with moveCollection, from 8.0. It forces nothing that the balancer would: a mongos
+// can't say that the balancer sends it, and by hand a forced move blocks writes.
 func (d *Executor) Move(ctx context.Context, m policy.Migration) error {
 	if m.Reason == policy.ReasonUnsharded {
 		return d.moveCollection(ctx, m)
@@ -26,7 +25,7 @@ func (d *Executor) Move(ctx context.Context, m policy.Migration) error {
 	if err != nil {
 		return err
 	}
-	settings, err := balancer.LoadSettings(ctx, d, catalog.SettingsOf(d.release))
+	settings, err := d.settings(ctx)
 	if err != nil {
 		return err
 	}
@@ -42,7 +41,7 @@ func (d *Executor) Move(ctx context.Context, m policy.Migration) error {
 			return err
 		}
 	}
-	_, err = d.ask(ctx, "admin", d.moving(command, settings, m.Force != policy.ForceNone))
+	_, err = d.ask(ctx, "admin", d.moving(command, settings, m.Force == policy.ForceManual))
 	return err
 }
 
