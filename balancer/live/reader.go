@@ -167,6 +167,7 @@ func (r *reading) steps() []step {
 		{Clock, "clock", r.clock},
 		{Migrations | Reshardings, "operations", r.activity},
 		{Moves, "changelog", r.moves},
+		{Leases, "lease", r.leases},
 		{Statuses, "balance", r.statuses},
 		{Deletions, "rangeDeletions", r.deletions},
 		{Causes, "causes", r.causes},

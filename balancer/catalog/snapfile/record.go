@@ -30,6 +30,7 @@ type head struct {
 	DeletionsKnown  bool
 	Unsharded       []catalog.UnshardedData
 	Outcomes        *catalog.Outcomes
+	Lease           *catalog.Lease
 }
 
 // clock is that of the balancer; without a zone it is what the logs show.
