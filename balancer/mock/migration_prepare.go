@@ -2,7 +2,6 @@ package mock
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"time"
 
@@ -409,19 +408,6 @@ func (m *migration) badBound(bound bson.Raw, err error) error {
 			m.coll.Pattern.Doc())
 	}
 	return m.ms.config.staleConfig(m.req.Namespace, m.donor.id, "%s", err)
-}
-
-// staleConfig returns a shard's refusal of a request routed by a table it does
-// not share; mongos tries again (rules/03-commands §0.7).
-func (cfg *ConfigDB) staleConfig(ns string, id catalog.ShardID, format string, args ...any) error {
-	err := mongoerr.New(mongoerr.StaleConfig, "%s", fmt.Sprintf(format, args...))
-	err.Extra = bson.D{{Key: "ns", Value: ns}}
-	if table := cfg.table(ns); table != nil {
-		version := versionDoc(table, table.ShardVersion(id))
-		err.Extra = append(err.Extra, bson.E{Key: "vReceived", Value: version}, bson.E{Key: "vWanted", Value: version})
-	}
-	err.Extra = append(err.Extra, bson.E{Key: "shardId", Value: string(id)})
-	return err
 }
 
 // waitForDeletions lets a migration wait until no range deletion of the shard

@@ -229,8 +229,7 @@ func move(c *call.Call, request func(*call.Call) (mock.MoveRequest, error)) erro
 
 // errOld makes an error into an old-style one, without a code.
 func errOld(err error) error {
-	var server *mongoerr.ServerError
-	if errors.As(err, &server) {
+	if server, ok := errors.AsType[*mongoerr.ServerError](err); ok {
 		return mongoerr.NewNoCode("%s", server.Message)
 	}
 	return mongoerr.NewNoCode("%s", err)
