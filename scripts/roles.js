@@ -41,6 +41,7 @@ function roles() {
     ),
     grant(anyOfConfig, "collStats", "dbStats", "find", "indexStats", "listCollections", "listIndexes"),
     grant(anyCollection, "collStats", "dbStats", "indexStats", "listCollections", "listIndexes"),
+    grant({ db: "shardsh", collection: "leases" }, "find"), // who changes the cluster, and what they have paused
   ];
   const engine = [
     grant({ cluster: true }, "killop", "removeShard"), // a second Ctrl-C stops the moves under way

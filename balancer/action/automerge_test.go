@@ -29,7 +29,11 @@ func merging(t *testing.T, release catalog.Release, seed uint64) *world {
 	})
 	w.documents = w.count()
 	for _, ns := range []string{"db.c0", "db.c1"} { // whose ranges nobody else moves
-		w.admin(bson.D{{Key: "configureCollectionBalancing", Value: ns}, {Key: "enableBalancing", Value: false}})
+		_, err := w.client.Database("config").Collection("collections").UpdateOne(t.Context(),
+			bson.D{{Key: "_id", Value: ns}}, bson.D{{Key: "$set", Value: bson.D{{Key: "noBalance", Value: true}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	return w
 }

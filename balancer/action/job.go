@@ -42,6 +42,11 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 	planned := work.Plan
 	r.Report(Planned{planned})
 	dryRun := j.DryRun || c.Guarded
+	if j.ForceJumbo {
+		if err := c.foreseeForced(ctx, planned, r); err != nil {
+			return result, err
+		}
+	}
 	if !dryRun {
 		if err := j.confirm(ctx, "Apply it?"); err != nil {
 			return result, err
@@ -82,7 +87,8 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 func (j job) options(l *leased, work *apply.Execution, gate *pace.Gate, r *serial) apply.Options {
 	o := apply.Options{
 		DryRun: l.lease == nil, OnChange: j.onChange, PauseBalancing: j.PauseBalancing, Parallel: j.Parallel,
-		Clock: l.Clock, Pace: gate, Hard: j.Hard, Tick: j.Tick,
+		ForceJumbo: j.ForceJumbo,
+		Clock:      l.Clock, Pace: gate, Hard: j.Hard, Tick: j.Tick,
 		Tell: func(e apply.Event) {
 			if p := e.Progress; p.Steps > 0 {
 				gate.Expect(pace.Left{Bytes: p.Bytes - p.BytesDone, Steps: p.Steps - p.StepsDone})

@@ -92,6 +92,9 @@ type RunOptions struct {
 	// PauseBalancing switches the cluster's own balancing of the collections off
 	// meanwhile.
 	PauseBalancing bool
+	// ForceJumbo moves by force what is too large and has one shard key, which blocks
+	// writes to its collection meanwhile. Else it stays.
+	ForceJumbo bool
 	// DryRun sends no command that changes something. Commands are reported as
 	// WouldSend, and returned.
 	DryRun bool

@@ -25,12 +25,16 @@ type PlanResult struct {
 	// Already says what was found done, so that there was no plan.
 	Already string `json:"already,omitzero"`
 	// Steps are those of the plan; done ones count those of earlier runs.
-	Steps     int   `json:"steps"`
-	StepsDone int   `json:"stepsDone"`
-	Moves     int   `json:"moves"`
-	MovesDone int   `json:"movesDone"`
-	Bytes     int64 `json:"bytes"`
-	BytesDone int64 `json:"bytesDone"`
+	Steps     int `json:"steps"`
+	StepsDone int `json:"stepsDone"`
+	// What was done is as the donors have counted it, what is left as it was planned.
+	Moves         int   `json:"moves"`
+	MovesDone     int   `json:"movesDone"`
+	Bytes         int64 `json:"bytes"`
+	BytesDone     int64 `json:"bytesDone"`
+	DocumentsDone int64 `json:"documentsDone"`
+	// BytesPlanned is what the plan expected to move.
+	BytesPlanned int64 `json:"bytesPlanned"`
 	// Replans is how often another plan took over.
 	Replans int `json:"replans"`
 	// Collections are how many chunks those of the goal had and have.
@@ -63,6 +67,7 @@ func resultOf(r apply.Result, err error, dryRun bool) PlanResult {
 		Plan: r.Plan.ID, Finished: r.Finished && err == nil, DryRun: dryRun,
 		Possible: r.Possible && err == nil, Stopped: r.Stopped, Steps: p.Steps, StepsDone: p.StepsDone,
 		Moves: p.Moves, MovesDone: p.MovesDone, Bytes: p.Bytes, BytesDone: p.BytesDone, Replans: r.Replans,
+		DocumentsDone: p.DocumentsDone, BytesPlanned: r.Plan.Totals.Bytes,
 		Left: left(r), Undoes: r.Plan.Goal.Kind == plan.Undo, MS: r.Ended.Sub(r.Began).Milliseconds(),
 	}
 	if err != nil {

@@ -90,6 +90,7 @@ const (
 // pause switches the balancing of collections off where it is on, and waits for
 // the end of the round that may have chosen something of them already.
 func (r *run) pause(ctx context.Context, s *catalog.Snapshot) (*catalog.Snapshot, error) {
+	var on []string
 	for _, ns := range r.namespaces {
 		c := s.Collection(ns)
 		if c == nil || c.NoBalance || slices.Contains(r.paused, ns) {
@@ -98,11 +99,15 @@ func (r *run) pause(ctx context.Context, s *catalog.Snapshot) (*catalog.Snapshot
 		if err := r.write(Record{What: pausing, Namespace: ns}); err != nil {
 			return nil, err
 		}
-		r.paused = append(r.paused, ns)
-		if err := r.cluster.SetBalancing(r.hard, ns, false); err != nil {
-			return nil, fmt.Errorf("switching the balancing of %s off: %w", ns, err)
+		r.paused, on = append(r.paused, ns), append(on, ns)
+	}
+	if len(on) > 0 {
+		if err := r.cluster.SetBalancing(r.hard, on, false); err != nil {
+			return nil, err
 		}
-		r.switched(Paused, ns)
+		for _, ns := range on {
+			r.switched(Paused, ns)
+		}
 	}
 	if r.o.DryRun {
 		return r.cluster.Look(ctx, r.namespaces)
@@ -136,11 +141,14 @@ func AwaitRound(ctx context.Context, c Looker, namespaces []string, clock Clock)
 
 // restore switches on again what was switched off.
 func (r *run) restore() error {
+	if len(r.paused) == 0 {
+		return nil
+	}
+	if err := r.cluster.SetBalancing(r.hard, r.paused, true); err != nil {
+		return err
+	}
 	for len(r.paused) > 0 {
 		ns := r.paused[0]
-		if err := r.cluster.SetBalancing(r.hard, ns, true); err != nil {
-			return fmt.Errorf("switching the balancing of %s on again: %w; sh.enableBalancing(%q)", ns, err, ns)
-		}
 		if err := r.write(Record{What: balancing, Namespace: ns}); err != nil {
 			return err
 		}

@@ -469,7 +469,7 @@ func TestDryRun(t *testing.T) {
 
 type nothing struct{ apply.Cluster }
 
-func (nothing) SetBalancing(context.Context, string, bool) error { return nil }
+func (nothing) SetBalancing(context.Context, []string, bool) error { return nil }
 
 func TestAnotherCluster(t *testing.T) {
 	_, p := balanced(t)

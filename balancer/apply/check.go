@@ -15,10 +15,15 @@ import (
 type ChangedError struct {
 	Step int // its number; 0 for the plan as a whole
 	What string
+	// Contents says that only what chunks hold is not as was expected.
+	Contents bool
 }
 
 // Error names the step and what has changed.
 func (e *ChangedError) Error() string {
+	if e.Contents {
+		return fmt.Sprintf("stopped after step %d: %s", e.Step, e.What)
+	}
 	if e.Step == 0 {
 		return "the cluster has changed: " + e.What
 	}
@@ -42,8 +47,9 @@ type piece struct {
 
 // todo is what is left of a step.
 type todo struct {
-	commands []Command // none: the step is done
-	before   []piece   // the chunks that it touches, as they are now
+	commands []Command  // none: the step is done
+	before   []piece    // the chunks that it touches, as they are now
+	span     plan.Range // what it is about, where only the cluster could say that
 }
 
 // clusterState is a cluster at one moment, as steps find it.
@@ -51,6 +57,7 @@ type clusterState struct {
 	look   *catalog.Snapshot
 	chunks func(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error)
 	basis  map[string]plan.CollectionBasis
+	spans  map[int]plan.Range    // by step: what those are about that have begun
 	cuts   map[int][]catalog.Key // by step, besides those of the plan
 	undoes bool                  // zones are not kept: the plan goes back to what was
 }
@@ -62,7 +69,11 @@ func (g clusterState) check(ctx context.Context, s plan.Step) (todo, error) {
 	if err != nil {
 		return todo{}, err
 	}
-	chunks, err := g.chunks(ctx, coll.Collection, s.Min, s.Max)
+	lower, upper := s.Min, s.Max
+	if s.Within != nil {
+		lower, upper = s.Within.Min, s.Within.Max
+	}
+	chunks, err := g.chunks(ctx, coll.Collection, lower, upper)
 	if err != nil {
 		return todo{}, err
 	}
@@ -74,6 +85,10 @@ func (g clusterState) check(ctx context.Context, s plan.Step) (todo, error) {
 		t.before = append(t.before, piece{c.Min, c.Max, c.Shard})
 	}
 	at := stepOn{g, s, coll, chunks}
+	if s.Within != nil {
+		t.commands, t.span, err = at.within(*s.Within)
+		return t, err
+	}
 	switch s.Kind {
 	case plan.Move:
 		t.commands, err = at.move()
@@ -88,7 +103,7 @@ func (g clusterState) check(ctx context.Context, s plan.Step) (todo, error) {
 }
 
 func changed(s plan.Step, format string, args ...any) error {
-	return &ChangedError{s.Number, fmt.Sprintf(format, args...)}
+	return &ChangedError{Step: s.Number, What: fmt.Sprintf(format, args...)}
 }
 
 // collection returns the one of a step, if it is still the one of the plan.

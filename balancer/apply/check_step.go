@@ -29,6 +29,9 @@ func (s stepOn) command(kind plan.Kind) Command {
 	}
 }
 
+// byRange reports whether parts of chunks can be moved.
+func (s stepOn) byRange() bool { return s.look.Release().AtLeast(catalog.Release60) }
+
 func (s stepOn) bound(k catalog.Key) bson.Raw { return s.coll.Pattern.Bound(k) }
 
 // move returns the moves of what lies on the donor yet. The range is explicit in
@@ -45,13 +48,33 @@ func (s stepOn) move() (commands []Command, err error) {
 		}
 	}
 	if len(commands) == 0 {
-		return nil, nil
+		return s.mergeCut(), nil
+	}
+	return commands, s.allowed(commands)
+}
+
+// mergeCut makes one chunk again of what was moved in pieces from a shard to drain, up to
+// 5.0: the balancer would have forced it, and goes by the number of chunks.
+func (s stepOn) mergeCut() []Command {
+	if s.byRange() || s.step.Reason != policy.ReasonDrain || len(s.cuts[s.step.Number]) == 0 || len(s.chunks) < 2 ||
+		!catalog.Tile(s.chunks, s.step.Min, s.step.Max) {
+		return nil
+	}
+	m := s.command(plan.Merge)
+	m.Min, m.Max = s.step.Min, s.step.Max
+	return []Command{m}
+}
+
+// allowed returns what keeps some moves from being carried out.
+func (s stepOn) allowed(moves []Command) error {
+	if len(moves) == 0 {
+		return nil
 	}
 	if !s.coll.AllowMigrations || !s.coll.PermitMigrations {
-		return nil, &BlockedError{"migrations of " + s.step.Namespace + " are forbidden",
+		return &BlockedError{"migrations of " + s.step.Namespace + " are forbidden",
 			fmt.Sprintf("sh.enableMigrations(%q)", s.step.Namespace)}
 	}
-	return commands, s.recipient()
+	return s.recipient()
 }
 
 // movePart moves what the range has of one chunk, in pieces where it has to be cut.
@@ -74,7 +97,7 @@ func (s stepOn) movePart(c catalog.Chunk) (commands []Command) {
 	bounds = append(bounds, upper)
 	for i, point := range bounds {
 		outer := i == 0 || i == len(bounds)-1
-		if !point.Equal(c.Min) && !point.Equal(c.Max) && !(outer && s.look.Release().AtLeast(catalog.Release60)) {
+		if !point.Equal(c.Min) && !point.Equal(c.Max) && !(outer && s.byRange()) {
 			cut := s.command(plan.Split)
 			cut.Point = point
 			commands = append(commands, cut)
@@ -83,7 +106,10 @@ func (s stepOn) movePart(c catalog.Chunk) (commands []Command) {
 	for i, upper := range bounds[1:] {
 		m := s.command(plan.Move)
 		m.Min, m.Max, m.From, m.To = bounds[i], upper, s.step.From, s.step.To
-		m.Force = s.step.ForceJumbo
+		m.Expected = []catalog.Key{upper}
+		// As the balancer has it: the donor cuts what holds more than it should. A
+		// defragmentation moves what it has to whole.
+		m.Open = s.byRange() && upper.Equal(c.Max) && s.step.Reason != policy.ReasonDefragmentation
 		commands = append(commands, m)
 	}
 	return commands

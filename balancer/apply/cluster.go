@@ -18,10 +18,14 @@ type Cluster interface {
 	// Cuts asks the donor where to cut a range that is too large to be moved at once.
 	// It returns none where all of it has one key.
 	Cuts(ctx context.Context, c Command) ([]catalog.Key, error)
+	// Size asks the donor how much a range holds, as far as its averages say.
+	Size(ctx context.Context, c Command) (Moved, error)
+	// Moved returns what a move that is done has moved, as the donor has counted it.
+	Moved(ctx context.Context, c Command) (Moved, error)
 	// Do sends one command and waits for its end.
 	Do(ctx context.Context, c Command) error
-	// SetBalancing switches the balancing of a collection on or off.
-	SetBalancing(ctx context.Context, ns string, on bool) error
+	// SetBalancing switches the balancing of collections on or off.
+	SetBalancing(ctx context.Context, namespaces []string, on bool) error
 }
 
 // Looker looks at a cluster.
@@ -45,10 +49,24 @@ type Command struct {
 	From, To catalog.ShardID
 	// MaxBytes is the chunk size of the collection.
 	MaxBytes int64
-	// Force moves what is too large to be moved otherwise.
+	// Open leaves it to the donor where a move ends, at Max or before: at about one chunk
+	// size. Max is the upper bound of the chunk then. From 6.0 on.
+	Open bool
+	// Expected is where an open move is expected to end, or an open split to cut.
+	Expected []catalog.Key
+	// Force moves what is too large to be moved otherwise, and blocks writes meanwhile.
 	Force bool
 	// Settings are those of the cluster: how moves wait for deletes and secondaries.
 	Settings catalog.Settings
+}
+
+// Moved is what was moved, or a range holds.
+type Moved struct {
+	// Min and Max are its bounds; Max is zero where nobody knows it.
+	Min, Max catalog.Key
+	// Documents and Bytes are as they were counted. Counted says whether anybody did.
+	Documents, Bytes int64
+	Counted          bool
 }
 
 // Clock tells the time, and waits.

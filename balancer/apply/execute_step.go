@@ -33,17 +33,27 @@ func (r *run) look(ctx context.Context) (s *catalog.Snapshot, err error) {
 	return s, err
 }
 
+// carrying is a step under way. What it moves is let in and counted one migration after
+// another: how many there are, only the donor knows.
+type carrying struct {
+	*run
+	step    plan.Step
+	in      pace.Move // what was let in
+	entered bool
+}
+
 // carry sends the commands of a step that has entered. After any error the cluster
 // is asked whether the step is done all the same; if not, one that may pass has the
 // rest sent again when the pace lets it, and what is too large is cut. The error is
 // a *pace.OverError when that is never.
 func (r *run) carry(ctx context.Context, s plan.Step, t todo, outcomes chan<- outcome) error {
+	k := &carrying{run: r, step: s, in: r.paceOf(s), entered: true}
 	var waited, gone time.Duration
 	for broken := 0; ; {
-		err := r.try(s, t)
+		err := k.try(ctx, t)
 		var again *againError
 		if !errors.As(err, &again) {
-			r.o.Pace.Leave(paceOf(s), err)
+			k.leave(err)
 			return err
 		}
 		t, err = again.todo, again.err
@@ -56,7 +66,7 @@ func (r *run) carry(ctx context.Context, s plan.Step, t todo, outcomes chan<- ou
 			left, pause = pace.ErrNotBegun, pauses()[min(broken, len(pauses())-1)]
 			broken, gone = broken+1, gone+pause
 		}
-		r.o.Pace.Leave(paceOf(s), left)
+		k.leave(left)
 		if ctx.Err() != nil {
 			return err
 		}
@@ -70,15 +80,32 @@ func (r *run) carry(ctx context.Context, s plan.Step, t todo, outcomes chan<- ou
 		if r.o.Clock.Sleep(ctx, pause) != nil {
 			return err
 		}
-		if entering := r.o.Pace.Enter(ctx, paceOf(s)); entering != nil {
-			switch {
-			case errors.As(entering, new(*pace.OverError)):
-				return entering
-			case errors.As(entering, new(*pace.AskError)):
-				return &StepError{s, entering}
+		if entering := k.enter(ctx); entering != nil {
+			if ctx.Err() != nil {
+				return err
 			}
-			return err
+			return entering
 		}
+	}
+}
+
+// enter waits until the next migration, or the same one again, may begin.
+func (k *carrying) enter(ctx context.Context) error {
+	err := k.o.Pace.Enter(ctx, k.in)
+	k.entered = err == nil
+	switch {
+	case err == nil, errors.As(err, new(*pace.OverError)):
+		return err
+	case ctx.Err() != nil:
+		return &pace.OverError{Why: interrupted}
+	}
+	return &StepError{k.step, err}
+}
+
+func (k *carrying) leave(err error) {
+	if k.entered {
+		k.entered = false
+		k.o.Pace.Leave(k.in, err)
 	}
 }
 
@@ -92,23 +119,50 @@ func (e *againError) Error() string { return e.err.Error() }
 
 // try sends the commands of a step once, but for what is cut. The error is an
 // *againError where the same may succeed later.
-func (r *run) try(s plan.Step, t todo) error {
+func (k *carrying) try(ctx context.Context, t todo) error {
 	for cuts := 0; ; cuts++ {
-		sent, err := r.send(t.commands)
-		if err == nil {
+		if asks := t.commands[0]; asks.Kind == plan.Split && asks.Open {
+			if _, err := k.cut(k.step, asks); err != nil {
+				return &StepError{k.step, err}
+			}
+			var err error
+			if t, err = k.recheck(k.step); err != nil || len(t.commands) == 0 {
+				return err
+			}
+		}
+		sent, more, err := k.send(ctx, t.commands)
+		if over := new(stopError); errors.As(err, &over) {
+			return over.error
+		}
+		if err == nil && !more && (k.step.Within != nil || !k.wasCut()) {
 			return nil
 		}
-		err = &StepError{s, err}
-		if r.hard.Err() != nil {
-			return err
-		}
-		if mongoerr.Is(err, mongoerr.ChunkTooBig) && cuts < mostCuts {
-			if cutErr := r.cut(s, sent); cutErr != nil {
-				return errors.Join(err, cutErr)
+		if err != nil {
+			err = &StepError{k.step, err}
+			if k.hard.Err() != nil {
+				return err
 			}
-			err = nil
 		}
-		now, checkErr := r.recheck(s)
+		if mongoerr.Is(err, mongoerr.ChunkTooBig) && !sent.Force {
+			points, cutErr := k.cut(k.step, sent)
+			switch {
+			case cutErr != nil:
+				return errors.Join(err, cutErr)
+			case len(points) == 0:
+				if err := k.force(sent); err != nil {
+					return err
+				}
+				err = nil
+			case cuts < mostCuts:
+				err = nil
+			}
+		}
+		now, checkErr := k.recheck(k.step)
+		if err != nil && checkErr == nil && sent.Kind == plan.Move && !has(now.commands, sent) { // it is done all the same
+			if stop := k.moved(sent); stop != nil {
+				return stop
+			}
+		}
 		switch {
 		case checkErr == nil && len(now.commands) == 0:
 			return nil
@@ -120,7 +174,7 @@ func (r *run) try(s plan.Step, t todo) error {
 			t = now
 			continue
 		case err == nil:
-			err = &StepError{s, checkErr}
+			err = &StepError{k.step, checkErr}
 		case checkErr == nil:
 			t = now
 		}
@@ -129,6 +183,53 @@ func (r *run) try(s plan.Step, t todo) error {
 		}
 		return err
 	}
+}
+
+// wasCut reports whether the donor has cut what the step is about.
+func (k *carrying) wasCut() bool {
+	k.shared.Lock()
+	defer k.shared.Unlock()
+	return len(k.cuts[k.step.Number]) > 0
+}
+
+// has reports whether a move of the same range is still to be made.
+func has(commands []Command, c Command) bool {
+	return slices.ContainsFunc(commands, func(o Command) bool { return o.Kind == c.Kind && o.Min.Equal(c.Min) })
+}
+
+// stopError is an error that ends a step without a look at what became of it.
+type stopError struct{ error }
+
+// send sends commands, up to the first that fails, and returns that. More says that a
+// donor has kept a part of what it was to give.
+func (k *carrying) send(ctx context.Context, commands []Command) (failed Command, more bool, err error) {
+	for _, c := range commands {
+		if c.Kind == plan.Move && !k.entered {
+			if err := k.enter(ctx); err != nil {
+				return c, false, &stopError{err}
+			}
+		}
+		if err := k.cluster.Do(k.hard, c); err != nil {
+			return c, false, err
+		}
+		if c.Kind != plan.Move {
+			continue
+		}
+		is := k.count(c)
+		if k.step.Within == nil && c.Open && !is.Max.Equal(c.Max) {
+			more = true
+		}
+		if err := k.asPlanned(k.step); err != nil {
+			return c, false, &stopError{err}
+		}
+	}
+	return Command{}, more, nil
+}
+
+// moved counts a move whose command failed and that is done all the same.
+func (k *carrying) moved(c Command) error {
+	k.count(c)
+	return k.asPlanned(k.step)
 }
 
 // A range that comes back to a shard has to wait until that has deleted what it
@@ -150,28 +251,23 @@ const mostCuts = 3
 
 // cut notes where what a command could not move at once is to be split: where the
 // donor says. How much lies where, a plan could only guess.
-func (r *run) cut(s plan.Step, c Command) error {
+func (r *run) cut(s plan.Step, c Command) ([]catalog.Key, error) {
 	points, err := r.cluster.Cuts(r.hard, c)
-	if err != nil || len(points) == 0 {
-		return err
+	if err != nil {
+		return nil, err
 	}
-	if err := r.write(Record{What: cut, Step: s.Number, Points: points}); err != nil {
-		return err
+	if c.Kind == plan.Move && s.Within != nil {
+		points = points[:min(1, len(points))] // it moves one piece
+	}
+	if len(points) > 0 {
+		if err := r.write(Record{What: cut, Step: s.Number, Points: points}); err != nil {
+			return nil, err
+		}
 	}
 	r.shared.Lock()
 	defer r.shared.Unlock()
 	r.cuts[s.Number] = append(slices.Clip(r.cuts[s.Number]), points...)
-	return nil
-}
-
-// send returns the command that failed, too.
-func (r *run) send(commands []Command) (Command, error) {
-	for _, c := range commands {
-		if err := r.cluster.Do(r.hard, c); err != nil {
-			return c, err
-		}
-	}
-	return Command{}, nil
+	return points, nil
 }
 
 // recheck asks what is left of a step that has begun.

@@ -39,7 +39,10 @@ type chapter struct {
 type begun struct {
 	step   plan.Step
 	before []piece
+	span   plan.Range    // what it is about, where only the cluster could say that
 	cuts   []catalog.Key // besides those of the step
+	moved  []Moved
+	done   bool
 }
 
 // Plan returns the plan that the journal is at.
@@ -111,7 +114,9 @@ func (h *History) add(r Record) error {
 		}
 		// A step that was begun twice has its first layout to go back to.
 		if !slices.ContainsFunc(c.began, func(b begun) bool { return b.step.Number == r.Step }) {
-			c.began = append(c.began, begun{step: c.plan.Steps[i], before: r.Before})
+			c.began = append(c.began, begun{
+				step: c.plan.Steps[i], before: r.Before, span: plan.Range{Min: r.Min, Max: r.Max},
+			})
 		}
 	case cut:
 		for i, b := range c.began {
@@ -119,8 +124,17 @@ func (h *History) add(r Record) error {
 				c.began[i].cuts = append(b.cuts, r.Points...)
 			}
 		}
+	case moved:
+		for i, b := range c.began {
+			if b.step.Number == r.Step {
+				c.began[i].moved = append(b.moved, Moved{r.Min, r.Max, r.Documents, r.Bytes, true})
+			}
+		}
 	case ended:
 		c.done[r.Step] = true
+		for i, b := range c.began {
+			c.began[i].done = b.done || b.step.Number == r.Step
+		}
 	case pausing:
 		if !slices.Contains(h.paused, r.Namespace) {
 			h.paused = append(h.paused, r.Namespace)
@@ -129,7 +143,7 @@ func (h *History) add(r Record) error {
 		h.paused = slices.DeleteFunc(h.paused, func(ns string) bool { return ns == r.Namespace })
 	case finished:
 		c.finished = true
-	case failed, stopped: // for people
+	case failed, stopped, stays: // for people
 	default:
 		return fmt.Errorf("%w: unknown entry %q", ErrNoJournal, r.What)
 	}

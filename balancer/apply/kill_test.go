@@ -59,11 +59,11 @@ func (m *mortal) Do(ctx context.Context, c apply.Command) error {
 	return err
 }
 
-func (m *mortal) SetBalancing(ctx context.Context, ns string, on bool) error {
+func (m *mortal) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
 	if m.dies() {
 		return errKilled
 	}
-	err := m.Cluster.SetBalancing(ctx, ns, on)
+	err := m.Cluster.SetBalancing(ctx, namespaces, on)
 	if m.dies() {
 		return errKilled
 	}

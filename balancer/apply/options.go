@@ -48,6 +48,9 @@ type Options struct {
 	// *ChangedError of it says that there are some again, and has another plan take
 	// over. Nil does nothing, and a dry run leaves it out.
 	Finish func(ctx context.Context) error
+	// ForceJumbo moves by force what is too large to be moved otherwise, where all of it
+	// has one shard key: no write to the collection goes on meanwhile. Else it stays.
+	ForceJumbo bool
 	// Parallel is how many steps of one round run at once; 1 when it is zero. A
 	// shard takes part in one at a time.
 	Parallel int
@@ -72,7 +75,8 @@ type Options struct {
 type Progress struct {
 	Steps, StepsDone int
 	Moves, MovesDone int
-	Bytes, BytesDone int64
+	Bytes, BytesDone int64 // done as the donors have counted
+	DocumentsDone    int64
 	// StepsHere, MovesHere and BytesHere were done by this run.
 	StepsHere, MovesHere int
 	BytesHere            int64
@@ -90,6 +94,8 @@ const (
 	Again     Kind = "again"    // it failed in passing, and is tried again
 	Deleting  Kind = "deleting" // it waits until its recipient has deleted what it gave away
 	Failed    Kind = "failed"
+	Forcing   Kind = "forcing" // a migration begins that blocks writes
+	Stays     Kind = "stays"   // only force could do it
 	Replanned Kind = "replanned"
 	Paused    Kind = "paused"
 	Restored  Kind = "restored"
@@ -106,6 +112,7 @@ type Event struct {
 	Err       error
 	Plan      *plan.Plan
 	Age       time.Duration // of a step that goes on
+	Forced    Forced
 	Progress  Progress
 }
 

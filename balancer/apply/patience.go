@@ -59,9 +59,27 @@ func (p *patient) Cuts(ctx context.Context, c Command) (keys []catalog.Key, err 
 	return keys, err
 }
 
+// Size waits for an answer.
+func (p *patient) Size(ctx context.Context, c Command) (is Moved, err error) {
+	err = p.ask(ctx, func() error {
+		is, err = p.Cluster.Size(ctx, c)
+		return err
+	})
+	return is, err
+}
+
+// Moved waits for an answer.
+func (p *patient) Moved(ctx context.Context, c Command) (is Moved, err error) {
+	err = p.ask(ctx, func() error {
+		is, err = p.Cluster.Moved(ctx, c)
+		return err
+	})
+	return is, err
+}
+
 // SetBalancing waits for an answer.
-func (p *patient) SetBalancing(ctx context.Context, ns string, on bool) error {
-	return p.ask(ctx, func() error { return p.Cluster.SetBalancing(ctx, ns, on) })
+func (p *patient) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
+	return p.ask(ctx, func() error { return p.Cluster.SetBalancing(ctx, namespaces, on) })
 }
 
 func (p *patient) ask(ctx context.Context, ask func() error) error {

@@ -70,11 +70,11 @@ func (b *blinking) Chunks(ctx context.Context, c catalog.Collection, lower, uppe
 	return b.Cluster.Chunks(ctx, c, lower, upper)
 }
 
-func (b *blinking) SetBalancing(ctx context.Context, ns string, on bool) error {
+func (b *blinking) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
 	if b.gone() {
 		return errGone()
 	}
-	return b.Cluster.SetBalancing(ctx, ns, on)
+	return b.Cluster.SetBalancing(ctx, namespaces, on)
 }
 
 // A router that goes away again and again changes nothing but the time it takes:

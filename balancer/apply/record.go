@@ -23,6 +23,10 @@ const (
 	// cut stands before a range that is too large is split, at points that the plan
 	// knows nothing of.
 	cut What = "cut"
+	// moved stands after each migration of a step: what it has moved.
+	moved What = "moved"
+	// stays stands for a step that is not done, as only force could.
+	stays What = "stays"
 	// pausing stands before a collection's balancing is switched off, balancing
 	// after it was switched on again.
 	pausing   What = "pausing"
@@ -43,6 +47,13 @@ type Record struct {
 	// Step is the number of one, Before are the chunks that it touches.
 	Step   int     `json:"step,omitzero"`
 	Before []piece `json:"before,omitempty"`
+	// Min and Max bound what it is about, where only the cluster could say that, and what
+	// was moved.
+	Min catalog.Key `json:"min,omitzero"`
+	Max catalog.Key `json:"max,omitzero"`
+	// Bytes and Documents were moved.
+	Bytes     int64 `json:"bytes,omitzero"`
+	Documents int64 `json:"documents,omitzero"`
 	// Points are where it is cut.
 	Points []catalog.Key `json:"points,omitempty"`
 	// Already tells that there was nothing to do.

@@ -90,14 +90,46 @@ func (r *rehearsal) commit(t *catalog.RoutingTable, c Command) []catalog.Chunk {
 	commit := catalog.Commit{NewID: r.newID}
 	switch c.Kind {
 	case plan.Move:
-		changed, _ := commit.Move(t, t.Find(c.Min), c.Min, c.Max, c.To, bson.Timestamp{T: 1})
+		upper := c.upper()
+		if upper.IsZero() {
+			return nil // as if hardly anything had moved
+		}
+		changed, _ := commit.Move(t, t.Find(c.Min), c.Min, upper, c.To, bson.Timestamp{T: 1})
 		return changed
 	case plan.Split:
-		return commit.Split(t, t.Find(c.Point), []catalog.Key{c.Point})
+		if !c.Open {
+			return commit.Split(t, t.Find(c.Point), []catalog.Key{c.Point})
+		}
+		chunk := t.Find(c.Min)
+		points := slices.DeleteFunc(slices.Clone(c.Expected), func(k catalog.Key) bool {
+			return !chunk.Min.Less(k) || !k.Less(chunk.Max)
+		})
+		if len(points) == 0 {
+			return nil
+		}
+		return commit.Split(t, chunk, points)
 	case plan.Merge:
 		return []catalog.Chunk{commit.Merge(t, slices.Collect(t.Overlapping(c.Min, c.Max)))}
 	}
 	return nil
+}
+
+// upper is where a move is expected to end; zero where nobody knows.
+func (c Command) upper() catalog.Key {
+	switch middle, ok := c.Pattern.Between(c.Min, c.Max, 0.5); {
+	case !c.Open:
+		return c.Max
+	case len(c.Expected) > 0:
+		return c.Expected[0]
+	case ok:
+		return middle
+	}
+	return catalog.Key{}
+}
+
+// Moved is what was expected.
+func (r *rehearsal) Moved(_ context.Context, c Command) (Moved, error) {
+	return Moved{Min: c.Min, Max: c.Max}, nil
 }
 
 func (r *rehearsal) newID() (id bson.ObjectID) {
@@ -107,12 +139,14 @@ func (r *rehearsal) newID() (id bson.ObjectID) {
 }
 
 // SetBalancing is remembered.
-func (r *rehearsal) SetBalancing(ctx context.Context, ns string, on bool) error {
+func (r *rehearsal) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
 	r.mu.Lock()
-	r.paused[ns] = !on
+	for _, ns := range namespaces {
+		r.paused[ns] = !on
+	}
 	r.mu.Unlock()
 	if r.send {
-		return r.Cluster.SetBalancing(ctx, ns, on)
+		return r.Cluster.SetBalancing(ctx, namespaces, on)
 	}
 	return nil
 }

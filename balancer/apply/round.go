@@ -30,7 +30,7 @@ func (r *run) round(ctx context.Context, waiting []plan.Step) (failure error) {
 			s := waiting[i]
 			waiting = append(waiting[:i:i], waiting[i+1:]...)
 			running, entering = append(running, s), true
-			go func() { outcomes <- outcome{step: s, entered: true, err: r.o.Pace.Enter(ctx, paceOf(s))} }()
+			go func() { outcomes <- outcome{step: s, entered: true, err: r.o.Pace.Enter(ctx, r.paceOf(s))} }()
 		}
 		if len(running) == 0 {
 			return failure
@@ -58,8 +58,10 @@ func (r *run) round(ctx context.Context, waiting []plan.Step) (failure error) {
 }
 
 // paceOf is a step as far as the pace goes by it.
-func paceOf(s plan.Step) pace.Move {
+func (r *run) paceOf(s plan.Step) pace.Move {
 	return pace.Move{
+		Most: r.most[s.Namespace],
+
 		Namespace: s.Namespace, Min: s.Min, Max: s.Max, From: s.From, To: s.To, Bytes: s.Bytes, Stays: s.Kind != plan.Move,
 	}
 }
@@ -75,7 +77,7 @@ func (r *run) entered(ctx context.Context, out outcome, outcomes chan<- outcome,
 		t, err = r.begin(ctx, s)
 	}
 	if err != nil || len(t.commands) == 0 {
-		r.o.Pace.Leave(paceOf(s), pace.ErrNotBegun)
+		r.o.Pace.Leave(r.paceOf(s), pace.ErrNotBegun)
 		return false, err
 	}
 	go func() { outcomes <- outcome{step: s, err: r.carry(ctx, s, t, outcomes)} }()
@@ -168,6 +170,9 @@ func without(steps []plan.Step, s plan.Step) (left []plan.Step) {
 // begin checks a step and writes down that it begins. It returns no commands
 // where there is nothing to do.
 func (r *run) begin(ctx context.Context, s plan.Step) (t todo, err error) {
+	if r.stays[s.Number] {
+		return t, nil
+	}
 	look, err := r.look(ctx)
 	if err != nil {
 		return t, err
@@ -186,20 +191,19 @@ func (r *run) begin(ctx context.Context, s plan.Step) (t todo, err error) {
 		r.tell(Event{Kind: Already, Step: s})
 		return t, nil
 	}
-	if err := r.write(Record{What: began, Step: s.Number, Before: t.before}); err != nil {
+	if err := r.write(Record{
+		What: began, Step: s.Number, Before: t.before, Min: t.span.Min, Max: t.span.Max,
+	}); err != nil {
 		return t, err
+	}
+	if s.Within != nil {
+		r.shared.Lock()
+		r.spans[s.Number] = t.span
+		r.shared.Unlock()
 	}
 	r.began[s.Number] = r.o.Clock.Now()
 	r.tell(Event{Kind: Began, Step: s})
 	return t, nil
-}
-
-// add counts a step as done by this run.
-func (p *Progress) add(s plan.Step) {
-	p.StepsHere++
-	if s.Kind == plan.Move {
-		p.MovesHere, p.BytesHere = p.MovesHere+1, p.BytesHere+s.Bytes
-	}
 }
 
 // end writes down how a step ended.
@@ -207,6 +211,9 @@ func (r *run) end(out outcome) error {
 	if over, is := errors.AsType[*pace.OverError](out.err); is { // going on finds it begun
 		r.result.Stopped = over.Why
 		return nil
+	}
+	if stays, is := errors.AsType[*StaysError](out.err); is {
+		return r.stay(stays)
 	}
 	if out.err != nil {
 		r.result.Failures++
@@ -220,7 +227,9 @@ func (r *run) end(out outcome) error {
 		return err
 	}
 	r.done[out.step.Number] = true
-	r.here.add(out.step)
+	r.shared.Lock()
+	r.here.StepsHere++
+	r.shared.Unlock()
 	r.tell(Event{Kind: Ended, Step: out.step})
-	return nil
+	return r.asPlanned(out.step)
 }

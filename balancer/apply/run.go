@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,6 +29,7 @@ import (
 func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error) {
 	r := &run{
 		cluster: c, o: o, plan: p, done: map[int]bool{}, began: map[int]time.Time{}, cuts: map[int][]catalog.Key{},
+		spans: map[int]plan.Range{}, moves: map[int]tally{}, stays: map[int]bool{},
 	}
 	if r.hard = o.Hard; r.hard == nil {
 		r.hard = context.WithoutCancel(ctx)
@@ -47,7 +49,7 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 			r.plan = o.Resume.Plan()
 			maps.Copy(r.done, o.Resume.last().done)
 			for _, b := range o.Resume.last().began {
-				r.cuts[b.step.Number] = b.cuts
+				r.recall(b)
 			}
 		}
 	}
@@ -59,7 +61,7 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 	}
 	if o.DryRun {
 		r.result.Possible, r.result.Finished = r.result.Finished && err == nil, false
-		r.done, r.here = before, Progress{}
+		r.done, r.here, r.moves = before, Progress{}, map[int]tally{}
 	}
 	r.result.Plan, r.result.Ended, r.result.Progress = r.plan, o.Clock.Now(), r.progress()
 	return r.result, err
@@ -78,14 +80,37 @@ type run struct {
 	done       map[int]bool      // by number of the step
 	began      map[int]time.Time // in this run
 	paused     []string          // collections that are to be switched on again
-	here       Progress          // what this run did
+	here       Progress          // what this run did; shared holds it
+	replans    int               // that count
 	ready      bool              // Options.Ready was called
+	most       map[string]int64  // what a move may move, by collection
 
-	shared sync.Mutex            // holds the log and
-	cuts   map[int][]catalog.Key // where ranges that are too large are cut, by step
+	shared    sync.Mutex            // holds the log and, by step,
+	cuts      map[int][]catalog.Key // where ranges are cut, as the donor said
+	spans     map[int]plan.Range    // what those are about that only the cluster could say that of
+	moves     map[int]tally         // what they have moved
+	chunkSize int64                 // the largest of their collections
+	// stays are the steps that only force could do, behind is what they leave.
+	stays  map[int]bool
+	behind []*StaysError
 	result Result
 
 	telling sync.Mutex
+}
+
+// recall takes over what a journal knows of a step.
+func (r *run) recall(b begun) {
+	n := b.step.Number
+	if b.cuts != nil {
+		r.cuts[n] = b.cuts
+	}
+	if b.step.Within != nil {
+		r.spans[n] = b.span
+	}
+	for _, m := range b.moved {
+		t := r.moves[n]
+		r.moves[n] = tally{t.moves + 1, t.bytes + m.Bytes, t.documents + m.Documents}
+	}
 }
 
 // logError says that something could not be written down, after which nothing
@@ -113,7 +138,11 @@ func (e *StepError) Unwrap() error { return e.Err }
 func Describe(s plan.Step) string {
 	switch s.Kind {
 	case plan.Move:
-		return fmt.Sprintf("move the range of %s at %s from %s to %s", s.Namespace, s.Min, s.From, s.To)
+		at := s.Min
+		if s.Within != nil {
+			at = s.Within.Min
+		}
+		return fmt.Sprintf("move the range of %s at %s from %s to %s", s.Namespace, at, s.From, s.To)
 	case plan.Split:
 		return fmt.Sprintf("split %s at %d points, from %s", s.Namespace, len(s.Points), s.Min)
 	}
@@ -163,6 +192,9 @@ func (r *run) carryOut(ctx context.Context) error {
 		if r.mayReplan() {
 			more, err = r.replan(ctx, changed)
 		}
+		if err == nil && !more && len(r.behind) > 0 && !r.o.DryRun {
+			return &LeftError{r.behind}
+		}
 		if err == nil && !more {
 			more, err = r.finish(ctx)
 		}
@@ -192,7 +224,7 @@ func (r *run) finish(ctx context.Context) (more bool, err error) {
 		switch {
 		case err != nil:
 			return false, err
-		case len(p.Steps) > 0:
+		case r.workIn(p):
 			return true, r.follow(p, changed)
 		case !p.Reached:
 			return false, changed
@@ -214,6 +246,10 @@ func (r *run) attempt(ctx context.Context, first bool) error {
 	}
 	if err := r.identify(look); err != nil {
 		return err
+	}
+	r.most = map[string]int64{}
+	for _, c := range look.Collections() { // donors take up to twice the chunk size for one chunk
+		r.most[c.Namespace] = 2 * cmp.Or(c.MaxChunkSizeBytes, look.Settings().MaxChunkSizeBytes)
 	}
 	if first && (r.o.Resume == nil || r.o.Undo) {
 		if err := r.writePlan(look.Parts().ClusterID); err != nil {
@@ -247,7 +283,9 @@ func (r *run) attempt(ctx context.Context, first bool) error {
 
 // left are the steps that are not done.
 func (r *run) left() []plan.Step {
-	return slices.DeleteFunc(slices.Clone(r.plan.Steps), func(s plan.Step) bool { return r.done[s.Number] })
+	return slices.DeleteFunc(slices.Clone(r.plan.Steps), func(s plan.Step) bool {
+		return r.done[s.Number] || r.stays[s.Number]
+	})
 }
 
 // chunkBy cuts a list where a key changes.
@@ -341,7 +379,8 @@ func (r *run) ground(look *catalog.Snapshot) clusterState {
 	r.shared.Lock()
 	defer r.shared.Unlock()
 	return clusterState{
-		look: look, chunks: r.cluster.Chunks, basis: r.basis, cuts: maps.Clone(r.cuts), undoes: r.plan.Goal.Kind == plan.Undo,
+		look: look, chunks: r.cluster.Chunks, basis: r.basis, cuts: maps.Clone(r.cuts),
+		spans: maps.Clone(r.spans), undoes: r.plan.Goal.Kind == plan.Undo,
 	}
 }
 
@@ -360,7 +399,7 @@ func (r *run) replan(ctx context.Context, because *ChangedError) (more bool, err
 		return false, nil
 	}
 	p, err := r.newPlan(ctx)
-	if err != nil || because == nil && len(p.Steps) == 0 {
+	if err != nil || because == nil && !r.workIn(p) {
 		return false, err
 	}
 	return true, r.follow(p, because)
@@ -381,11 +420,17 @@ func (r *run) newPlan(ctx context.Context) (p *plan.Plan, err error) {
 
 // follow has another plan take over.
 func (r *run) follow(p *plan.Plan, because *ChangedError) error {
-	if r.result.Replans++; r.result.Replans > mostReplans {
+	r.result.Replans++
+	if because == nil || !because.Contents { // which takes a step each time
+		r.replans++
+	}
+	if r.replans > mostReplans {
 		return fmt.Errorf(
 			"the goal is not reached after %d new plans: the cluster changes too fast", mostReplans)
 	}
 	r.plan, r.done, r.began, r.cuts = p, map[int]bool{}, map[int]time.Time{}, map[int][]catalog.Key{}
+	r.spans, r.moves = map[int]plan.Range{}, map[int]tally{}
+	r.leaveBehind()
 	if err := r.writePlan(p.Basis.ClusterID); err != nil {
 		return err
 	}
@@ -415,6 +460,8 @@ func (r *run) leave(err error) error {
 
 // progress adds up the steps.
 func (r *run) progress() Progress {
+	r.shared.Lock()
+	defer r.shared.Unlock()
 	p := r.here
 	for _, s := range r.plan.Steps {
 		done := r.done[s.Number]
@@ -425,9 +472,15 @@ func (r *run) progress() Progress {
 		if s.Kind != plan.Move {
 			continue
 		}
-		p.Moves, p.Bytes = p.Moves+1, p.Bytes+s.Bytes
-		if done {
-			p.MovesDone, p.BytesDone = p.MovesDone+1, p.BytesDone+s.Bytes
+		t, counted := r.moves[s.Number]
+		if done && !counted {
+			t = tally{1, s.Bytes, s.Documents}
+		}
+		p.MovesDone, p.BytesDone = p.MovesDone+t.moves, p.BytesDone+t.bytes
+		p.DocumentsDone += t.documents
+		p.Moves, p.Bytes = p.Moves+t.moves, p.Bytes+t.bytes
+		if !done {
+			p.Moves, p.Bytes = p.Moves+1, p.Bytes+max(0, s.Bytes-t.bytes)
 		}
 	}
 	return p

@@ -64,14 +64,32 @@ func (u *undoing) back(b begun) {
 	back.Why = fmt.Sprintf("undoes step %d", s.Number)
 	switch s.Kind {
 	case plan.Move:
-		u.moves(back, b)
-		u.whole(back, b.before, append([]catalog.Key{s.Min, s.Max}, b.cuts...))
+		points := append([]catalog.Key{s.Min, s.Max}, b.cuts...)
+		if s.Within != nil {
+			points = slices.Clone(b.cuts)
+		}
+		ranges := b.ranges()
+		for _, m := range slices.Backward(ranges) {
+			u.moves(back, b, m)
+		}
+		for _, m := range ranges {
+			points = append(points, m.Min, m.Max)
+		}
+		u.whole(back, b, points)
 	case plan.Split:
-		u.whole(back, b.before, s.Points)
+		points := s.Points
+		if s.Within != nil {
+			points = b.cuts
+		}
+		u.whole(back, b, points)
 	case plan.Merge:
 		back.Kind = plan.Split
+		upper := s.Max
+		if s.Within != nil {
+			back.Min, back.Max, upper = b.span.Min, b.span.Max, b.span.Max
+		}
 		for _, c := range b.before {
-			if s.Min.Less(c.Min) {
+			if back.Min.Less(c.Min) && c.Min.Less(upper) {
 				back.Points = append(back.Points, c.Min)
 			}
 		}
@@ -81,10 +99,29 @@ func (u *undoing) back(b begun) {
 	}
 }
 
+// ranges are what a step has moved or, where it is not known to be done, may have.
+func (b begun) ranges() []Moved {
+	whole := Moved{Min: b.step.Min, Max: b.step.Max, Documents: b.step.Documents, Bytes: b.step.Bytes}
+	if b.step.Within == nil {
+		if len(b.moved) > 0 && b.done {
+			whole.Bytes, whole.Documents = 0, 0
+			for _, m := range b.moved {
+				whole.Bytes, whole.Documents = whole.Bytes+m.Bytes, whole.Documents+m.Documents
+			}
+		}
+		return []Moved{whole}
+	}
+	if len(b.moved) > 0 {
+		return b.moved
+	}
+	whole.Min, whole.Max = b.span.Min, b.span.Max
+	return []Moved{whole}
+}
+
 // moves brings back what was on the donor, in as few ranges as it lay in.
-func (u *undoing) moves(back plan.Step, b begun) {
-	back.Kind, back.From, back.To = plan.Move, b.step.To, b.step.From
-	back.Bytes, back.Documents, back.ForceJumbo = b.step.Bytes, b.step.Documents, b.step.ForceJumbo
+func (u *undoing) moves(back plan.Step, b begun, m Moved) {
+	back.Kind, back.From, back.To, back.Min = plan.Move, b.step.To, b.step.From, m.Min
+	back.Bytes, back.Documents = m.Bytes, m.Documents
 	add := func() {
 		if back.Min.Less(back.Max) {
 			u.add(back)
@@ -94,13 +131,14 @@ func (u *undoing) moves(back plan.Step, b begun) {
 	back.Max = back.Min
 	for _, c := range b.before {
 		lower, upper := c.Min, c.Max
-		if lower.Less(b.step.Min) {
-			lower = b.step.Min
+		if lower.Less(m.Min) {
+			lower = m.Min
 		}
-		if b.step.Max.Less(upper) {
-			upper = b.step.Max
+		if m.Max.Less(upper) {
+			upper = m.Max
 		}
 		switch {
+		case !lower.Less(upper):
 		case c.Shard != b.step.From:
 		case lower.Equal(back.Max):
 			back.Max = upper
@@ -112,11 +150,22 @@ func (u *undoing) moves(back plan.Step, b begun) {
 	add()
 }
 
-// whole merges the chunks that points lay inside of.
-func (u *undoing) whole(back plan.Step, before []piece, points []catalog.Key) {
+// mayHaveCut reports whether the donor may have cut a chunk for a move that is not known
+// to be done.
+func (b begun) mayHaveCut(c piece) bool {
+	return b.step.Kind == plan.Move && !b.done && c.Shard == b.step.From &&
+		(b.step.Within == nil || c.Min.Equal(b.span.Min))
+}
+
+// whole merges the chunks that points lay inside of, and one that the donor may have
+// cut nobody knows where.
+func (u *undoing) whole(back plan.Step, b begun, points []catalog.Key) {
 	back.Kind = plan.Merge
-	for _, c := range before {
+	for _, c := range b.before {
 		back.Chunks = 1
+		if b.mayHaveCut(c) {
+			back.Chunks = 2
+		}
 		for _, p := range points {
 			if c.Min.Less(p) && p.Less(c.Max) {
 				back.Chunks++

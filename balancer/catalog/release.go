@@ -94,6 +94,10 @@ func (r Release) JudgesCollections() bool { return r.AtLeast(Release44) }
 // Defragments reports whether collections can be defragmented.
 func (r Release) Defragments() bool { return r.AtLeast(Release60) }
 
+// SwitchesBalancing reports whether there is a command that switches the balancing of a
+// collection: older routers take the option, and ignore it.
+func (r Release) SwitchesBalancing() bool { return r.AtLeast(Release80) }
+
 // AutoMerges reports whether the auto-merger exists, with its setting and its merge command.
 func (r Release) AutoMerges() bool { return r.AtLeast(Release70) }
 

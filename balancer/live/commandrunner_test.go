@@ -165,6 +165,8 @@ func TestReadingEndsOnAHungConnection(t *testing.T) {
 	if took := time.Since(began); took > allowed+time.Second {
 		t.Errorf("it ended %v after its context", took-allowed)
 	}
+	cable.mu.Lock()
+	defer cable.mu.Unlock()
 	if err == nil || !cable.done {
 		t.Errorf("error %v, frozen %t", err, cable.done)
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // Move sends moveRange, before 6.0 moveChunk, and waits for its end. An unsharded collection
-// moves with moveCollection, from 8.0. How much a command with forceJumbo moves is up to the
-// donor: a mongos can't say that the balancer sends it.
+// moves with moveCollection, from 8.0. It forces nothing that the balancer would: a mongos
+// can't say that the balancer sends it, and by hand a forced move blocks writes.
 func (d *Executor) Move(ctx context.Context, m policy.Migration) error {
 	if m.Reason == policy.ReasonUnsharded {
 		return d.moveCollection(ctx, m)
@@ -42,7 +42,7 @@ func (d *Executor) Move(ctx context.Context, m policy.Migration) error {
 			return err
 		}
 	}
-	_, err = d.ask(ctx, "admin", d.moving(command, settings, m.Force != policy.ForceNone))
+	_, err = d.ask(ctx, "admin", d.moving(command, settings, m.Force == policy.ForceManual))
 	return err
 }
 

@@ -119,36 +119,10 @@ func (d *Executor) MarkJumbo(context.Context, string, catalog.Key) error {
 	return &UnsupportedError{"flagging a chunk jumbo", noCommand}
 }
 
-// SwitchOffBalancing sets noBalance as mongosh's sh.disableBalancing does: by a write to
-// config.collections.
+// SwitchOffBalancing disables the balancing of a collection.
 func (d *Executor) SwitchOffBalancing(ctx context.Context, ns string) error {
-	return d.setBalancing(ctx, ns, false)
-}
-
-func (d *Executor) setBalancing(ctx context.Context, ns string, on bool) error {
-	reply, err := d.ask(ctx, "config", bson.D{
-		{Key: "update", Value: "collections"},
-		{Key: "updates", Value: bson.A{bson.D{
-			{Key: "q", Value: bson.D{{Key: "_id", Value: ns}}},
-			{Key: "u", Value: bson.D{{Key: "$set", Value: bson.D{{Key: "noBalance", Value: !on}}}}},
-		}}},
-		{Key: "writeConcern", Value: bson.D{{Key: "w", Value: "majority"}}},
-	})
-	if err != nil {
-		return err
-	}
-	return writeError(reply)
-}
-
-// writeError returns the error of a write inside a reply that is ok.
-func writeError(reply bson.Raw) error {
-	list, _ := reply.Lookup("writeErrors").ArrayOK()
-	values, _ := list.Values()
-	for _, v := range values {
-		doc, _ := v.DocumentOK()
-		return mongoerr.New(mongoerr.Code(integer(doc, "code")), "%s", text(doc, "errmsg"))
-	}
-	return nil
+	_, err := d.setBalancing(ctx, []string{ns}, false)
+	return err
 }
 
 // LogAction can't be done: the engine keeps its own journal.

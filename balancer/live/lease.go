@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -31,8 +30,7 @@ func LeaseCollectionOf(client *mongo.Client) *mongo.Collection {
 		SetWriteConcern(writeconcern.Majority()).SetReadConcern(readconcern.Majority()).SetReadPreference(readpref.Primary()))
 }
 
-// Holder is the process that holds a lease, by its own account. Times are those of the
-// cluster's clock.
+// Holder is the process that holds a lease, by its own account. Times are cluster times.
 type Holder struct {
 	Host  string `bson:"host"`
 	PID   int    `bson:"pid"`
@@ -77,19 +75,22 @@ type LeaseOptions struct {
 	// For is how long it lasts from each renewal.
 	For    time.Duration
 	Holder Holder // but for its times
+	// Watch, if not nil, has a lease taken that is not renewed while this process watches
+	// it, for as long as it lasts, whatever any clock says. Watch is called before that.
+	Watch func(*HeldError)
 }
 
-// Lease is the exclusive right to change a cluster. It expires unless it is renewed. Only
-// the cluster's clock decides whether it has expired: clocks of two machines may differ by
-// hours.
+// Lease is the exclusive right to change a cluster. It expires unless it is renewed.
+// Clocks of two machines, routers too, may differ by hours, so none of them decides
+// whether it has expired. The cluster time does: the servers pass it on with each message,
+// and it never goes back. A process that watches a lease needs no clock but its own.
 type Lease struct {
 	leases *mongo.Collection
 	// quick is the same collection with write concern 1: what it writes may be rolled back.
-	quick  *mongo.Collection
-	o      LeaseOptions
-	token  bson.ObjectID
-	fence  int64
-	paused []string
+	quick *mongo.Collection
+	o     LeaseOptions
+	token bson.ObjectID
+	fence int64
 
 	mu     sync.Mutex // holds what follows
 	is     Holder     // this process, as the cluster has it
@@ -104,9 +105,13 @@ func AcquireLease(ctx context.Context, leases *mongo.Collection, o LeaseOptions)
 	quick := leases.Clone(options.Collection().SetWriteConcern(writeconcern.W1()))
 	l := &Lease{leases: leases, quick: quick, o: o, token: bson.NewObjectID(), asked: time.Now()}
 	l.sure, l.unsure = context.WithCancel(context.Background())
-	held, err := l.acquire(ctx, l.token)
-	if err == nil && held.Token != l.token && processGone(held.Holder.Process) {
-		held, err = l.acquire(ctx, held.Token)
+	held, err := l.acquire(ctx, leaseDoc{})
+	if err == nil && held.Token != l.token && processGone(held.holder()) {
+		held, err = l.acquire(ctx, held)
+	}
+	if err == nil && held.Token != l.token && o.Watch != nil {
+		o.Watch(&HeldError{o.Name, held.holder()})
+		held, err = l.watch(ctx, held)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("taking the lease %q: %w", o.Name, err)
@@ -114,13 +119,37 @@ func AcquireLease(ctx context.Context, leases *mongo.Collection, o LeaseOptions)
 	if held.Token != l.token {
 		return nil, &HeldError{o.Name, held.holder()}
 	}
-	l.fence, l.paused, l.is = held.Fence, held.Paused, held.holder()
+	l.fence, l.is = held.Fence, held.holder()
 	return l, nil
 }
 
-// acquire takes the lease if it has expired, or has a token: our own, when the first answer
-// was lost, or that of a holder that has ended. It returns the lease as it is then.
-func (l *Lease) acquire(ctx context.Context, token bson.ObjectID) (leaseDoc, error) {
+// watch takes a lease that nobody renews for as long as it lasts. It returns the lease as
+// soon as that is another one than before.
+func (l *Lease) watch(ctx context.Context, before leaseDoc) (leaseDoc, error) {
+	const looks = 60
+	for began := time.Now(); time.Since(began) < l.o.For; {
+		select {
+		case <-ctx.Done():
+			return before, context.Cause(ctx)
+		case <-time.After(l.o.For / looks):
+		}
+		var now leaseDoc
+		err := l.leases.FindOne(ctx, bson.D{{Key: "_id", Value: l.o.Name}}).Decode(&now)
+		switch {
+		case errors.Is(err, mongo.ErrNoDocuments):
+			return l.acquire(ctx, leaseDoc{})
+		case err != nil:
+			return before, err
+		case now.Token != before.Token || now.Beat != before.Beat:
+			return l.acquire(ctx, leaseDoc{}) // another one's, unless it was released
+		}
+	}
+	return l.acquire(ctx, before)
+}
+
+// acquire takes the lease if it has expired, is our own, when the first answer was lost, or
+// is still that of a holder that has ended. It returns the lease as it is then.
+func (l *Lease) acquire(ctx context.Context, ended leaseDoc) (leaseDoc, error) {
 	h := l.o.Holder
 	ours := bson.D{
 		{Key: "_id", Value: "$_id"},
@@ -130,12 +159,15 @@ func (l *Lease) acquire(ctx context.Context, token bson.ObjectID) (leaseDoc, err
 			{Key: "host", Value: h.Host}, {Key: "pid", Value: h.PID}, {Key: "doing", Value: h.Doing},
 			{Key: "process", Value: h.Process},
 		}}}},
-		{Key: "since", Value: "$$NOW"}, {Key: "renewed", Value: "$$NOW"}, {Key: "expires", Value: l.end()},
-		{Key: "paused", Value: ifNull("$paused", bson.A{})},
+		{Key: "since", Value: clusterTime}, {Key: "renewed", Value: clusterTime}, {Key: "expires", Value: l.end()},
+		{Key: "beat", Value: beat},
 	}
+	equal := func(field string, value any) bson.D { return bson.D{{Key: "$eq", Value: bson.A{field, value}}} }
 	free := bson.D{{Key: "$or", Value: bson.A{
-		bson.D{{Key: "$lte", Value: bson.A{ifNull("$expires", time.Time{}), "$$NOW"}}},
-		bson.D{{Key: "$in", Value: bson.A{"$token", bson.A{l.token, token}}}},
+		bson.D{{Key: "$lte", Value: bson.A{ifNull("$expires", time.Time{}), clusterTime}}},
+		equal("$token", l.token),
+		bson.D{{Key: "$and", Value: bson.A{
+			equal("$token", ended.Token), bson.D{{Key: "$eq", Value: bson.A{ifNull("$beat", int64(0)), ended.Beat}}}}}},
 	}}}
 	return change(ctx, l.leases, bson.D{{Key: "_id", Value: l.o.Name}}, true,
 		bson.D{{Key: "$replaceWith", Value: bson.D{{Key: "$cond", Value: bson.A{free, ours, "$$ROOT"}}}}})
@@ -151,23 +183,7 @@ func (l *Lease) Holder() Holder {
 // Fence returns the fencing token: a number that grows each time the lease is taken.
 func (l *Lease) Fence() int64 { return l.fence }
 
-// Paused returns the collections whose balancing holders of the lease have switched off,
-// including one that was killed before it switched them on.
-func (l *Lease) Paused() []string { return slices.Clone(l.paused) }
-
-// NotePaused records which collections have their balancing switched off. Call it before
-// switching off and after switching on: a record too many does no harm.
-func (l *Lease) NotePaused(ctx context.Context, namespaces []string) error {
-	err := withTimeout(ctx, l.patience(), func(ctx context.Context) error {
-		return l.renew(ctx, l.leases, bson.E{Key: "paused", Value: bson.D{{Key: "$literal", Value: namespaces}}})
-	})
-	if err == nil {
-		l.paused = slices.Clone(namespaces)
-	}
-	return err
-}
-
-// Renew extends the lease from now, on the cluster's clock. The error is ErrLeaseLost if
+// Renew extends the lease from now, in cluster time. The error is ErrLeaseLost if
 // another process took it after it had expired. An expired lease that was not taken is
 // renewed as well, since a cluster's clock may jump. Renew comes right before a step that
 // only the holder may do.
@@ -176,7 +192,7 @@ func (l *Lease) NotePaused(ctx context.Context, namespaces []string) error {
 // concern 1 is enough: otherwise each step would wait for the slowest secondary.
 func (l *Lease) Renew(ctx context.Context) error {
 	leases := l.leases
-	if l.age() < l.o.For/2 {
+	if l.recent() {
 		leases = l.quick
 	}
 	return withTimeout(ctx, l.patience(), func(ctx context.Context) error { return l.renew(ctx, leases) })
@@ -188,15 +204,21 @@ func (l *Lease) secure(ctx context.Context) error { return l.renew(ctx, l.leases
 // patience limits how long a renewal may take.
 func (l *Lease) patience() time.Duration { return l.o.For * 2 / 3 }
 
-// age returns how long ago the newest renewal by a majority was requested.
+// recent reports whether a majority has renewed the lease so lately that no other process
+// can have it.
+func (l *Lease) recent() bool { return l.age() < l.o.For/2 }
+
+// age returns how long ago the newest renewal by a majority was requested. The clock for
+// durations stands still while a machine sleeps, the clock on the wall may be set: the
+// one that says more counts.
 func (l *Lease) age() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return time.Since(l.asked)
+	return max(time.Since(l.asked), time.Now().Round(0).Sub(l.asked.Round(0)))
 }
 
-func (l *Lease) renew(ctx context.Context, leases *mongo.Collection, more ...bson.E) error {
-	set := append(bson.D{{Key: "renewed", Value: "$$NOW"}, {Key: "expires", Value: l.end()}}, more...)
+func (l *Lease) renew(ctx context.Context, leases *mongo.Collection) error {
+	set := bson.D{{Key: "renewed", Value: clusterTime}, {Key: "expires", Value: l.end()}, {Key: "beat", Value: beat}}
 	asked := time.Now()
 	held, err := change(ctx, leases, l.mine(), false, bson.D{{Key: "$set", Value: set}})
 	switch {
@@ -216,8 +238,8 @@ func (l *Lease) renew(ctx context.Context, leases *mongo.Collection, more ...bso
 	return nil
 }
 
-// Release releases the lease, unless it was lost. If it records collections as switched
-// off, it stays for the next holder, but expires at once. Release does not wait for a
+// Release releases the lease, unless it was lost. If collections are recorded as switched
+// off, it stays, to say who did that, but expires at once. Release does not wait for a
 // majority: if it is rolled back, the lease expires by itself.
 func (l *Lease) Release(ctx context.Context) error {
 	const tries = 3 // no other process can release it
@@ -234,11 +256,15 @@ func (l *Lease) Release(ctx context.Context) error {
 }
 
 func (l *Lease) release(ctx context.Context) error {
-	if len(l.paused) == 0 {
-		_, err := l.quick.DeleteOne(ctx, l.mine())
+	left, err := l.leases.CountDocuments(ctx, ofPaused(), options.Count().SetLimit(1))
+	if err == nil && left == 0 {
+		_, err = l.quick.DeleteOne(ctx, l.mine())
+	}
+	if err != nil || left == 0 {
 		return err
 	}
-	_, err := change(ctx, l.quick, l.mine(), false, bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: "$$NOW"}}}})
+	_, err = change(ctx, l.quick, l.mine(), false,
+		bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: clusterTime}, {Key: "beat", Value: beat}}}})
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return nil
 	}
@@ -251,8 +277,16 @@ func (l *Lease) mine() bson.D {
 
 // end returns the expression for when the lease expires if it is renewed now.
 func (l *Lease) end() bson.D {
-	return bson.D{{Key: "$add", Value: bson.A{"$$NOW", l.o.For.Milliseconds()}}}
+	return bson.D{{Key: "$add", Value: bson.A{clusterTime, l.o.For.Milliseconds()}}}
 }
+
+// clusterTime is the expression for the cluster time as the router knows it, as a date.
+// Each reply that a router gets brings it up to date. One that hears nothing is behind,
+// and takes nothing too early.
+var clusterTime = bson.D{{Key: "$toDate", Value: "$$CLUSTER_TIME"}}
+
+// beat is the expression for the number of a renewal.
+var beat = bson.D{{Key: "$add", Value: bson.A{ifNull("$beat", int64(0)), int64(1)}}}
 
 // leaseDoc is the stored document of a lease.
 type leaseDoc struct {
@@ -261,7 +295,7 @@ type leaseDoc struct {
 	Holder  Holder        `bson:"holder"`
 	Since   time.Time     `bson:"since"`
 	Expires time.Time     `bson:"expires"`
-	Paused  []string      `bson:"paused"`
+	Beat    int64         `bson:"beat"`
 }
 
 func (d leaseDoc) holder() Holder {

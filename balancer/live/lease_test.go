@@ -22,8 +22,7 @@ func leaseOptions(doing string) live.LeaseOptions {
 	return live.LeaseOptions{Name: "balance", For: minute, Holder: live.Holder{Host: "ops1", PID: 42, Doing: doing}}
 }
 
-// A lease is one holder's until it is given back or runs out, by the cluster's
-// clock.
+// A lease is one holder's until it is given back or runs out, in cluster time.
 func TestLease(t *testing.T) {
 	c := served(t, catalog.Release80, variety, asItIs)
 	leases := live.LeaseCollectionOf(c.client)
@@ -142,7 +141,7 @@ func TestLeaseOnALaggingShard(t *testing.T) {
 			lease, err = live.AcquireLease(t.Context(), live.LeaseCollectionOf(c.client), leaseOptions("balance"))
 			return err
 		}, 10 * time.Second},
-		{"noting that all is on", func() error { return lease.NotePaused(t.Context(), []string{}) }, 10 * time.Second},
+		{"noting that all is on", func() error { return lease.ForgetPaused(t.Context(), []string{"a.b"}) }, 10 * time.Second},
 		{"giving it back", func() error { return lease.Release(t.Context()) }, 0},
 	} {
 		began := c.cluster.Clock().Peek()

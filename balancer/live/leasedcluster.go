@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -20,9 +19,10 @@ import (
 )
 
 // LeasedCluster is a cluster that only this process may change: it holds the cluster's
-// engine lease. It renews the lease right before each command that changes something, so
-// that a process that was suspended for too long changes nothing. The lease records the
-// collections whose balancing is switched off, and outlives the process.
+// engine lease. Before each command that changes something it makes sure that the lease was
+// renewed lately, and before each move it renews it, so that a process that was suspended
+// for too long changes nothing. Beside the lease stand the collections whose balancing is
+// disabled, and both outlive the process.
 type LeasedCluster struct {
 	*Steps
 	lease *Lease
@@ -30,7 +30,13 @@ type LeasedCluster struct {
 	lose  context.CancelCauseFunc
 	leave func(context.Context) error
 
-	mu sync.Mutex // holds what is noted in the lease
+	// OnGiveBack, if not nil, is called from time to time while balancing is enabled again.
+	OnGiveBack func(done, of int)
+
+	switching sync.Mutex // held while balancing is switched
+	mu        sync.Mutex // holds what follows
+	paused    map[string]Paused
+	kept      []string
 
 	moving   sync.Mutex // holds what follows
 	moves    []*moveUnderWay
@@ -64,6 +70,14 @@ func Acquire(ctx context.Context, client *mongo.Client, a CommandRunner, h Holde
 	return acquire(ctx, client, a, LeaseOptions{Name: engineLease, For: leaseLasts, Holder: h})
 }
 
+// AcquireDead is Acquire that watches a lease for as long as it lasts, and takes it if
+// nobody renews it meanwhile. It calls waits before that.
+func AcquireDead(
+	ctx context.Context, client *mongo.Client, a CommandRunner, h Holder, waits func(*HeldError),
+) (*LeasedCluster, error) {
+	return acquire(ctx, client, a, LeaseOptions{Name: engineLease, For: leaseLasts, Holder: h, Watch: waits})
+}
+
 func acquire(ctx context.Context, client *mongo.Client, a CommandRunner, o LeaseOptions) (*LeasedCluster, error) {
 	steps, err := NewSteps(ctx, a)
 	if err != nil {
@@ -75,8 +89,15 @@ func acquire(ctx context.Context, client *mongo.Client, a CommandRunner, o Lease
 	}
 	steps.executor.commands = leasedRunner{a, lease}
 	steps.executor.comment = "shardsh " + lease.token.Hex()
-	t := &LeasedCluster{Steps: steps, lease: lease}
+	t := &LeasedCluster{Steps: steps, lease: lease, paused: map[string]Paused{}}
 	steps.executor.ready = t.renew
+	paused, err := readPaused(ctx, lease.leases)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("reading what is paused: %w", err), lease.Release(context.WithoutCancel(ctx)))
+	}
+	for _, p := range paused {
+		t.paused[p.Namespace] = p
+	}
 	t.held, t.leave = lease.KeepAlive(context.WithoutCancel(ctx))
 	t.held, t.lose = context.WithCancelCause(t.held)
 	return t, nil
@@ -88,6 +109,14 @@ func (t *LeasedCluster) renew(ctx context.Context) error {
 		return err
 	}
 	return t.lost(t.lease.Renew(ctx))
+}
+
+// ensure renews the lease unless that was done lately.
+func (t *LeasedCluster) ensure(ctx context.Context) error {
+	if t.held.Err() == nil && t.lease.recent() {
+		return nil
+	}
+	return t.renew(ctx)
 }
 
 // lost returns an error of the lease, and ends Held if the lease was lost.
@@ -105,63 +134,13 @@ func (t *LeasedCluster) Holder() Holder { return t.lease.Holder() }
 // ErrLeaseLost.
 func (t *LeasedCluster) Held() context.Context { return t.held }
 
-// PausedByUs returns the collections whose balancing shardsh has switched off, by the
-// cluster's lease: by a process that is running or was killed. It returns none if the user
-// may not read the lease.
-func PausedByUs(ctx context.Context, client *mongo.Client) []string {
-	var doc leaseDoc
-	if LeaseCollectionOf(client).FindOne(ctx, bson.D{{Key: "_id", Value: engineLease}}).Decode(&doc) != nil {
-		return nil
-	}
-	return doc.Paused
-}
-
-// Leftover returns the collections whose balancing is switched off by this process, or by
-// an earlier one that ended before it switched them on.
-func (t *LeasedCluster) Leftover() []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.lease.Paused()
-}
-
-// ending limits how long Leave takes, hurried how long after a hard stop. The lease
-// expires by itself, and records what is switched off.
-const (
-	ending  = 30 * time.Second
-	hurried = 200 * time.Millisecond
-)
-
-// Leave is End after a run, whose ctx may have ended. hard, if not nil, is a context that
-// ends when the user does not want to wait any more.
-func (t *LeasedCluster) Leave(ctx, hard context.Context) error {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	timer := time.AfterFunc(ending, cancel)
-	defer timer.Stop()
-	if hard != nil && t.held.Err() == nil {
-		defer context.AfterFunc(hard, func() { timer.Reset(hurried) })()
-	}
-	return t.End(ctx)
-}
-
-// End switches the balancing of collections on again, and releases the lease. After the
-// lease was lost, its new holder does so.
-func (t *LeasedCluster) End(ctx context.Context) error {
-	var errs []error
-	for _, ns := range t.Leftover() {
-		if t.held.Err() != nil {
-			break
-		}
-		if err := t.SetBalancing(ctx, ns, true); err != nil {
-			errs = append(errs, fmt.Errorf("re-enabling balancing of %s: %w; run sh.enableBalancing(%q)", ns, err, ns))
-		}
-	}
-	return errors.Join(append(errs, t.leave(ctx))...)
-}
-
 // Do sends one command, after a renewal of the lease.
 func (t *LeasedCluster) Do(ctx context.Context, c apply.Command) error {
-	if err := t.renew(ctx); err != nil {
+	renew := t.ensure
+	if c.Kind == plan.Move {
+		renew = t.renew
+	}
+	if err := renew(ctx); err != nil {
 		return err
 	}
 	if c.Kind != plan.Move {
@@ -180,29 +159,10 @@ func (t *LeasedCluster) Release() catalog.Release { return t.executor.release }
 // Admin sends a command that changes something to the database admin, after a renewal of
 // the lease.
 func (t *LeasedCluster) Admin(ctx context.Context, command bson.D) (bson.Raw, error) {
-	if err := t.renew(ctx); err != nil {
+	if err := t.ensure(ctx); err != nil {
 		return nil, err
 	}
 	return t.executor.ask(ctx, "admin", command)
-}
-
-// SetBalancing switches the balancing of a collection. The lease records the collection
-// while its balancing is off.
-func (t *LeasedCluster) SetBalancing(ctx context.Context, ns string, on bool) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	noted := slices.DeleteFunc(t.lease.Paused(), func(n string) bool { return n == ns })
-	if !on {
-		if err := t.lost(t.lease.NotePaused(ctx, append(noted, ns))); err != nil {
-			return err
-		}
-	} else if err := t.renew(ctx); err != nil {
-		return err
-	}
-	if err := t.Steps.SetBalancing(ctx, ns, on); err != nil || !on {
-		return err
-	}
-	return t.lost(t.lease.NotePaused(ctx, noted))
 }
 
 // With gives the cluster to an exchange of the engine.
@@ -224,7 +184,7 @@ func (t *LeasedCluster) Move(ctx context.Context, m policy.Migration) error {
 
 // Act runs an action for the engine, after a renewal of the lease.
 func (t *LeasedCluster) Act(ctx context.Context, a policy.Action) policy.ActionResult {
-	if err := t.renew(ctx); err != nil {
+	if err := t.ensure(ctx); err != nil {
 		return policy.ActionResult{Err: err}
 	}
 	return t.executor.Act(ctx, a)
@@ -238,7 +198,7 @@ type leasedExecutor struct {
 
 // Split splits a chunk, after a renewal of the lease.
 func (t leasedExecutor) Split(ctx context.Context, s policy.Split) error {
-	if err := t.cluster.renew(ctx); err != nil {
+	if err := t.cluster.ensure(ctx); err != nil {
 		return err
 	}
 	return t.Executor.Split(ctx, s)

@@ -36,7 +36,7 @@ func TestTurnAfterAKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := killed.SetBalancing(t.Context(), "shop.orders", false); err != nil || !off() {
+	if err := killed.SetBalancing(t.Context(), []string{"shop.orders"}, false); err != nil || !off() {
 		t.Fatalf("switched off: %t, %v", off(), err)
 	}
 	if _, err := take("drain s1"); !errors.As(err, new(*live.HeldError)) {
@@ -47,6 +47,7 @@ func TestTurnAfterAKill(t *testing.T) {
 	if err := c.client.Database("admin").RunCommand(t.Context(), command).Err(); err != nil {
 		t.Fatal(err)
 	}
+	killed.StandStill(2 * time.Minute)
 	second, err := take("drain s1")
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +59,7 @@ func TestTurnAfterAKill(t *testing.T) {
 		"Do":           func() error { return killed.Do(t.Context(), apply.Command{Kind: plan.Split}) },
 		"Move":         func() error { return killed.Move(t.Context(), policy.Migration{}) },
 		"Act":          func() error { return killed.Act(t.Context(), policy.Action{}).Err },
-		"SetBalancing": func() error { return killed.SetBalancing(t.Context(), "shop.orders", true) },
+		"SetBalancing": func() error { return killed.SetBalancing(t.Context(), []string{"shop.orders"}, true) },
 	} {
 		if err := do(); !errors.Is(err, live.ErrLeaseLost) {
 			t.Errorf("%s of one that stood still: %v", name, err)

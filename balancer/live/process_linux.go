@@ -3,53 +3,83 @@ package live
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // thisProcess returns an id of this process that is unique over all machines and times: the
 // machine's boot id, the PID namespace, the PID, and the start time, as PIDs are reused.
 // Empty if that can't be read.
-func thisProcess() string {
-	began, err := processBegan(os.Getpid())
-	room := bootAndNamespace()
+func thisProcess() string { return system.self() }
+
+// processGone reports whether the process of a holder has ended for certain: it was one of
+// this machine and of the same PID namespace.
+func processGone(h Holder) bool { return system.gone(h) }
+
+// processes are those of a machine, as its kernel shows them.
+type processes struct {
+	proc string // where its file system is mounted
+	host func() (string, error)
+	// signal asks the kernel about a process, with no signal. What it answers does not depend
+	// on what the mount of proc hides.
+	signal func(pid int, s syscall.Signal) error
+}
+
+var system = processes{"/proc", os.Hostname, syscall.Kill}
+
+func (p processes) self() string {
+	began, err := p.began(os.Getpid())
+	room := p.bootAndNamespace()
 	if err != nil || room == "" {
 		return ""
 	}
 	return fmt.Sprintf("%s %d %s", room, os.Getpid(), began)
 }
 
-// processGone reports whether a process has ended for certain: it was one of this machine
-// and of the same PID namespace.
-func processGone(id string) bool {
-	room, process, ok := strings.Cut(id, " ")
+// gone also compares names of hosts: machines that were resumed from one snapshot have the
+// same boot id.
+func (p processes) gone(h Holder) bool {
+	room, process, ok := strings.Cut(h.Process, " ")
 	number, began, _ := strings.Cut(process, " ")
 	pid, err := strconv.Atoi(number)
-	if !ok || err != nil || room != bootAndNamespace() {
+	host, unnamed := p.host()
+	if !ok || err != nil || pid <= 0 || unnamed != nil || host != h.Host || room != p.bootAndNamespace() {
 		return false
 	}
-	now, err := processBegan(pid)
-	return errors.Is(err, fs.ErrNotExist) || err == nil && now != began
+	if errors.Is(p.signal(pid, 0), syscall.ESRCH) {
+		return true
+	}
+	now, err := p.began(pid)
+	return errors.Is(err, errEnded) || err == nil && now != began
 }
 
-// bootAndNamespace returns the boot id of this machine and the PID namespace.
-func bootAndNamespace() string {
-	start, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+// bootAndNamespace returns the boot id of this machine and the PID namespace; empty where
+// the file system is that of another namespace, as in a container with its host's /proc.
+func (p processes) bootAndNamespace() string {
+	self, err := os.Readlink(p.proc + "/self")
+	if err != nil || self != strconv.Itoa(os.Getpid()) {
+		return ""
+	}
+	start, err := os.ReadFile(p.proc + "/sys/kernel/random/boot_id")
 	if err != nil {
 		return ""
 	}
-	space, err := os.Readlink("/proc/self/ns/pid")
+	space, err := os.Readlink(p.proc + "/self/ns/pid")
 	if err != nil {
 		return ""
 	}
 	return strings.TrimSpace(string(start)) + "/" + space
 }
 
-// processBegan returns when a process started, in ticks since boot.
-func processBegan(pid int) (string, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+// errEnded says that a process has ended, and its parent has not waited for it.
+var errEnded = errors.New("the process has ended")
+
+// began returns when a process started, in ticks since boot. With hidepid, processes of
+// other users can't be seen here.
+func (p processes) began(pid int) (string, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("%s/%d/stat", p.proc, pid))
 	if err != nil {
 		return "", err
 	}
@@ -59,8 +89,8 @@ func processBegan(pid int) (string, error) {
 	if len(fields) < 20 {
 		return "", fmt.Errorf("the state of process %d has %d fields", pid, len(fields))
 	}
-	if fields[0] == "Z" || fields[0] == "X" { // it has ended, and its parent has not waited for it
-		return "", fs.ErrNotExist
+	if fields[0] == "Z" || fields[0] == "X" {
+		return "", errEnded
 	}
 	return fields[19], nil
 }

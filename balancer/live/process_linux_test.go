@@ -3,6 +3,7 @@ package live_test
 import (
 	"errors"
 	"strings"
+	"syscall"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -60,4 +61,33 @@ func ignoreHeld(err error) error {
 		return nil
 	}
 	return err
+}
+
+// Where the mount of /proc hides processes of other users, one that can't be seen is not
+// gone; nor is one that another machine with the same boot id has.
+func TestHiddenProcess(t *testing.T) {
+	self := live.Self("balance")
+	other := self
+	other.Host = "resumed"
+	hidden := self
+	words := strings.Fields(self.Process)
+	hidden.Process = words[0] + " 77 5"
+	for _, tc := range []struct {
+		name   string
+		holder live.Holder
+		kernel error
+		gone   bool
+	}{
+		{"hidden, and alive", hidden, syscall.EPERM, false},
+		{"hidden, of this user", hidden, nil, false},
+		{"gone", hidden, syscall.ESRCH, true},
+		{"of another host", other, syscall.ESRCH, false},
+	} {
+		if gone := live.GoneByKernel(t, tc.holder, tc.kernel); gone != tc.gone {
+			t.Errorf("%s: gone %t", tc.name, gone)
+		}
+	}
+	if id := live.SelfUnder(t.TempDir()); id != "" {
+		t.Errorf("with the /proc of somebody else this process is %q", id)
+	}
 }

@@ -6,4 +6,4 @@ package live
 func thisProcess() string { return "" }
 
 // processGone is never certain.
-func processGone(string) bool { return false }
+func processGone(Holder) bool { return false }

@@ -174,7 +174,7 @@ func (q query) command() bson.D {
 }
 
 // closeTime limits how long a read waits for a server to close a cursor after the read
-// has ended; hurriedCloseTime after its context has: then somebody waits.
+// has ended; hurriedCloseTime after a read that got no answer in time.
 const (
 	closeTime        = 2 * time.Second
 	hurriedCloseTime = 200 * time.Millisecond
@@ -184,7 +184,8 @@ const (
 // a server that does not answer.
 func CloseCursor(ctx context.Context, cursor *mongo.Cursor) error {
 	within := closeTime
-	if ctx.Err() != nil {
+	// The driver's reads may end a little earlier than their context.
+	if ctx.Err() != nil || mongo.IsTimeout(cursor.Err()) {
 		within = hurriedCloseTime
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)

@@ -123,7 +123,10 @@ func (s *Steps) Do(ctx context.Context, c apply.Command) error {
 		if s.executor.release.AtLeast(catalog.Release60) {
 			command = bson.D{
 				{Key: "moveRange", Value: c.Namespace}, {Key: "toShard", Value: string(c.To)},
-				{Key: "min", Value: c.Pattern.Bound(c.Min)}, {Key: "max", Value: c.Pattern.Bound(c.Max)},
+				{Key: "min", Value: c.Pattern.Bound(c.Min)},
+			}
+			if !c.Open { // else the donor chooses
+				command = append(command, bson.E{Key: "max", Value: c.Pattern.Bound(c.Max)})
 			}
 		}
 		command = s.executor.moving(command, c.Settings, c.Force)
@@ -134,14 +137,17 @@ func (s *Steps) Do(ctx context.Context, c apply.Command) error {
 	return err
 }
 
-// SetBalancing writes what sh.enableBalancing and sh.disableBalancing write.
-func (s *Steps) SetBalancing(ctx context.Context, ns string, on bool) error {
-	return s.executor.setBalancing(ctx, ns, on)
+// SetBalancing switches the balancing of collections on or off. The error is a
+// *BalancingError.
+func (s *Steps) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
+	_, err := s.executor.setBalancing(ctx, namespaces, on)
+	return err
 }
 
 // Changes reports whether a command of Steps with this name changes something.
 func Changes(name string) bool {
-	return slices.Contains([]string{"moveRange", "moveChunk", "split", "mergeChunks", "update"}, name)
+	return slices.Contains([]string{"moveRange", "moveChunk", "split", "mergeChunks", "update",
+		"configureCollectionBalancing"}, name)
 }
 
 // Release returns the release of the mongos.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -36,6 +37,8 @@ type Faults struct {
 	slow       map[catalog.ShardID]Slowness
 	// slowed: nodes may be slow, for who looks without the lock.
 	slowed atomic.Bool
+	// clocks has how far those of routers are ahead, for who looks without the lock.
+	clocks sync.Map
 	// secondaries are those that are behind.
 	secondaries map[catalog.ShardID]*secondary.Member
 	failures    []*Failure
@@ -49,6 +52,7 @@ func (c *Cluster) Faults() *Faults { return c.faults }
 // heal takes all faults away but for crashes.
 func (fs *Faults) heal() {
 	fs.cut, fs.slow, fs.failures = nil, nil, nil
+	fs.clocks.Clear()
 	fs.secondaries, fs.clock.Passing = nil, nil
 }
 
@@ -305,6 +309,16 @@ type Slowness struct {
 	// waits so long, and reads from it show what there was then. The member shows it
 	// as it does a lag.
 	Secondary time.Duration
+	// Ahead is how far the clock of a router is ahead of all others: what it says the
+	// time is, and $$NOW. The cluster time is that of the servers behind it.
+	Ahead time.Duration
+}
+
+// Ahead returns how far the clock of a node is ahead. It needs no lock.
+func (fs *Faults) Ahead(id catalog.ShardID) time.Duration {
+	ahead, _ := fs.clocks.Load(id)
+	d, _ := ahead.(time.Duration)
+	return d
 }
 
 // MayBeSlow reports whether a node may have been made slow. It needs no lock.
@@ -322,8 +336,8 @@ func (fs *Faults) Slow(name string, s Slowness) error {
 	if err != nil {
 		return err
 	}
-	if s.Bandwidth < 0 || s.Latency < 0 || s.Lag < 0 || s.Queue < 0 || s.Secondary < 0 {
-		return mongoerr.New(mongoerr.BadValue, "bandwidth, latency, lag, queue and secondary can't be below zero")
+	if s.Bandwidth < 0 || s.Latency < 0 || s.Lag < 0 || s.Queue < 0 || s.Secondary < 0 || s.Ahead < 0 {
+		return mongoerr.New(mongoerr.BadValue, "bandwidth, latency, lag, queue, secondary and ahead can't be below zero")
 	}
 	if fs.isRouter(id) && s.Secondary > 0 {
 		return mongoerr.New(mongoerr.BadValue, "%s is a router, and has no secondary: shards and config have one", name)
@@ -331,7 +345,11 @@ func (fs *Faults) Slow(name string, s Slowness) error {
 	if fs.slow == nil {
 		fs.slow = map[catalog.ShardID]Slowness{}
 	}
+	if s.Ahead > 0 && !fs.isRouter(id) {
+		return mongoerr.New(mongoerr.BadValue, "%s is not a router: only those have clocks that differ", name)
+	}
 	fs.slow[id] = s
+	fs.clocks.Store(id, s.Ahead)
 	fs.slowed.Store(true)
 	if s == (Slowness{}) {
 		delete(fs.slow, id)

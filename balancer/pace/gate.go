@@ -32,6 +32,8 @@ type Gate struct {
 	mu       sync.Mutex
 	began    time.Time // the run
 	claimed  Done      // by moves that have begun
+	underWay int       // moves
+	beyond   int64     // bytes that those may move besides what is expected
 	done     Done
 	free     time.Time // when the pause after the last move is over
 	failures failures
@@ -176,8 +178,17 @@ func (g *Gate) nearLocked(m Move) (*obstacle, error) {
 	if left := g.free.Sub(now); left > 0 {
 		return &obstacle{reason: Pausing, left: left, sure: true}, nil
 	}
+	if r := g.rules; r.MaxBytes > 0 && g.underWay > 0 && !m.Stays && g.claimed.Bytes+g.beyond+m.Bytes > r.MaxBytes {
+		return &obstacle{
+			reason: Near, left: nearPause,
+			text: fmt.Sprintf("the moves under way may reach the limit of %s", humanize.Bytes(r.MaxBytes)),
+		}, nil
+	}
 	return g.failures.obstacle(m, now), nil
 }
+
+// nearPause is how long to wait before looking whether moves under way have ended.
+const nearPause = time.Second
 
 // claim lets a move in, unless something has come in between.
 func (g *Gate) claim(m Move) bool {
@@ -193,8 +204,17 @@ func (g *Gate) claim(m Move) bool {
 		}
 	}
 	g.claimed.add(m, 1)
+	g.begun(m, 1)
 	g.pause()
 	return true
+}
+
+// begun counts what is under way.
+func (g *Gate) begun(m Move, times int) {
+	if !m.Stays {
+		g.underWay += times
+		g.beyond += int64(times) * max(0, m.Most-m.Bytes)
+	}
 }
 
 func (g *Gate) pause() {
@@ -253,6 +273,11 @@ func (g *Gate) sleep(ctx context.Context, o *obstacle) error {
 func (g *Gate) Leave(m Move, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.begun(m, -1)
+	g.ended(m, err)
+}
+
+func (g *Gate) ended(m Move, err error) {
 	switch {
 	case errors.Is(err, ErrNotBegun):
 		g.claimed.add(m, -1)
@@ -268,6 +293,17 @@ func (g *Gate) Leave(m Move, err error) {
 		g.failures.add(m, err, g.clock.Now())
 	}
 	g.pause()
+}
+
+// Moved tells that a move that entered has ended, and how much it has moved: no matter
+// what was expected, so much counts against the limits.
+func (g *Gate) Moved(m Move, bytes int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.begun(m, -1)
+	g.claimed.Bytes += bytes - m.Bytes
+	m.Bytes = bytes
+	g.ended(m, nil)
 }
 
 // Done returns what was moved so far.

@@ -36,6 +36,9 @@ type Move struct {
 	Min, Max  catalog.Key // Max is zero where the donor chooses it
 	From, To  catalog.ShardID
 	Bytes     int64 // what it is expected to move
+	// Most is what it may move, as far as anybody knows: beside moves under way another
+	// one begins only if all of them may move so much. Zero is Bytes.
+	Most int64
 	// Stays tells that nothing moves: a split or a merge, which the limits of moves
 	// do not count.
 	Stays bool

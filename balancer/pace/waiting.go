@@ -19,6 +19,7 @@ const (
 	Shut     Reason = "window"
 	NoAnswer Reason = "no answer" // the cluster can't be asked
 	Busy     Reason = "condition" // one of those to pause when
+	Near     Reason = "limit"     // moves under way may reach it
 	// Untold is no wait: something that is asked about is told by nobody.
 	Untold Reason = "untold"
 )

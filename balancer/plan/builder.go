@@ -90,7 +90,6 @@ func (b *builder) take(e sim.Event) {
 	case sim.Moved:
 		b.step(Step{
 			Kind: Move, To: e.To, Bytes: e.Bytes, Documents: e.Documents, Reason: e.Reason,
-			ForceJumbo: e.Force != policy.ForceNone,
 		}, e)
 	case sim.Split:
 		b.step(Step{Kind: Split, Points: e.Points}, e)
@@ -114,6 +113,9 @@ func (b *builder) step(s Step, e sim.Event) {
 		return
 	}
 	s.Namespace, s.From, s.Min, s.Max = e.Namespace, e.From, e.Min, e.Max
+	if !e.Lowest.IsZero() {
+		s.Within = &Range{Min: e.Lowest, Max: e.Highest}
+	}
 	began := b.scope.start.Time()
 	s.After, s.Takes = e.Began.Sub(began), e.Ended.Sub(e.Began)
 	s.Number, s.Round = len(b.plan.Steps)+1, b.plan.Totals.Rounds

@@ -78,6 +78,10 @@ func (c *checker) step(s Step) error {
 	if !s.Min.Less(s.Max) {
 		return fmt.Errorf("its range from %s to %s is empty", s.Min, s.Max)
 	}
+	if w := s.Within; w != nil && (len(w.Min.Values()) != pattern.Len() || len(w.Max.Values()) != pattern.Len() ||
+		s.Min.Less(w.Min) || w.Max.Less(s.Max)) {
+		return fmt.Errorf("its range from %s to %s is not within that from %s to %s", s.Min, s.Max, w.Min, w.Max)
+	}
 	if err := s.fits(); err != nil {
 		return err
 	}

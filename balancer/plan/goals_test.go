@@ -48,7 +48,7 @@ func TestDrain(t *testing.T) {
 		t.Fatalf("%+v, reached %v, left %v, shards %+v", p.Totals, p.Reached, p.Left, p.Shards)
 	}
 	for _, step := range p.Steps {
-		if step.From != "s02" || step.To != "s01" || step.Reason != policy.ReasonDrain || !step.ForceJumbo {
+		if step.From != "s02" || step.To != "s01" || step.Reason != policy.ReasonDrain || step.ForceJumbo {
 			t.Errorf("%+v", step)
 		}
 	}

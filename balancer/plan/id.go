@@ -59,6 +59,9 @@ func (s Step) appendForm(to []byte) []byte {
 	for _, k := range s.Points {
 		to = appendKey(to, k)
 	}
+	if s.Within != nil {
+		to = appendKey(appendKey(to, s.Within.Min), s.Within.Max)
+	}
 	return to
 }
 

@@ -84,7 +84,7 @@ func (sc *scope) aim() error {
 		}
 		shard.Draining = true
 		sc.start = sc.start.WithShard(shard)
-		return nil
+		return sc.unflag()
 	case Zones:
 		sc.reasons = []policy.Reason{policy.ReasonZoneViolation}
 		settings := sc.start.Settings()
@@ -102,6 +102,27 @@ func (sc *scope) aim() error {
 		return nil
 	}
 	return fmt.Errorf("plan: %w", unknownGoal(sc.goal.Kind))
+}
+
+// unflag takes the flags off jumbo chunks of the shard to drain. The balancer leaves them;
+// a plan does not: it has the donor cut them, as nothing is moved by force that can be.
+func (sc *scope) unflag() error {
+	for _, c := range sc.start.Collections() {
+		if c.Table == nil || c.CountOn(sc.goal.Shard).Jumbo == 0 {
+			continue
+		}
+		draft := catalog.NewDraft(c.Table)
+		for chunk := range c.Table.All() {
+			if chunk.Shard == sc.goal.Shard && chunk.Jumbo == catalog.JumboTrue {
+				chunk.Jumbo = catalog.JumboUnset
+				if err := draft.Put(chunk); err != nil {
+					return fmt.Errorf("plan: %s: %w", c.Namespace, err)
+				}
+			}
+		}
+		sc.change(c, func(c *catalog.CollectionState) { c.Table = draft.Table() })
+	}
+	return nil
 }
 
 // Namespaces returns the sharded collections that are named. A name may have

@@ -77,14 +77,18 @@ func (p *Plan) changes(ns string) bool {
 // call is the step as a call of its function in the script.
 func (s Step) call(p catalog.KeyPattern) string {
 	bounds := bound(p, s.Min) + ", " + bound(p, s.Max)
+	if s.Within != nil {
+		to := ""
+		if s.Kind == Move {
+			to = quoted(string(s.To)) + ", "
+		}
+		return fmt.Sprintf("%sPart(%d, %s, %s, %s%s, %s, %s)", s.Kind, s.Number, quoted(s.Namespace), quoted(string(s.From)),
+			to, bound(p, s.Min), bound(p, s.Within.Min), bound(p, s.Within.Max))
+	}
 	switch s.Kind {
 	case Move:
-		more := ""
-		if s.ForceJumbo {
-			more = ", { forceJumbo: true }"
-		}
-		return fmt.Sprintf("move(%d, %s, %s, %s, %s%s)", s.Number, quoted(s.Namespace), quoted(string(s.From)),
-			quoted(string(s.To)), bounds, more)
+		return fmt.Sprintf("move(%d, %s, %s, %s, %s)", s.Number, quoted(s.Namespace), quoted(string(s.From)),
+			quoted(string(s.To)), bounds)
 	case Split:
 		points := make([]string, len(s.Points))
 		for i, k := range s.Points {

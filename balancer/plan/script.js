@@ -1,6 +1,7 @@
 // The functions of the steps. A step that has been done already is left out, so the
 // script can be run again after it was stopped; where the cluster is neither as it
-// was nor as the step would make it, nothing more is done.
+// was nor as the step would make it, nothing more is done. Where the plan only knew
+// about where a bound lies, the donor chooses it.
 
 const config = db.getSiblingDB("config");
 const admin = db.getSiblingDB("admin");
@@ -49,16 +50,60 @@ function run(number, command) {
   }
 }
 
-function move(number, ns, from, to, min, max, more) {
+function move(number, ns, from, to, min, max) {
   const there = chunks(ns, min, max);
   if (there.every((c) => c.shard === to)) return done(number, "is done already");
   const c = there[0];
   const whole = there.length === 1 && c.shard === from && (byRange || same([c.min, c.max], [min, max]));
   if (!whole) stop("step " + number + ": the range of " + ns + " is not in one chunk on " + from + " any more");
-  const command = byRange ? { moveRange: ns, min: min, max: max, toShard: to } :
-    { moveChunk: ns, bounds: [min, max], to: to };
-  run(number, Object.assign(command, more));
+  run(number, byRange ? { moveRange: ns, min: min, max: max, toShard: to } :
+    { moveChunk: ns, bounds: [min, max], to: to });
   done(number, "moved a range of " + ns + " from " + from + " to " + to);
+}
+
+// chunkOf returns the chunk on a shard that a step without known bounds is about: where
+// the plan expects it, else the first one of the range.
+function chunkOf(ns, from, at, min, max) {
+  const there = chunks(ns, min, max).filter((c) => c.shard === from);
+  const here = config.chunks.findOne(Object.assign({ min: { $lte: at }, max: { $gt: at }, shard: from }, collections[ns]));
+  return here === null ? there[0] : here;
+}
+
+function movePart(number, ns, from, to, at, min, max) {
+  const here = config.chunks.findOne(Object.assign({ min: { $lte: at }, max: { $gt: at } }, collections[ns]));
+  if (here.shard === to) return done(number, "is done already");
+  const c = chunkOf(ns, from, at, min, max);
+  if (c === undefined) return done(number, "has nothing left to move");
+  const below = config.chunks.countDocuments({ _id: c._id, min: { $lt: min } }) > 0;
+  run(number, byRange ? { moveRange: ns, min: below ? min : c.min, toShard: to } :
+    { moveChunk: ns, bounds: [c.min, c.max], to: to });
+  done(number, "moved a part of " + ns + " from " + from + " to " + to);
+}
+
+function splitPart(number, ns, from, at, min, max) {
+  const c = chunkOf(ns, from, at, min, max);
+  if (c === undefined) return done(number, "has nothing left to split");
+  const entry = config.collections.findOne({ _id: ns });
+  const setting = config.settings.findOne({ _id: "chunksize" });
+  const size = entry.maxChunkSizeBytes || (setting === null ? (byRange ? 128 : 64) : Number(setting.value)) * 1048576;
+  const points = db.getSiblingDB(ns.split(".")[0]).runCommand({
+    splitVector: ns, keyPattern: entry.key, min: c.min, max: c.max, maxChunkSizeBytes: Number(size)
+  });
+  if (points.ok !== 1) stop("step " + number + ": " + points.errmsg);
+  for (const p of points.splitKeys) run(number, { split: ns, middle: p });
+  done(number, "split a chunk of " + ns + " on " + from + " where it says");
+}
+
+function mergePart(number, ns, from, at, min, max) {
+  const inside = Object.assign({ min: { $gte: min }, max: { $lte: max } }, collections[ns]);
+  const runs = [[]];
+  for (const c of config.chunks.find(inside).sort({ min: 1 }).toArray()) {
+    if (c.shard === from) runs[runs.length - 1].push(c); else runs.push([]);
+  }
+  const some = runs.find((r) => r.length > 1);
+  if (some === undefined) return done(number, "has nothing left to merge");
+  run(number, { mergeChunks: ns, bounds: [some[0].min, some[some.length - 1].max] });
+  done(number, "merged " + some.length + " chunks of " + ns + " on " + from);
 }
 
 function split(number, ns, from, min, max, points) {

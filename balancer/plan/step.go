@@ -18,6 +18,12 @@ const (
 	Merge Kind = "merge"
 )
 
+// Range is a range of shard keys.
+type Range struct {
+	Min catalog.Key `json:"min"`
+	Max catalog.Key `json:"max"`
+}
+
 // Step is one change. Fields that do not belong to the kind are zero.
 type Step struct {
 	// Number counts from 1. The steps of one round, from 1, touch different shards
@@ -44,7 +50,12 @@ type Step struct {
 	Chunks    int   `json:"chunks,omitzero"`
 	Bytes     int64 `json:"bytes,omitzero"`
 	Documents int64 `json:"documents,omitzero"`
-	// ForceJumbo lets a move take what is too large to be moved otherwise.
+	// Within is where the data lie whose bounds were only computed, from what chunks are
+	// taken to hold: Min, Max and Points are then an expectation. Its own bounds are those
+	// of chunks and zones. Whoever carries out the step has the donor say where to cut
+	// what is left on From there. Nil where the bounds are known.
+	Within *Range `json:"within,omitempty"`
+	// ForceJumbo is in plans of earlier versions. Nothing follows it.
 	ForceJumbo bool `json:"forceJumbo,omitzero"`
 	// Reason is the part of the policy that chose it, Why a sentence with the
 	// numbers.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/pace"
@@ -31,7 +32,8 @@ type waitingMove struct {
 }
 
 func (m waitingMove) pace() pace.Move {
-	return pace.Move{Namespace: m.Namespace, Min: m.Min, Max: m.Max, From: m.From, To: m.To, Bytes: m.bytes}
+	return pace.Move{Namespace: m.Namespace, Min: m.Min, Max: m.Max, From: m.From, To: m.To, Bytes: m.bytes,
+		Most: 2 * m.MaxChunkSizeBytes}
 }
 
 // moves runs the migrations of a round, some at once, and returns how each ended.
@@ -180,36 +182,25 @@ func (r *run) move(m waitingMove, told Move) error {
 	began := r.o.Clock.Now()
 	err := mongoerr.Guard(nil, "a migration", func() error { return r.cluster.Move(r.hard, m.Migration) })
 	told.Took = r.o.Clock.Now().Sub(began)
-	r.o.Gate.Leave(m.pace(), err)
 	if err != nil {
+		r.o.Gate.Leave(m.pace(), err)
 		r.failed(m, told, err)
 		return err
 	}
-	told.Max = r.upper(m)
+	is, counting := r.cluster.Moved(r.hard, apply.Command{Namespace: m.Namespace, From: m.From, To: m.To, Min: m.Min})
+	if counting == nil && is.Counted {
+		told.Bytes = is.Bytes
+	}
+	if told.Max.IsZero() {
+		told.Max = is.Max
+	}
+	r.o.Gate.Moved(m.pace(), told.Bytes)
 	r.skipped.moved(m.Namespace, m.Min)
 	if r.o.CoolDown > 0 {
 		r.skipped.rest(m.Namespace, m.Min, r.o.Clock.Now().Add(r.o.CoolDown), "it was moved recently")
 	}
 	r.tell(Event{Kind: Moved, Move: told})
 	return nil
-}
-
-// upper returns where a range ends that was moved; zero when that is not known.
-func (r *run) upper(m waitingMove) catalog.Key {
-	r.mu.Lock()
-	table := r.round.tables[m.Namespace]
-	r.mu.Unlock()
-	if !m.Max.IsZero() || table == nil {
-		return m.Max
-	}
-	coll := catalog.Collection{
-		Namespace: m.Namespace, UUID: m.UUID, Pattern: table.Pattern(), Timestamp: table.Timestamp(),
-	}
-	chunks, err := r.cluster.Chunks(r.hard, coll, m.Min, table.Find(m.Min).Max)
-	if err != nil || len(chunks) == 0 || chunks[0].Shard != m.To {
-		return catalog.Key{}
-	}
-	return chunks[0].Max
 }
 
 // failed decides what becomes of a range that could not be moved.

@@ -28,9 +28,11 @@ type Cluster interface {
 	// Operations returns how many operations each shard has counted of collections
 	// since it began.
 	Operations(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error)
-	// SetBalancing switches the balancing of a collection, and notes those that are
-	// off where they outlive this process.
-	SetBalancing(ctx context.Context, ns string, on bool) error
+	// Moved returns what a move that is done has moved, as the donor has counted it.
+	Moved(ctx context.Context, c apply.Command) (apply.Moved, error)
+	// SetBalancing switches the balancing of collections, and notes those that are off
+	// where they outlive this process.
+	SetBalancing(ctx context.Context, namespaces []string, on bool) error
 	// Leftover returns the collections that are noted as switched off.
 	Leftover() []string
 	// Held ends when it is not our turn any more.
@@ -159,7 +161,8 @@ type Move struct {
 	Min, Max  catalog.Key // Max is zero until it is known
 	From, To  catalog.ShardID
 	Reason    policy.Reason
-	// Bytes is what it is expected to move.
+	// Bytes is what it is expected to move, and what it has moved where the donor has
+	// counted that.
 	Bytes int64
 	Took  time.Duration
 }

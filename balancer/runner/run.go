@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -132,13 +131,18 @@ func (r *run) takeOver(ctx context.Context, look *catalog.Snapshot) (*catalog.Sn
 	if look.Parts().Balancer.Mode != catalog.ModeFull {
 		return look, nil
 	}
+	var on []string
 	for _, ns := range r.namespaces {
-		if c := look.Collection(ns); c == nil || c.NoBalance {
-			continue
+		if c := look.Collection(ns); c != nil && !c.NoBalance {
+			on = append(on, ns)
 		}
-		if err := r.cluster.SetBalancing(r.hard, ns, false); err != nil {
-			return nil, fmt.Errorf("switching the balancing of %s off: %w", ns, err)
+	}
+	if len(on) > 0 {
+		if err := r.cluster.SetBalancing(r.hard, on, false); err != nil {
+			return nil, err
 		}
+	}
+	for _, ns := range on {
 		r.on[ns] = true
 		r.tell(Event{Kind: TakenOver, Namespace: ns})
 	}

@@ -143,7 +143,7 @@ func TestRefused(t *testing.T) {
 			}
 			if c.command == "sh.stopBalancer()" {
 				w.command(bson.D{{Key: "balancerStop", Value: 1}})
-			} else if err := w.free().SetBalancing(t.Context(), "shop.orders", false); err != nil {
+			} else if err := w.free().SetBalancing(t.Context(), []string{"shop.orders"}, false); err != nil {
 				t.Fatal(err)
 			}
 			if r, err := runner.Run(t.Context(), w.free(), w.options(c.names...)); err != nil || !r.Reached {
@@ -211,7 +211,7 @@ func TestTakeOver(t *testing.T) {
 // of; by its name it is meant.
 func TestSwitchedOff(t *testing.T) {
 	w := newWorld(t, heaped(stopped), catalog.Release80, 1)
-	if err := w.free().SetBalancing(t.Context(), "shop.orders", false); err != nil {
+	if err := w.free().SetBalancing(t.Context(), []string{"shop.orders"}, false); err != nil {
 		t.Fatal(err)
 	}
 	r, err := runner.Run(t.Context(), w.free(), w.options("shop.*"))

@@ -175,8 +175,8 @@ func (f *free) Operations(ctx context.Context, namespaces []string) (map[string]
 	return f.steps.Operations(ctx, namespaces)
 }
 
-func (f *free) SetBalancing(ctx context.Context, ns string, on bool) error {
-	return f.steps.SetBalancing(ctx, ns, on)
+func (f *free) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
+	return f.steps.SetBalancing(ctx, namespaces, on)
 }
 
 func (f *free) Leftover() []string    { return nil }

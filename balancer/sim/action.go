@@ -153,6 +153,7 @@ func (c *cluster) halves(coll *collection, chunk catalog.Chunk, chunkSize int64)
 		if !ok {
 			break
 		}
+		coll.guessed.add(point, chunk)
 		points = append(points, point)
 	}
 	return points

@@ -33,6 +33,8 @@ type collection struct {
 	olderAt uint64
 
 	deletions map[catalog.ShardID]*deletions
+
+	guessed guesses
 }
 
 func newCollection(
@@ -43,7 +45,7 @@ func newCollection(
 		bytes: map[catalog.ShardID]int64{}, documents: map[catalog.ShardID]int64{},
 		local: map[catalog.ShardID]Amount{}, reported: map[catalog.ShardID]int64{},
 		extents:   newExtents(state.Table, contents(state, chunkSize)),
-		deletions: map[catalog.ShardID]*deletions{},
+		deletions: map[catalog.ShardID]*deletions{}, guessed: guesses{},
 	}
 	for _, shard := range s.Shards() {
 		if data, known := s.Owned(state, shard); known {

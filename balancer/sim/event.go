@@ -48,6 +48,9 @@ type Event struct {
 	Left  int
 	// Points of a split.
 	Points []catalog.Key
+	// Lowest and Highest are set when a bound or a point was computed from what chunks
+	// are taken to hold: the donor would say where it is, and it lies between them.
+	Lowest, Highest catalog.Key
 	// Chunks went into a merged one.
 	Chunks int
 	Phase  policy.PhaseName
@@ -59,6 +62,9 @@ func (c *cluster) tell(e Event) {
 	e.Ended = c.queue.Now()
 	if e.Began.IsZero() {
 		e.Began = e.Ended
+	}
+	if coll := c.collections[e.Namespace]; coll != nil {
+		e.Lowest, e.Highest = coll.around(e.Min, e.Max, e.Points)
 	}
 	c.active = true
 	c.events = append(c.events, e)

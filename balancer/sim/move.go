@@ -124,7 +124,11 @@ func (c *cluster) splitPoint(coll *collection, chunk catalog.Chunk, chunkSize in
 	if !ok {
 		return catalog.Key{}, false
 	}
-	return coll.extents.after(chunk.Min, chunk.Max, n)
+	point, ok := coll.extents.after(chunk.Min, chunk.Max, n)
+	if ok {
+		coll.guessed.add(point, chunk)
+	}
+	return point, ok
 }
 
 // commitMove changes the owner, and returns what moved and how many pieces of

@@ -49,6 +49,10 @@ func stepsText(n float64) string {
 	return plaintext.PlainNumber(float64(int(n*10))/10) + " steps"
 }
 
+// worthSaying is from which part of what was planned on it is said that something else
+// has moved.
+const worthSaying = 20
+
 // PlanResult is how the carrying out of a plan ended, in a line.
 func PlanResult(r action.PlanResult) string {
 	what := fmt.Sprintf("%d of %d steps are done, %d of %d moves, %s of %s", r.StepsDone, r.Steps, r.MovesDone, r.Moves,
@@ -56,6 +60,9 @@ func PlanResult(r action.PlanResult) string {
 	if r.Finished {
 		what = fmt.Sprintf("%s and %s moved in %s", humanize.Count(r.Steps, "step"), humanize.Bytes(r.Bytes),
 			humanize.Duration((time.Duration(r.MS) * time.Millisecond).Truncate(time.Second)))
+	}
+	if d := r.Bytes - r.BytesPlanned; max(d, -d) > r.BytesPlanned/worthSaying {
+		what += fmt.Sprintf(" (planned were %s)", humanize.Bytes(r.BytesPlanned))
 	}
 	if r.Replans > 0 {
 		what += fmt.Sprintf(", after %s", humanize.Count(r.Replans, "new plan"))
@@ -91,6 +98,10 @@ func stepLine(e apply.Event) string {
 				"step"))
 		}
 		return fmt.Sprintf("%s: %s takes over, %s.", e.Err, e.Plan.ID, humanize.Count(len(e.Plan.Steps), "step"))
+	case apply.Forcing:
+		return fmt.Sprintf("Step %d moves a chunk of %s by force: %s.", e.Step.Number, e.Step.Namespace, e.Forced)
+	case apply.Stays:
+		return fmt.Sprintf("Step %d is left out: %s.", e.Step.Number, e.Err)
 	case apply.Paused:
 		return fmt.Sprintf("Balancing of %s is paused.", e.Namespace)
 	case apply.Restored:

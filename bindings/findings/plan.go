@@ -128,7 +128,7 @@ func (p *page) steps(list []plan.Step, all bool) {
 		}
 		rows = append(rows, []string{
 			strconv.Itoa(s.Round), strconv.Itoa(s.Number), string(s.Kind), s.Namespace, shard, data,
-			s.Min.String() + " to " + s.Max.String(),
+			rangeOf(s),
 		})
 	}
 	p.heading("Steps")
@@ -139,6 +139,15 @@ func (p *page) steps(list []plan.Step, all bool) {
 		}
 	}
 	p.more(len(list) - len(shown))
+}
+
+// rangeOf names the range of a step: where its bounds are up to the donor, what they lie
+// in.
+func rangeOf(s plan.Step) string {
+	if s.Within != nil {
+		return "part of " + s.Within.Min.String() + " to " + s.Within.Max.String()
+	}
+	return s.Min.String() + " to " + s.Max.String()
 }
 
 // more counts what is not shown.

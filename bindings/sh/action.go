@@ -25,11 +25,11 @@ import (
 const paceNames = "maxMoves,maxBytes,for,pauseBetween,window,pauseWhen"
 
 // runOptionNames are the options of helpers that carry a plan out.
-const runOptionNames = "pauseBalancing,parallel,journal,resume,dryRun," + paceNames
+const runOptionNames = "pauseBalancing,forceJumbo,parallel,journal,resume,dryRun," + paceNames
 
 // pacedHelp is what the help of a helper that has the cluster's balancer do something
 // says of these options.
-const pacedHelp = "With any of {pauseBalancing, parallel, maxMoves, maxBytes, for, pauseBetween, window, pauseWhen, " +
+const pacedHelp = "With any of {pauseBalancing, forceJumbo, parallel, maxMoves, maxBytes, for, pauseBetween, window, pauseWhen, " +
 	"journal, resume, dryRun} shardsh's own engine does it by plan, at that pace, and returns its result, like " +
 	"sh.apply()."
 
@@ -82,7 +82,8 @@ func (h helperOptions) pace() action.Pace {
 func (c *call) runOptions(h helperOptions) action.RunOptions {
 	e := action.RunOptions{
 		Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), DryRun: h.flag("dryRun", false),
-		Journal: h.text("journal"), Resume: h.text("resume"),
+		ForceJumbo: h.flag("forceJumbo", false),
+		Journal:    h.text("journal"), Resume: h.text("resume"),
 	}
 	for _, path := range []string{e.Journal, e.Resume} {
 		if path != "" {

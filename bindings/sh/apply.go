@@ -11,14 +11,14 @@ import (
 	"github.com/dop251/goja"
 )
 
-const applyOptions = "journal,resume,undo,onChange,pauseBalancing,parallel,dryRun,progress," + paceNames
+const applyOptions = "journal,resume,undo,onChange,pauseBalancing,forceJumbo,parallel,dryRun,progress," + paceNames
 
 // shardApplyMethods() carry plans out.
 func shardApplyMethods() []helper {
 	return []helper{
 		{"apply", "plan?:string|object options?:object{" + applyOptions + "}", checked(shApply),
 			"Applies a plan of sh.plan(), or of a file, and records its steps in a journal; {resume: journal} continues " +
-				"an interrupted run, {undo: journal} undoes it; {journal, onChange: \"replan\", pauseBalancing, " +
+				"an interrupted run, {undo: journal} undoes it; {journal, onChange: \"replan\", pauseBalancing, forceJumbo, " +
 				"parallel, maxBytes, maxMoves, for, pauseBetween, window: \"22:00-06:00 UTC\", pauseWhen: \"lag > 10s\", dryRun, " +
 				"progress}, times in ms or as \"1h30m\"."},
 		{"undo", "journal:string", checked(shUndo),

@@ -203,6 +203,9 @@ func (s *Host) stepObjects(p *plan.Plan) goja.Value {
 		o := s.fromJSON(step)
 		script.Must(o.Set("min", document(step.Min)))
 		script.Must(o.Set("max", document(step.Max)))
+		if step.Within != nil {
+			script.Must(o.Set("within", s.JS.NewObject("min", document(step.Within.Min), "max", document(step.Within.Max))))
+		}
 		if len(step.Points) > 0 {
 			points := make([]any, len(step.Points))
 			for n, k := range step.Points {

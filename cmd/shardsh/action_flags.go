@@ -66,6 +66,7 @@ func (o *changeFlags) connect(ctx context.Context, env environment) (*connection
 type actionFlags struct {
 	changeFlags
 	journal, resume string
+	forceJumbo      bool
 }
 
 // groupsWith returns the options: those that a verb alone has, and those that all of
@@ -75,6 +76,7 @@ func (o *actionFlags) groupsWith(journal string, own func(f *pflag.FlagSet)) []c
 		own(f)
 		f.StringVar(&o.journal, "journal", "", "`FILE` journal of what is done ("+journal+".journal)")
 		f.StringVar(&o.resume, "resume", "", "`JOURNAL` resume the run of this journal")
+		f.BoolVar(&o.forceJumbo, "force-jumbo", false, "move large chunks of one key by force: blocks writes meanwhile")
 		o.flags(f, "print the commands, don't send them", "print the result as JSON")
 	})}
 	return append(groups, o.sharedGroups()...)
@@ -97,6 +99,7 @@ func (o *actionFlags) check(name string, a planAction) error {
 func (o *actionFlags) runOptions() action.RunOptions {
 	return action.RunOptions{
 		Pace: o.pace.pace(), PauseBalancing: o.pauseBalancing, DryRun: o.dryRun, Journal: o.journal, Resume: o.resume,
+		ForceJumbo: o.forceJumbo,
 	}
 }
 

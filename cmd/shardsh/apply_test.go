@@ -58,7 +58,7 @@ func TestApply(t *testing.T) {
 		{[]string{plan, address, "--yes", "--max-moves", "1"}, exitOK, "was stopped: the limit of 1 move is reached; 1 of 3 steps",
 			"shardsh apply --resume " + journal, "baaaaaa"},
 		{[]string{plan, address, "--yes"}, exitFailure, "", "exists already: resume it (--resume)", "baaaaaa"},
-		{[]string{"--resume", journal, address, "-y", "--quiet"}, exitOK, "is applied: 3 steps and 359.99 MiB moved", "", spread},
+		{[]string{"--resume", journal, address, "-y", "--quiet"}, exitOK, "is applied: 3 steps and 360 MiB moved", "", spread},
 		{[]string{"--undo", journal, address, "-y", "--json"}, exitOK, `"finished": true`, "", heap},
 		{[]string{"--undo", journal, address, "-y"}, exitFailure, "", "there is nothing to undo", heap},
 		{[]string{plan, address, "-y", "--journal", journal + "2", "--pause-balancing", "--parallel", "2"}, exitOK, "is applied",

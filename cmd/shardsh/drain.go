@@ -45,7 +45,7 @@ func (o *drainFlags) run(ctx context.Context, env environment) error { return re
 func drainText() cmdline.Text {
 	return cmdline.Text{
 		Intro: `Empties a shard with shardsh's own engine: moves all ranges of sharded
-collections, also jumbo chunks. With --remove it marks the shard as draining
+collections, those of jumbo chunks in pieces. With --remove it marks the shard as draining
 first, and removes it when it is empty; without, the shard stays, and the
 balancer may fill it again. At the prompt, sh.drain() does the same.`,
 		Examples: []string{

@@ -84,15 +84,16 @@ func TestGoalsAfterAKill(t *testing.T) {
 			address := serve(t, scatteredTopology).address
 			client := clientOf(t, address)
 			t.Chdir(t.TempDir())
-			_, err := client.Database("config").Collection("collections").UpdateOne(t.Context(),
-				bson.D{{Key: "_id", Value: "shop.orders"}}, bson.D{{Key: "$set", Value: bson.D{{Key: "noBalance", Value: true}}}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if tt.noted {
+			if !tt.noted {
+				_, err := client.Database("config").Collection("collections").UpdateOne(t.Context(),
+					bson.D{{Key: "_id", Value: "shop.orders"}}, bson.D{{Key: "$set", Value: bson.D{{Key: "noBalance", Value: true}}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+			} else {
 				killed, err := live.Acquire(t.Context(), client, live.NewCommandRunner(client), live.Holder{Host: "elsewhere"})
 				if err == nil {
-					err = killed.SetBalancing(t.Context(), "shop.orders", false)
+					err = killed.SetBalancing(t.Context(), []string{"shop.orders"}, false)
 				}
 				if err != nil {
 					t.Fatal(err)

@@ -44,7 +44,7 @@ func TestPlan(t *testing.T) {
 	}{
 		"balance": {[]string{"--mock=" + topology, "--max-moves", "1"}, []string{
 			": balance, all collections, for the cluster as of", "1 move in 1 round, 128 MiB", "the goal is not reached by then",
-			"alpha              2      2        4 GiB", "move  shop.orders  alpha to beta  128 MiB  [MinKey] to",
+			"alpha              2      2        4 GiB", "move  shop.orders  alpha to beta  128 MiB  part of [MinKey] to [0]",
 			"a difference of", "threshold 384", "Left\n", "(planLimited)"}},
 		"drain": {[]string{"--mock=" + topology, "--goal", "drain=beta"}, []string{"the goal can't be reached (drain beta",
 			"no shard can receive chunks of zone EU", "(noRecipient)"}},

@@ -56,7 +56,7 @@ func TestApplyTurn(t *testing.T) {
 	address, plan := heaped(t)
 	client := clientOf(t, address)
 	killed := turnOf(t, client, "balance shop.orders")
-	if err := killed.SetBalancing(t.Context(), "shop.orders", false); err != nil {
+	if err := killed.SetBalancing(t.Context(), []string{"shop.orders"}, false); err != nil {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := runProgram(t, "", "apply", plan, address, "--yes")

@@ -31,7 +31,8 @@ func balancingCommands() []Command {
 			Effect: Writes, Privilege: access.MayConfigureBalancing,
 			Fields: fields(
 				required(args.Namespace, "configureCollectionBalancing"), optional(args.SafeInt, "chunkSize"),
-				optional(args.Bool, "defragmentCollection", "enableAutoMerger", "enableBalancing"),
+				optional(args.Bool, "defragmentCollection", "enableAutoMerger"),
+				[]args.Field{args.Optional("enableBalancing", args.Bool).Since(catalog.Release80)},
 			),
 		},
 		{

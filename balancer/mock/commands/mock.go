@@ -18,7 +18,7 @@ func mockCommands() []Command {
 		ofMock("mockRestart", Writes, breaks),
 		ofMock("mockPartition", Writes, breaks),
 		ofMock("mockHeal", Writes, breaks),
-		ofMock("mockSlow", Writes, breaks, optional(args.Any, "bandwidth", "latency", "lag", "queue", "secondary")),
+		ofMock("mockSlow", Writes, breaks, optional(args.Any, "bandwidth", "latency", "lag", "queue", "secondary", "ahead")),
 		ofMock("mockFailNext", Writes, breaks,
 			optional(args.SafeInt, "times", "after", "code"), optional(args.String, "errmsg"),
 			optional(args.Array, "errorLabels"), optional(args.Shard, "shard"), optional(args.Bool, "closeConnection"),

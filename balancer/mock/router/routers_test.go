@@ -3,6 +3,7 @@ package router_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -220,6 +221,37 @@ func TestRoutersKeepTheirOwn(t *testing.T) {
 		t.Errorf("past a partition: %d", code)
 	}
 	p.one.OK("app", d("find", "c", "filter", d("k", 150)))
+}
+
+// A router has a clock of its own, and the cluster time of all.
+func TestRouterClockAhead(t *testing.T) {
+	p := newPair(t)
+	p.one.OK("admin", d("mockSlow", "router2", "ahead", "90s"))
+	clocks := func(x *tester) (now time.Time, cluster uint32) {
+		doc := x.OK("app", d("findAndModify", "c", "query", d("_id", 0), "new", true,
+			"update", bson.A{d("$set", d("now", "$$NOW", "at", "$$CLUSTER_TIME"))})).Lookup("value").Document()
+		cluster, _ = doc.Lookup("at").Timestamp()
+		return doc.Lookup("now").Time(), cluster
+	}
+	now, at := clocks(p.one)
+	later, atLater := clocks(p.two)
+	if ahead := later.Sub(now); ahead < 90*time.Second || ahead > 92*time.Second || atLater-at > 1 {
+		t.Errorf("ahead by %v, cluster times %d and %d", ahead, at, atLater)
+	}
+	local := func(x *tester) time.Time { return x.OK("admin", d("hello", 1)).Lookup("localTime").Time() }
+	if ahead := local(p.two).Sub(local(p.one)); ahead < 89*time.Second {
+		t.Errorf("hello is ahead by %v", ahead)
+	}
+	p.one.OK("admin", d("mockHeal", 1))
+	if ahead := local(p.two).Sub(local(p.one)); ahead > time.Second {
+		t.Errorf("after it is set, hello is ahead by %v", ahead)
+	}
+	if code := p.one.Code("admin", d("mockSlow", "b", "ahead", "90s")); code != 2 {
+		t.Errorf("the clock of a shard: %d", code)
+	}
+	if code := p.two.Code("app", d("find", "c", "let", d("NOW", 1))); code != 9 {
+		t.Errorf("a variable of that name: %d", code)
+	}
 }
 
 // The address that a client dials says which of several routers answers.

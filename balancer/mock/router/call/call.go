@@ -154,9 +154,15 @@ func (c *Call) Let() (bson.Raw, error) {
 		if err != nil {
 			return nil, err
 		}
+		if _, err := given.LookupErr("NOW"); err == nil { // only a router gives it a value
+			return nil, expr.CheckVariable("NOW")
+		}
 		settled, err := c.Settle(given)
 		if err != nil {
 			return nil, err
+		}
+		if ahead := c.Node.ClockAhead(); ahead > 0 {
+			settled = expr.WithNow(settled, c.Now.Add(ahead))
 		}
 		c.Settled = &settled
 	}

@@ -84,6 +84,14 @@ type Own interface {
 // Up is how long the node has been running, in real time.
 func (n *Node) Up() time.Duration { return time.Since(n.Started) }
 
+// ClockAhead is how far the node's clock is ahead of the cluster's.
+func (n *Node) ClockAhead() time.Duration {
+	if n.Member != nil {
+		return 0
+	}
+	return n.Cluster.Faults().Ahead(n.Entry.Node)
+}
+
 // Host is the address that the node shows.
 func (n *Node) Host() string {
 	if n.Member != nil {

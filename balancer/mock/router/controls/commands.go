@@ -250,7 +250,7 @@ func mockSlow(c *call.Call) (bson.D, error) {
 	for _, d := range []struct {
 		name string
 		into *time.Duration
-	}{{"latency", &s.Latency}, {"lag", &s.Lag}, {"secondary", &s.Secondary}} {
+	}{{"latency", &s.Latency}, {"lag", &s.Lag}, {"secondary", &s.Secondary}, {"ahead", &s.Ahead}} {
 		if !c.Args.Has(d.name) {
 			continue
 		}

@@ -65,7 +65,7 @@ func ServerStatus(c *call.Call) (bson.D, error) {
 		{Key: "uptime", Value: up.Truncate(time.Second).Seconds()}, // tools read it as a whole number
 		{Key: "uptimeMillis", Value: up.Milliseconds()},
 		{Key: "uptimeEstimate", Value: int64(up.Seconds())},
-		{Key: "localTime", Value: bson.NewDateTimeFromTime(c.Cluster.Now())},
+		{Key: "localTime", Value: bson.NewDateTimeFromTime(c.Cluster.Now().Add(c.Node.ClockAhead()))},
 	}
 	none := args.Truth(c.Body.Lookup("none"))
 	for _, s := range sections() {

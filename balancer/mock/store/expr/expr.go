@@ -57,7 +57,7 @@ func newScopeIn(w *quota.Meter, let bson.Raw) (*Scope, error) {
 	sc := &Scope{slots: map[string]int{}}
 	ctx := NewEvaluation(sc, time.Time{}, w)
 	for name, v := range document.Fields(let) {
-		if err := CheckVariable(string(name)); err != nil {
+		if err := CheckVariable(string(name)); err != nil && string(name) != nowName {
 			return nil, err
 		}
 		e, err := Compile(v, sc)

@@ -43,6 +43,16 @@ func Settled(ctx context.Context, let bson.Raw) (bson.Raw, error) {
 	return document.Of(out...), nil
 }
 
+// WithNow returns variables that have been settled, with another time for $$NOW: a router
+// gives the servers behind it the time of its own clock.
+func WithNow(let bson.Raw, now time.Time) bson.Raw {
+	fields := []document.Field{{Name: nowName, Value: value.Date(now.UnixMilli())}}
+	for name, v := range document.Fields(let) {
+		fields = append(fields, document.Field{Name: string(name), Value: v})
+	}
+	return document.Of(fields...)
+}
+
 // settled makes a variable stand for a value.
 func settled(name string, v value.Value) document.Field {
 	if value.IsMissing(v) {

@@ -62,6 +62,9 @@ func CheckVariable(name string) error {
 	return nil
 }
 
+// nowName is the variable for the time, which a router may give another value.
+const nowName = "NOW"
+
 func compileVariable(name string, sc *Scope) (Expression, error) {
 	if slot, ok := sc.slot(name); ok {
 		return variable(slot), nil
@@ -71,7 +74,7 @@ func compileVariable(name string, sc *Scope) (Expression, error) {
 		return Root{}, nil
 	case "REMOVE":
 		return Literal{}, nil
-	case "NOW":
+	case nowName:
 		return nowVariable{}, nil
 	case "CLUSTER_TIME":
 		return clusterTimeVariable{}, nil

@@ -1,0 +1,77 @@
+package apply_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/apply"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/plan"
+)
+
+// heavy has 3 MiB of many keys and 3 MiB of one on shard a, with a chunk size of 1 MiB;
+// the chunk of one key may be flagged.
+func heavy(t testing.TB, release catalog.Release, flag string) *world {
+	w := newWorld(t, `{"shards": [{"id": "a"}, {"id": "b"}], "settings": {"balancer": {"stopped": true}},
+		"collections": [{"ns": "db.c", "key": {"x": 1}, "chunkSizeMB": 1, "chunks": [
+			{"shard": "a", "max": {"x": 1000}}, {"shard": "a"`+flag+`}]}]}`, release, 1)
+	var docs []any
+	for i := range 96 {
+		docs = append(docs, bson.D{{Key: "x", Value: i}, {Key: "filler", Value: make([]byte, 32<<10)}},
+			bson.D{{Key: "x", Value: 5000}, {Key: "filler", Value: make([]byte, 32<<10)}})
+	}
+	if _, err := w.client.Database("db").Collection("c").InsertMany(t.Context(), docs); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// What is too large is cut; what can't be stays, and is named with its remedy, unless
+// force was asked for: then it is said beforehand how much it takes.
+func TestForceOnlyOnDemand(t *testing.T) {
+	for _, release := range releases() {
+		for _, flag := range []string{"", `, "jumbo": true`} {
+			w := heavy(t, release, flag)
+			p := w.plan(plan.Goal{Kind: plan.Drain, Shard: "a"})
+			var told []apply.Event
+			forced := 0
+			c := &counting{Cluster: w.steps, around: func(c apply.Command, send func() error) error {
+				if c.Force {
+					forced++
+				}
+				return send()
+			}}
+			o := w.options()
+			o.OnChange, o.Replan = apply.Replan, w.replan
+			o.Tell = func(e apply.Event) {
+				if e.Kind == apply.Stays || e.Kind == apply.Forcing {
+					told = append(told, e)
+				}
+			}
+			r, err := apply.Run(t.Context(), c, p, o)
+			left, is := errors.AsType[*apply.LeftError](err)
+			if !is || r.Finished || forced != 0 || len(left.Stay) != 1 || left.Stay[0].Bytes < 3<<20 ||
+				!strings.Contains(err.Error(), "stays on a") || !strings.Contains(err.Error(), "--force-jumbo") {
+				t.Fatalf("%s%s: finished %v, forced %d times, %v", release, flag, r.Finished, forced, err)
+			}
+			table := w.snapshot().Collection("db.c").Table
+			if table.ShardOf(table.Pattern().GlobalMin()) != "b" || table.Count("a") == 0 || len(told) == 0 {
+				t.Errorf("%s%s: a has %d chunks, told %v", release, flag, table.Count("a"), told)
+			}
+
+			told = nil
+			o.ForceJumbo = true
+			p = w.plan(plan.Goal{Kind: plan.Drain, Shard: "a"})
+			r, err = apply.Run(t.Context(), c, p, o)
+			if err != nil || !r.Finished || forced != 1 || w.snapshot().Collection("db.c").Table.Count("a") != 0 {
+				t.Errorf("%s%s: finished %v, forced %d times, %v", release, flag, r.Finished, forced, err)
+			}
+			if len(told) != 1 || told[0].Kind != apply.Forcing || told[0].Forced.Bytes < 3<<20 || told[0].Forced.For <= 0 {
+				t.Errorf("%s%s: told %+v", release, flag, told)
+			}
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// How many collections one update switches, and how many commands are under way at once.
+const (
+	switchedAtOnce = 500
+	switchers      = 16
+)
+
+// BalancingError says which collections' balancing could not be switched, in one line
+// however many they are.
+type BalancingError struct {
+	On         bool
+	Namespaces []string
+	// First is the error of the first of them.
+	First error
+}
+
+// Error names a few collections and the remedy.
+func (e *BalancingError) Error() string {
+	if !e.On {
+		return fmt.Sprintf("disabling balancing of %s: %v", FewOf(e.Namespaces), e.First)
+	}
+	remedy := "shardsh balance --give-back"
+	if len(e.Namespaces) == 1 {
+		remedy = fmt.Sprintf("sh.enableBalancing(%q)", e.Namespaces[0])
+	}
+	return fmt.Sprintf("re-enabling balancing of %s: %v; run %s", FewOf(e.Namespaces), e.First, remedy)
+}
+
+// Unwrap returns the first error.
+func (e *BalancingError) Unwrap() error { return e.First }
+
+// FewOf names collections in a few words: those that are too many are counted.
+func FewOf(namespaces []string) string {
+	const few = 3
+	if len(namespaces) <= few+1 {
+		return strings.Join(namespaces, ", ")
+	}
+	return fmt.Sprintf("%d collections (%s and %d more)",
+		len(namespaces), strings.Join(namespaces[:few], ", "), len(namespaces)-few)
+}
+
+// setBalancing switches the balancing of collections: from 8.0 by the command for it, on
+// older releases by the write that MongoDB documents. A collection that is gone counts as
+// switched on. It returns those that were switched; the error is a *BalancingError.
+func (d *Executor) setBalancing(ctx context.Context, namespaces []string, on bool) (done []string, err error) {
+	var failed map[string]error
+	if d.release.SwitchesBalancing() {
+		failed = d.configureBalancing(ctx, namespaces, on)
+	} else {
+		failed = d.writeBalancing(ctx, namespaces, on)
+	}
+	e := &BalancingError{On: on}
+	for _, ns := range namespaces {
+		switch err := failed[ns]; {
+		case err == nil, on && gone(err):
+			done = append(done, ns)
+		default:
+			e.Namespaces = append(e.Namespaces, ns)
+			if e.First == nil {
+				e.First = err
+			}
+		}
+	}
+	if e.First == nil {
+		return done, nil
+	}
+	return done, e
+}
+
+// gone reports whether an error says that there is no such sharded collection any more.
+func gone(err error) bool {
+	return mongoerr.Is(err, mongoerr.NamespaceNotSharded) || mongoerr.Is(err, mongoerr.NamespaceNotFound)
+}
+
+func (d *Executor) configureBalancing(ctx context.Context, namespaces []string, on bool) map[string]error {
+	failed := map[string]error{}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	next := make(chan string)
+	for range min(switchers, len(namespaces)) {
+		all.Go(func() {
+			for ns := range next {
+				_, err := d.ask(ctx, "admin", bson.D{
+					{Key: "configureCollectionBalancing", Value: ns}, {Key: "enableBalancing", Value: on}})
+				if err != nil {
+					mu.Lock()
+					failed[ns] = err
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	for i, ns := range namespaces {
+		if ctx.Err() != nil {
+			mu.Lock()
+			for _, ns := range namespaces[i:] {
+				failed[ns] = context.Cause(ctx)
+			}
+			mu.Unlock()
+			break
+		}
+		next <- ns
+	}
+	close(next)
+	all.Wait()
+	return failed
+}
+
+// writeBalancing writes what mongosh's sh.enableBalancing and sh.disableBalancing write.
+func (d *Executor) writeBalancing(ctx context.Context, namespaces []string, on bool) map[string]error {
+	failed := map[string]error{}
+	for some := range slices.Chunk(namespaces, switchedAtOnce) {
+		var updates bson.A
+		for _, ns := range some {
+			updates = append(updates, bson.D{
+				{Key: "q", Value: bson.D{{Key: "_id", Value: ns}}},
+				{Key: "u", Value: bson.D{{Key: "$set", Value: bson.D{{Key: "noBalance", Value: !on}}}}},
+			})
+		}
+		reply, err := d.ask(ctx, "config", bson.D{
+			{Key: "update", Value: "collections"}, {Key: "updates", Value: updates}, {Key: "ordered", Value: false},
+			{Key: "writeConcern", Value: bson.D{{Key: "w", Value: "majority"}}},
+		})
+		if err == nil && !isSet(reply.Lookup("writeErrors")) {
+			continue
+		}
+		for i, ns := range some {
+			if failed[ns] = err; err == nil {
+				failed[ns] = writeErrorAt(reply, i)
+			}
+		}
+	}
+	return failed
+}
+
+// writeErrorAt returns the error of a statement inside a reply that is ok.
+func writeErrorAt(reply bson.Raw, statement int) error {
+	list, _ := reply.Lookup("writeErrors").ArrayOK()
+	values, _ := list.Values()
+	for _, v := range values {
+		if doc, _ := v.DocumentOK(); integer(doc, "index") == int64(statement) {
+			return mongoerr.New(mongoerr.Code(integer(doc, "code")), "%s", text(doc, "errmsg"))
+		}
+	}
+	return nil
+}
+
+// balancingNow returns which of some collections have their balancing disabled.
+func (d *Executor) balancingNow(ctx context.Context, namespaces []string) (off map[string]bool, err error) {
+	docs, err := d.find(ctx, "collections", bson.D{
+		{Key: "_id", Value: bson.D{{Key: "$in", Value: namespaces}}}, {Key: "noBalance", Value: true}, notDropped,
+	}, bson.E{Key: "projection", Value: bson.D{{Key: "_id", Value: 1}}})
+	off = map[string]bool{}
+	for _, doc := range docs {
+		off[text(doc, "_id")] = true
+	}
+	return off, err
+}
+
+// configured is an entry of the change log about a command that only switches something:
+// that of a change of the chunk size, or of a defragmentation, has details.
+type configured struct {
+	id   string
+	time time.Time
+}
+
+// lastConfigured returns the newest of those entries for each collection. The log has no
+// index: this reads all of it, once, within a time limit.
+func (d *Executor) lastConfigured(ctx context.Context) (map[string]configured, error) {
+	docs, err := d.list(ctx, "config", aggregateOn("changelog",
+		bson.D{{Key: "$match", Value: bson.D{
+			{Key: "what", Value: "configureCollectionBalancing"}, {Key: "details", Value: bson.D{}}}}},
+		bson.D{{Key: "$group", Value: bson.D{
+			{Key: "_id", Value: "$ns"},
+			{Key: "entry", Value: bson.D{{Key: "$last", Value: "$_id"}}},
+			{Key: "time", Value: bson.D{{Key: "$last", Value: "$time"}}},
+		}}}))
+	entries := map[string]configured{}
+	for _, doc := range docs {
+		entries[text(doc, "_id")] = configured{text(doc, "entry"), date(doc, "time")}
+	}
+	return entries, err
+}
+
+const changelogTimeout = 20 * time.Second
+
+func aggregateOn(collection string, stages ...bson.D) bson.D {
+	return bson.D{
+		{Key: "aggregate", Value: collection}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}},
+		{Key: "maxTimeMS", Value: changelogTimeout.Milliseconds()},
+	}
+}

@@ -1,0 +1,144 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// Paused is a collection whose balancing a holder of the lease has disabled. Each is a
+// document of its own beside the lease, so that a lease with thousands of them stays small.
+type Paused struct {
+	Namespace string
+	Since     time.Time // cluster time
+	// entry is the _id of the change log's entry of our own command, if that is known.
+	entry string
+}
+
+// pausedDoc is the stored document of a Paused.
+type pausedDoc struct {
+	ID struct {
+		Namespace string `bson:"paused"`
+	} `bson:"_id"`
+	Since time.Time `bson:"since"`
+	Entry string    `bson:"entry,omitempty"`
+}
+
+func (d pausedDoc) paused() Paused { return Paused{d.ID.Namespace, d.Since, d.Entry} }
+
+// ofPaused selects the documents of paused collections: no other _id is a document.
+func ofPaused() bson.D {
+	return bson.D{{Key: "_id", Value: bson.D{{Key: "$type", Value: "object"}}}}
+}
+
+func pausedID(ns string) bson.D { return bson.D{{Key: "paused", Value: ns}} }
+
+// ReadPaused returns the collections whose balancing shardsh has disabled, by the cluster's
+// lease: a process that is running or was killed.
+func ReadPaused(ctx context.Context, client *mongo.Client) ([]Paused, error) {
+	return readPaused(ctx, LeaseCollectionOf(client))
+}
+
+func readPaused(ctx context.Context, leases *mongo.Collection) ([]Paused, error) {
+	cursor, err := leases.Find(ctx, ofPaused(), options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}))
+	if err != nil {
+		return nil, ServerError(err)
+	}
+	var docs []pausedDoc
+	if err := cursor.All(ctx, &docs); err != nil {
+		return nil, ServerError(err)
+	}
+	list := make([]Paused, len(docs))
+	for i, doc := range docs {
+		list[i] = doc.paused()
+	}
+	return list, nil
+}
+
+// PausedByUs returns the names of ReadPaused, none if the user may not read the lease.
+func PausedByUs(ctx context.Context, client *mongo.Client) []string {
+	list, err := ReadPaused(ctx, client)
+	if err != nil {
+		return nil
+	}
+	return namesOf(list)
+}
+
+func namesOf(list []Paused) []string {
+	var names []string
+	for _, p := range list {
+		names = append(names, p.Namespace)
+	}
+	return names
+}
+
+// notedAtOnce is how many collections one command records.
+const notedAtOnce = 1000
+
+// NotePaused records that the balancing of collections is about to be disabled.
+func (l *Lease) NotePaused(ctx context.Context, namespaces []string) error {
+	return l.note(ctx, namespaces, func(ns string) mongo.WriteModel {
+		stage := bson.D{{Key: "$replaceWith", Value: bson.D{
+			{Key: "_id", Value: "$_id"}, {Key: "since", Value: clusterTime}, {Key: "fence", Value: l.fence}}}}
+		return mongo.NewUpdateOneModel().SetFilter(bson.D{{Key: "_id", Value: pausedID(ns)}}).
+			SetUpsert(true).SetUpdate(mongo.Pipeline{stage})
+	})
+}
+
+// noteEntries records which entry of the change log each of our commands has made.
+func (l *Lease) noteEntries(ctx context.Context, entries map[string]string) error {
+	var namespaces []string
+	for ns := range entries {
+		namespaces = append(namespaces, ns)
+	}
+	slices.Sort(namespaces)
+	return l.note(ctx, namespaces, func(ns string) mongo.WriteModel {
+		return mongo.NewUpdateOneModel().SetFilter(bson.D{{Key: "_id", Value: pausedID(ns)}}).
+			SetUpdate(bson.D{{Key: "$set", Value: bson.D{{Key: "entry", Value: entries[ns]}}}})
+	})
+}
+
+// ForgetPaused removes records of NotePaused.
+func (l *Lease) ForgetPaused(ctx context.Context, namespaces []string) error {
+	return l.note(ctx, namespaces, func(ns string) mongo.WriteModel {
+		return mongo.NewDeleteOneModel().SetFilter(bson.D{{Key: "_id", Value: pausedID(ns)}})
+	})
+}
+
+// note writes about collections, with a majority.
+func (l *Lease) note(ctx context.Context, namespaces []string, write func(ns string) mongo.WriteModel) error {
+	for some := range slices.Chunk(namespaces, notedAtOnce) {
+		var writes []mongo.WriteModel
+		for _, ns := range some {
+			writes = append(writes, write(ns))
+		}
+		err := withTimeout(ctx, l.patience(), func(ctx context.Context) error {
+			_, err := l.leases.BulkWrite(ctx, writes, options.BulkWrite().SetOrdered(false))
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("recording what is paused in %s.%s: %w", LeaseDatabase, LeaseCollection, ServerError(err))
+		}
+	}
+	return nil
+}
+
+// KeepPaused has the balancing of a collection stay disabled when the run ends that has
+// disabled it: somebody wants it so. It reports whether there is such a run.
+func KeepPaused(ctx context.Context, a CommandRunner, ns string) (bool, error) {
+	reply, err := a.RunCommand(ctx, LeaseDatabase, bson.D{
+		{Key: "delete", Value: LeaseCollection},
+		{Key: "deletes", Value: bson.A{bson.D{
+			{Key: "q", Value: bson.D{{Key: "_id", Value: pausedID(ns)}}}, {Key: "limit", Value: 1}}}},
+		{Key: "writeConcern", Value: bson.D{{Key: "w", Value: "majority"}}},
+	})
+	if err != nil {
+		return false, ServerError(err)
+	}
+	return integer(reply, "n") > 0, nil
+}

@@ -1,0 +1,266 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// Leftover returns the collections whose balancing is disabled by this process, or by an
+// earlier one that ended before it enabled it.
+func (t *LeasedCluster) Leftover() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	names := make([]string, 0, len(t.paused))
+	for ns := range t.paused {
+		names = append(names, ns)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Kept returns the collections whose balancing this process has not enabled again, as
+// somebody else disabled it meanwhile.
+func (t *LeasedCluster) Kept() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.kept)
+}
+
+// SetBalancing disables the balancing of collections, which is recorded before, or enables
+// it again where the lease has it recorded. The error is a *BalancingError, or that of the
+// lease.
+func (t *LeasedCluster) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
+	t.switching.Lock()
+	defer t.switching.Unlock()
+	if on {
+		return t.giveBack(ctx, namespaces)
+	}
+	return t.pause(ctx, namespaces)
+}
+
+// pause disables the balancing of collections where it is on.
+func (t *LeasedCluster) pause(ctx context.Context, namespaces []string) error {
+	var paused []string
+	var failed error
+	for some := range slices.Chunk(namespaces, switchedAtOnce) {
+		if err := t.ensure(ctx); err != nil {
+			return err
+		}
+		off, err := t.executor.balancingNow(ctx, some)
+		if err != nil {
+			return err
+		}
+		some = slices.DeleteFunc(slices.Clone(some), func(ns string) bool { return off[ns] })
+		if err := t.lease.NotePaused(ctx, some); err != nil {
+			return err
+		}
+		t.note(some)
+		done, err := t.executor.setBalancing(ctx, some, false)
+		paused = append(paused, done...)
+		if failed = err; failed != nil {
+			break
+		}
+	}
+	return errors.Join(failed, t.noteEntries(ctx, paused))
+}
+
+func (t *LeasedCluster) note(namespaces []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, ns := range namespaces {
+		t.paused[ns] = Paused{Namespace: ns, Since: t.lease.Holder().Expires.Add(-t.lease.o.For)}
+	}
+}
+
+// noteEntries records the change log's entries of our commands, to tell them from those of
+// others. Without them, what others did meanwhile can't be known.
+func (t *LeasedCluster) noteEntries(ctx context.Context, namespaces []string) error {
+	if !t.executor.release.SwitchesBalancing() || len(namespaces) == 0 {
+		return nil
+	}
+	last, err := t.executor.lastConfigured(ctx)
+	if err != nil {
+		return nil //nolint:nilerr // they are there for caution only
+	}
+	ours := map[string]string{}
+	t.mu.Lock()
+	for _, ns := range namespaces {
+		if p, is := t.paused[ns]; is && last[ns].id != "" {
+			ours[ns], p.entry = last[ns].id, last[ns].id
+			t.paused[ns] = p
+		}
+	}
+	t.mu.Unlock()
+	return t.lease.noteEntries(ctx, ours)
+}
+
+// giveBack enables the balancing of collections again that is disabled because of us.
+func (t *LeasedCluster) giveBack(ctx context.Context, namespaces []string) error {
+	t.mu.Lock()
+	namespaces = slices.DeleteFunc(slices.Clone(namespaces), func(ns string) bool {
+		_, ours := t.paused[ns]
+		return !ours
+	})
+	t.mu.Unlock()
+	if len(namespaces) == 0 {
+		return nil
+	}
+	if err := t.ensure(ctx); err != nil {
+		return err
+	}
+	touched, err := t.touched(ctx)
+	if err != nil {
+		return err
+	}
+	failed := &BalancingError{On: true}
+	for i, some := range slices.Collect(slices.Chunk(namespaces, switchedAtOnce)) {
+		if t.OnGiveBack != nil {
+			t.OnGiveBack(i*switchedAtOnce, len(namespaces))
+		}
+		if err := t.giveSomeBack(ctx, some, touched); err != nil {
+			if failed.First = cmp.Or(failed.First, err); ctx.Err() != nil || !errors.As(err, new(*BalancingError)) {
+				break
+			}
+		}
+	}
+	if failed.First == nil {
+		return nil
+	}
+	if of := new(BalancingError); errors.As(failed.First, &of) {
+		failed.First = of.First
+	}
+	failed.Namespaces = t.stillPaused(namespaces)
+	return failed
+}
+
+// touched returns a function that reports whether somebody else wants the balancing of a
+// collection disabled: the record of it is gone (KeepPaused), or the change log has a newer
+// entry than ours.
+func (t *LeasedCluster) touched(ctx context.Context) (func(ns string) bool, error) {
+	recorded, err := readPaused(ctx, t.lease.leases)
+	if err != nil {
+		return nil, err
+	}
+	entries := map[string]string{}
+	for _, p := range recorded {
+		entries[p.Namespace] = p.entry
+	}
+	last := map[string]configured{}
+	if t.executor.release.SwitchesBalancing() {
+		if last, err = t.executor.lastConfigured(ctx); err != nil {
+			last = nil // nobody knows then
+		}
+	}
+	return func(ns string) bool {
+		entry, noted := entries[ns]
+		return !noted || entry != "" && last[ns].id != "" && last[ns].id != entry
+	}, nil
+}
+
+func (t *LeasedCluster) giveSomeBack(ctx context.Context, some []string, touched func(ns string) bool) error {
+	if err := t.ensure(ctx); err != nil {
+		return err
+	}
+	off, err := t.executor.balancingNow(ctx, some)
+	if err != nil {
+		return err
+	}
+	var on, kept, forget []string
+	for _, ns := range some {
+		switch {
+		case !off[ns]: // somebody has enabled it, or it was dropped
+			forget = append(forget, ns)
+		case touched(ns):
+			kept = append(kept, ns)
+		default:
+			on = append(on, ns)
+		}
+	}
+	done, failed := t.executor.setBalancing(ctx, on, true)
+	forget = slices.Concat(forget, kept, done)
+	if err := t.lease.ForgetPaused(context.WithoutCancel(ctx), forget); err != nil {
+		return errors.Join(failed, err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, kept...)
+	for _, ns := range forget {
+		delete(t.paused, ns)
+	}
+	return failed
+}
+
+// stillPaused returns those of some collections that are recorded.
+func (t *LeasedCluster) stillPaused(namespaces []string) []string {
+	left := t.Leftover()
+	return slices.DeleteFunc(slices.Clone(namespaces), func(ns string) bool {
+		_, is := slices.BinarySearch(left, ns)
+		return !is
+	})
+}
+
+// hurried is how long Leave goes on after a hard stop, giveBackPause how long it waits for a
+// cluster that does not do as it is told, and giveBackPatience how long in all while nothing
+// gets done. The lease expires by itself, and what is disabled stays recorded.
+const (
+	hurried          = 200 * time.Millisecond
+	giveBackPause    = time.Second
+	giveBackPatience = 2 * time.Minute
+)
+
+// Leave is End after a run, whose ctx may have ended. hard, if not nil, is a context that
+// ends when the user does not want to wait any more.
+func (t *LeasedCluster) Leave(ctx, hard context.Context) error {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	if hard != nil && t.held.Err() == nil {
+		defer context.AfterFunc(hard, func() { time.AfterFunc(hurried, cancel) })()
+	}
+	return t.End(ctx)
+}
+
+// End enables the balancing of collections again, however long that takes, and releases the
+// lease. After the lease was lost, its new holder does so.
+func (t *LeasedCluster) End(ctx context.Context) error {
+	left := t.giveAllBack(ctx)
+	if ctx.Err() != nil { // so that the next run need not wait
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), hurried)
+		defer cancel()
+	}
+	return errors.Join(left, t.leave(ctx))
+}
+
+func (t *LeasedCluster) giveAllBack(ctx context.Context) error {
+	left := t.Leftover()
+	for waited := time.Duration(0); len(left) > 0 && t.held.Err() == nil; waited += giveBackPause {
+		err := t.SetBalancing(ctx, left, true)
+		now := t.Leftover()
+		if len(now) < len(left) {
+			waited = 0
+		}
+		if left = now; len(left) == 0 || err == nil {
+			return err
+		}
+		if !mayWork(err) || waited >= giveBackPatience || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-t.held.Done():
+		case <-time.After(giveBackPause):
+		}
+	}
+	return nil
+}
+
+// mayWork reports whether what failed may work a little later.
+func mayWork(err error) bool {
+	return !mongoerr.Is(err, mongoerr.Unauthorized) && !errors.Is(err, ErrLeaseLost)
+}

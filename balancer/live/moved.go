@@ -1,0 +1,107 @@
+package live
+
+import (
+	"cmp"
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer"
+	"shardsh/balancer/apply"
+	"shardsh/balancer/catalog"
+)
+
+// newestEntries is how many entries of the change log are read for what a move has
+// moved. The donor writes its entry before it answers, and each move writes five.
+const newestEntries = 200
+
+// Moved returns what a move that is done has moved, as its donor has counted it: by its
+// entry in config.changelog, which is read from its end. If there is none, it returns the
+// range, and nothing is counted.
+func (d *Executor) Moved(ctx context.Context, c apply.Command) (apply.Moved, error) {
+	is := apply.Moved{Min: c.Min}
+	coll, err := d.collection(ctx, c.Namespace)
+	if err != nil {
+		return is, err
+	}
+	docs, err := d.list(ctx, "config", bson.D{
+		{Key: "find", Value: "changelog"}, {Key: "filter", Value: bson.D{}}, sorted("$natural", -1),
+		{Key: "limit", Value: int64(newestEntries)},
+	})
+	if err != nil {
+		return is, err
+	}
+	for _, doc := range docs {
+		details := document(doc, "details")
+		if text(doc, "what") != "moveChunk.commit" || text(doc, "ns") != coll.Namespace ||
+			text(details, "from") != string(c.From) || text(details, "to") != string(c.To) {
+			continue
+		}
+		if key, err := coll.Pattern.Key(document(details, "min")); err != nil || !key.Equal(c.Min) {
+			continue
+		}
+		if is.Max, err = coll.Pattern.Key(document(details, "max")); err != nil {
+			continue
+		}
+		if counts := document(details, "counts"); counts != nil {
+			is.Documents, is.Bytes, is.Counted = integer(counts, "cloned"), integer(counts, "clonedBytes"), true
+		}
+		return is, nil
+	}
+	chunk, err := d.chunkAt(ctx, coll, c.Min)
+	if err == nil && chunk.Shard == c.To {
+		is.Max = chunk.Max
+	}
+	return is, err
+}
+
+// Moved returns what a move of a step has moved.
+func (s *Steps) Moved(ctx context.Context, c apply.Command) (apply.Moved, error) {
+	return s.executor.Moved(ctx, c)
+}
+
+// Size returns how much a range holds by the donor's count of its keys, with documents of
+// the average size.
+func (s *Steps) Size(ctx context.Context, c apply.Command) (apply.Moved, error) {
+	is := apply.Moved{Min: c.Min, Max: c.Max}
+	db, _, err := catalog.SplitNamespace(c.Namespace)
+	if err != nil {
+		return is, err
+	}
+	reply, err := s.executor.ask(ctx, db, bson.D{
+		{Key: "dataSize", Value: c.Namespace}, {Key: "keyPattern", Value: c.Pattern.Doc()},
+		{Key: "min", Value: c.Pattern.Bound(c.Min)}, {Key: "max", Value: c.Pattern.Bound(c.Max)},
+		{Key: "estimate", Value: true},
+	})
+	is.Bytes, is.Documents, is.Counted = integer(reply, "size"), integer(reply, "numObjects"), err == nil
+	return is, err
+}
+
+// Flagged returns a collection, with its chunk size in force, and the chunks of a shard that
+// are flagged jumbo, up to a number.
+func (s *Steps) Flagged(
+	ctx context.Context, ns string, shard catalog.ShardID, most int64,
+) (coll catalog.Collection, chunks []catalog.Chunk, err error) {
+	if coll, err = s.executor.collection(ctx, ns); err != nil {
+		return coll, nil, err
+	}
+	settings, err := balancer.LoadSettings(ctx, s.executor, catalog.SettingsOf(s.executor.release))
+	if err != nil {
+		return coll, nil, err
+	}
+	coll.MaxChunkSizeBytes = cmp.Or(coll.MaxChunkSizeBytes, settings.MaxChunkSizeBytes)
+	docs, err := s.executor.find(ctx, "chunks", bson.D{
+		coll.ChunkFilter(), {Key: "shard", Value: string(shard)}, {Key: "jumbo", Value: true},
+	}, bson.E{Key: "limit", Value: most})
+	if err != nil {
+		return coll, nil, err
+	}
+	for _, doc := range docs {
+		chunk, err := catalog.ParseChunk(coll.Pattern, doc)
+		if err != nil {
+			return coll, nil, err
+		}
+		chunks = append(chunks, chunk)
+	}
+	return coll, chunks, nil
+}
