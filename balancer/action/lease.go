@@ -138,7 +138,7 @@ func interrupt(ctx context.Context, lease *live.LeasedCluster, r *serial) {
 	err := lease.Interrupt(ctx, func(s live.StoppedMove) {
 		found = true
 		if ctx.Err() == nil {
-			r.note(stopped(s))
+			r.note(stopText(s))
 		}
 	})
 	switch {
@@ -151,8 +151,8 @@ func interrupt(ctx context.Context, lease *live.LeasedCluster, r *serial) {
 	}
 }
 
-// stopped says what came of asking a donor to stop a move.
-func stopped(s live.StoppedMove) string {
+// stopText says what came of asking a donor to stop a move.
+func stopText(s live.StoppedMove) string {
 	move := fmt.Sprintf("the move of %s from %s to %s", s.Namespace, s.From, s.To)
 	switch {
 	case !s.Over:
