@@ -144,8 +144,8 @@ func interrupt(ctx context.Context, lease *live.LeasedCluster, r *serial) {
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		r.note(fmt.Sprintf("The donors can't be asked to stop: %v. The run ends when its moves do; Ctrl-C again leaves them to "+
-			"the cluster. To see what runs: %s", err, lookFor(lease)))
+		r.note(fmt.Sprintf("The donors can't be asked to stop: %v. The run ends when its moves do; Ctrl-C again leaves them "+
+			"to the cluster. To see what runs: %s", err, lookFor(lease)))
 	case !found:
 		r.note("Nothing is under way that could be stopped. Ctrl-C again leaves what runs to the cluster.")
 	}

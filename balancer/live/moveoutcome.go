@@ -28,8 +28,8 @@ type LogMark string
 
 // NewestEntry returns the newest entry of config.changelog.
 func NewestEntry(ctx context.Context, a CommandRunner) (LogMark, error) {
-	docs, err := a.RunCursorCommand(ctx, "config", bson.D{{Key: "find", Value: "changelog"}, {Key: "filter", Value: bson.D{}},
-		sorted("$natural", -1), {Key: "limit", Value: 1}})
+	docs, err := a.RunCursorCommand(ctx, "config", bson.D{{Key: "find", Value: "changelog"},
+		{Key: "filter", Value: bson.D{}}, sorted("$natural", -1), {Key: "limit", Value: 1}})
 	if err != nil || len(docs) == 0 {
 		return "", ServerError(err)
 	}

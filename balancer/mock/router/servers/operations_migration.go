@@ -19,10 +19,12 @@ func MigrationOps(cluster *mock.Cluster, m mock.MigrationInfo, idle bool) []bson
 		ops = append(ops, nodeOp(cluster, m.From, m.Op, m.From, m.Command, seconds))
 	}
 	if idle || !m.Waiting || m.Killed {
-		ops = append(ops, worker{m.From, m.Op + 1, fmt.Sprintf("step %d of 6", m.Step), true, !m.Waiting, m.Killed}.op(cluster))
+		step := fmt.Sprintf("step %d of 6", m.Step)
+		ops = append(ops, worker{m.From, m.Op + 1, step, true, !m.Waiting, m.Killed}.op(cluster))
 	}
 	if m.RecipientStep > 0 {
-		ops = append(ops, worker{m.To, m.Op + 2, fmt.Sprintf("step %d of 8", m.RecipientStep), false, true, false}.op(cluster))
+		step := fmt.Sprintf("step %d of 8", m.RecipientStep)
+		ops = append(ops, worker{m.To, m.Op + 2, step, false, true, false}.op(cluster))
 	}
 	if m.Waiting && !m.Killed {
 		ops = append(ops, nodeOp(cluster, m.To, m.Op+3, m.From, bson.D{
