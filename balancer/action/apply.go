@@ -2,10 +2,16 @@ package action
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/balancer/apply"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 )
 
@@ -54,7 +60,7 @@ func (a Apply) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 	}
 	return job{
 		verb: "apply", RunOptions: a.RunOptions, onChange: a.OnChange,
-		open: func() (*apply.Execution, error) { return a.open(c) },
+		open: func() (*apply.Execution, error) { return a.open(c) }, around: unmark,
 	}.run(ctx, c, &serial{next: r})
 }
 
@@ -66,4 +72,52 @@ func (a Apply) open(c Cluster) (*apply.Execution, error) {
 		return apply.PrepareUndo(a.Undo)
 	}
 	return a.begin(c, a.Plan)
+}
+
+// unmark takes back first that the run to undo has marked a shard as draining: nothing
+// can come to it before.
+func unmark(l *leased, work *apply.Execution, o *apply.Options) {
+	if work.Plan.Goal.Kind != plan.Undo {
+		return
+	}
+	shard, removed := work.Marked()
+	if shard == "" && !removed {
+		return
+	}
+	o.Unmarks = shard
+	o.Before = func(ctx context.Context) error {
+		read := func(o live.ReaderOptions) (*catalog.Snapshot, error) {
+			s, err := live.NewCommandReader(l.runner, o).Read(ctx)
+			return s, live.ServerError(err)
+		}
+		release := l.steps.Release()
+		state, found, err := live.DrainOf(read, release, shard)
+		switch {
+		case err != nil:
+			return err
+		case !found:
+			return &apply.BlockedError{
+				What:   "the shard to which ranges are to come back was removed from the cluster",
+				Remedy: "add it again under its name (sh.addShard)",
+			}
+		case state.State == diagnosis.DrainOff:
+			return nil
+		case !release.AtLeast(catalog.Release83):
+			return &apply.BlockedError{
+				What: fmt.Sprintf("shard %s is marked as draining, and servers before 8.3 have no command that takes that back", shard),
+				Remedy: fmt.Sprintf("an administrator unsets the field: db.getSiblingDB(\"config\").shards.updateOne({ _id: %q }, "+
+					"{ $unset: { draining: 1 } })", string(shard)),
+			}
+		}
+		admin := l.runner.RunCommand // of a dry run, which sends nothing
+		if l.lease != nil {
+			admin = func(ctx context.Context, _ string, command bson.D) (bson.Raw, error) {
+				return l.lease.Admin(ctx, command)
+			}
+		}
+		if _, err := admin(ctx, "admin", live.StopDrainCommand(shard)); err != nil || l.lease == nil {
+			return live.ServerError(err)
+		}
+		return work.Note(apply.Unmarked, shard, l.Clock.Now())
+	}
 }

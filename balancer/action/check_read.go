@@ -88,7 +88,8 @@ func askMetadata(ctx context.Context, commands live.CommandRunner, c *check.Clus
 		c.Unasked = fmt.Sprintf("release %s has no such check, 7.0 is the first that has", release)
 		return nil
 	}
-	c.Inconsistencies, err = live.Inconsistencies(ctx, commands)
+	down := slices.ContainsFunc(c.Shards(), func(s catalog.ShardState) bool { return s.Unreachable != "" })
+	c.Inconsistencies, err = live.Inconsistencies(ctx, commands, down)
 	if err != nil && ctx.Err() == nil {
 		c.Refused = err.Error()
 		return nil

@@ -68,7 +68,9 @@ func (c Cluster) snapshot(ctx context.Context, namespaces []string, r *serial) (
 		if err := NeedFor(gap, namespaces); err != nil {
 			return nil, err
 		}
-		r.note(GapText(gap))
+	}
+	for _, text := range catalog.GapTexts(s.Parts().Source.Gaps) {
+		r.note(text)
 	}
 	return apply.Resumed(s, live.PausedByUs(ctx, c.Client)), nil
 }
@@ -87,17 +89,6 @@ func NeedFor(gap catalog.Gap, namespaces []string) error {
 	}
 	return errors.New(strings.TrimSpace(gap.What+" "+gap.Namespace) +
 		" could not be read, and a plan needs it: " + gap.Reason)
-}
-
-// GapText says what could not be read, and why.
-func GapText(gap catalog.Gap) string {
-	what := gap.What
-	for _, of := range []string{gap.Namespace, string(gap.Shard)} {
-		if of != "" {
-			what += " of " + of
-		}
-	}
-	return what + " could not be read: " + gap.Reason
 }
 
 // Command is a command that a dry run did not send.

@@ -49,13 +49,17 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 		return PlanResult{}, err
 	}
 	reporter := &serial{next: r}
+	var end *drainEnd
 	result, err := aim{
 		kind: plan.Drain, RunOptions: d.RunOptions,
 		goal: func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error) { return d.goal(ctx, c, s) },
 		fits: (&d).fits,
-		around: func(l *leased, p *plan.Plan) (before, after func(context.Context) error) {
-			end := drainEnd{l, p.Goal.Shard, d.Remove, d.MovePrimaries, reporter.note}
-			return end.start, end.finish
+		around: func(l *leased, work *apply.Execution, o *apply.Options) {
+			end = &drainEnd{
+				leased: l, shard: work.Plan.Goal.Shard, remove: d.Remove, movePrimaries: d.MovePrimaries,
+				limited: d.MaxMoves > 0 || d.MaxBytes > 0 || d.For > 0, journal: work, note: reporter.note,
+			}
+			o.Ready, o.Last, o.Finish, o.Unfinished = end.ready, end.start, end.finish, end.unfinished
 		},
 	}.run(ctx, c, reporter)
 	already, is := errors.AsType[*alreadyError](err)
@@ -64,6 +68,10 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 		if !d.DryRun && !c.Guarded {
 			err = c.releaseLeftover(ctx)
 		}
+	}
+	if end != nil {
+		result.Warning = end.warning
+		result.Kept = end.warning != "" || d.Remove && result.Finished
 	}
 	if result.Shard = d.Shard; result.Finished || result.Plan != "" {
 		removed := d.Remove && result.Finished
@@ -98,12 +106,30 @@ type drainEnd struct {
 	*leased
 	shard                 catalog.ShardID
 	remove, movePrimaries bool
+	limited               bool // the run ends at a limit
+	journal               *apply.Execution
 	note                  func(text string)
+	// marked says that this run, or an earlier one of its journal, has marked the shard;
+	// warning is about a shard that is left marked.
+	marked  bool
+	warning string
 }
 
-// start marks the shard as draining, where it is to be removed: from then on nothing
-// new comes to it.
-func (d drainEnd) start(ctx context.Context) error {
+// ready marks the shard before the first step: from then on nothing new comes to it.
+// What goes on when the run ends early is then the cluster's balancer, without limits:
+// where no command takes the mark back, a run with limits marks it at last.
+func (d *drainEnd) ready(ctx context.Context) error {
+	if d.limited && !d.unmarks() {
+		return nil
+	}
+	return d.start(ctx)
+}
+
+// unmarks reports whether a command takes the mark back.
+func (d *drainEnd) unmarks() bool { return d.lease.Release().AtLeast(catalog.Release83) }
+
+// start marks the shard as draining, where it is to be removed.
+func (d *drainEnd) start(ctx context.Context) error {
 	if !d.remove {
 		return nil
 	}
@@ -116,6 +142,9 @@ func (d drainEnd) start(ctx context.Context) error {
 	case state.State != diagnosis.DrainOff:
 		return nil // once more would remove it before 8.3, when it is empty
 	}
+	if err := d.record(apply.Marked); err != nil {
+		return err
+	}
 	_, err = d.lease.Admin(ctx, live.StartDrainCommand(d.lease.Release(), d.shard))
 	if err == nil {
 		d.note(fmt.Sprintf("Shard %s is marked as draining.", d.shard))
@@ -123,9 +152,47 @@ func (d drainEnd) start(ctx context.Context) error {
 	return err
 }
 
+// record writes down what becomes of the shard.
+func (d *drainEnd) record(what apply.What) error {
+	d.marked = what == apply.Marked
+	if d.journal == nil {
+		return nil
+	}
+	return d.journal.Note(what, d.shard, d.Clock.Now())
+}
+
+// unfinished takes the mark back that this run has set, or says that the cluster's
+// balancer goes on.
+func (d *drainEnd) unfinished(ctx context.Context) error {
+	state, found, err := d.lease.Drain(ctx, d.shard)
+	if err != nil || !found || state.State == diagnosis.DrainOff {
+		return err
+	}
+	if d.journal != nil {
+		earlier, _ := d.journal.Marked()
+		d.marked = d.marked || earlier == d.shard
+	}
+	if d.marked && d.unmarks() {
+		if _, err := d.lease.Admin(ctx, live.StopDrainCommand(d.shard)); err != nil {
+			return err
+		}
+		d.note(fmt.Sprintf("Shard %s is not marked as draining any more: it is not empty yet.", d.shard))
+		return d.record(apply.Unmarked)
+	}
+	d.warning = fmt.Sprintf("Shard %s is still marked as draining: the cluster's balancer moves what is left off it, "+
+		"without the limits of this run, unless it is stopped: sh.stopBalancer()", d.shard)
+	if d.unmarks() {
+		d.warning += fmt.Sprintf(", or sh.stopDrain(%q)", string(d.shard))
+	} else {
+		d.warning += "; servers before 8.3 have no command that takes the mark back"
+	}
+	d.warning += "."
+	return nil
+}
+
 // finish moves what is left on a shard without ranges, as far as it may, and removes
 // the shard. The error says what is to be moved by hand.
-func (d drainEnd) finish(ctx context.Context) error {
+func (d *drainEnd) finish(ctx context.Context) error {
 	left, others, err := d.left(ctx)
 	if err != nil {
 		return err
@@ -152,7 +219,7 @@ func (d drainEnd) finish(ctx context.Context) error {
 }
 
 // left reads what is on the shard, and which shards can take it.
-func (d drainEnd) left(ctx context.Context) (left diagnosis.Drain, others Takers, err error) {
+func (d *drainEnd) left(ctx context.Context) (left diagnosis.Drain, others Takers, err error) {
 	s, err := live.NewReader(d.Client, live.ReaderOptions{Parts: live.Current}).Read(ctx)
 	if err != nil {
 		return left, nil, err
@@ -171,7 +238,7 @@ const removalPause = 2 * time.Second
 // leaveCluster removes the shard. Config servers that leave must have deleted what
 // they gave away, which is waited for. A chunk whose migration had begun before the
 // shard was marked as draining is an *apply.ChangedError.
-func (d drainEnd) leaveCluster(ctx context.Context) error {
+func (d *drainEnd) leaveCluster(ctx context.Context) error {
 	noted := false
 	for {
 		state, found, err := d.lease.Drain(ctx, d.shard)
@@ -205,5 +272,5 @@ func (d drainEnd) leaveCluster(ctx context.Context) error {
 		}
 	}
 	d.note(fmt.Sprintf("Shard %s is removed.", d.shard))
-	return nil
+	return d.record(apply.Removed)
 }

@@ -23,7 +23,7 @@ func TestDrainOfWhatCame(t *testing.T) {
 	for _, release := range releases() {
 		w := newWorld(t, scattered(rand.New(rand.NewPCG(1, 9)), stopped), release, 1)
 		r, err := w.reach(plan.Goal{Kind: plan.Drain, Shard: "s0"}, func(o *apply.Options, turn *leased) {
-			d := drainEnd{turn, "s0", true, true, func(string) {}}
+			d := &drainEnd{leased: turn, shard: "s0", remove: true, movePrimaries: true, note: func(string) {}}
 			o.Ready = func(ctx context.Context) error {
 				w.moveTo("s0")
 				return d.start(ctx)

@@ -20,7 +20,7 @@ type aim struct {
 	// fits checks that the plan of a journal is of what was asked for; nil for all.
 	fits func(p *plan.Plan) error
 	// around is that of a job.
-	around func(*leased, *plan.Plan) (before, after func(context.Context) error)
+	around func(*leased, *apply.Execution, *apply.Options)
 }
 
 // run plans, unless a journal has the plan, and carries it out. When the cluster moves

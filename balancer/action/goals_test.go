@@ -122,7 +122,7 @@ func testDrain(w *world, remove bool) {
 	w.Helper()
 	goal := plan.Goal{Kind: plan.Drain, Shard: "s0"}
 	w.mustReach(goal, func(o *apply.Options, t *leased) {
-		d := drainEnd{t, "s0", remove, true, func(s string) { w.Log(s) }}
+		d := &drainEnd{leased: t, shard: "s0", remove: remove, movePrimaries: true, note: func(s string) { w.Log(s) }}
 		o.Ready, o.Finish = d.start, d.finish
 	})
 	s := w.snapshot()

@@ -20,9 +20,8 @@ type job struct {
 	open func() (*apply.Execution, error)
 	// goal says that there is a goal to reach, and not only steps.
 	goal bool
-	// around returns what is done before the first step and after the last one; nil
-	// does nothing.
-	around func(*leased, *plan.Plan) (before, after func(context.Context) error)
+	// around sets what is done besides the steps; nil sets nothing.
+	around func(l *leased, work *apply.Execution, o *apply.Options)
 }
 
 // run opens the journal, has the plan confirmed that stands in it, and takes the lease
@@ -97,7 +96,7 @@ func (j job) options(l *leased, work *apply.Execution, gate *pace.Gate, r *seria
 		},
 	}
 	if j.around != nil {
-		o.Ready, o.Finish = j.around(l, work.Plan)
+		j.around(l, work, &o)
 	}
 	return o
 }

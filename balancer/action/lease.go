@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/apply"
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 )
@@ -19,14 +20,21 @@ import (
 // even a lease.
 type leased struct {
 	Cluster
-	steps apply.Cluster
-	lease *live.LeasedCluster // nil in a dry run
+	runner live.CommandRunner
+	steps  stepper
+	lease  *live.LeasedCluster // nil in a dry run
+}
+
+// stepper carries out steps on servers of a release.
+type stepper interface {
+	apply.Cluster
+	Release() catalog.Release
 }
 
 // acquire takes the lease, to do what a few words say. The error is a *live.HeldError
 // while somebody else has it.
 func (c Cluster) acquire(ctx context.Context, runner live.CommandRunner, doing string, dryRun bool) (*leased, error) {
-	l := &leased{Cluster: c}
+	l := &leased{Cluster: c, runner: runner}
 	var err error
 	if dryRun {
 		l.steps, err = live.NewSteps(ctx, runner)

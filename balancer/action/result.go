@@ -49,8 +49,12 @@ type PlanResult struct {
 	Journal  string    `json:"journal,omitzero"`
 	MS       int64     `json:"millis"`
 
-	// Undoes says that the plan undoes another one.
+	// Warning says what goes on after the run, and how to stop it.
+	Warning string `json:"warning,omitzero"`
+
+	// Undoes says that the plan undoes another one, Kept that it can't be undone.
 	Undoes bool `json:"-"`
+	Kept   bool `json:"-"`
 }
 
 // Chunks is how many chunks a collection had and has.

@@ -54,12 +54,13 @@ type todo struct {
 
 // clusterState is a cluster at one moment, as steps find it.
 type clusterState struct {
-	look   *catalog.Snapshot
-	chunks func(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error)
-	basis  map[string]plan.CollectionBasis
-	spans  map[int]plan.Range    // by step: what those are about that have begun
-	cuts   map[int][]catalog.Key // by step, besides those of the plan
-	undoes bool                  // zones are not kept: the plan goes back to what was
+	look    *catalog.Snapshot
+	chunks  func(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error)
+	basis   map[string]plan.CollectionBasis
+	spans   map[int]plan.Range    // by step: what those are about that have begun
+	cuts    map[int][]catalog.Key // by step, besides those of the plan
+	unmarks catalog.ShardID       // is not draining when this begins
+	undoes  bool                  // zones are not kept: the plan goes back to what was
 }
 
 // check compares a step with the cluster. The error is a *ChangedError or a

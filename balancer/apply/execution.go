@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/plan"
 )
 
@@ -67,6 +69,26 @@ func PrepareUndo(path string) (*Execution, error) {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), w.Journal.Close())
 	}
 	return w, nil
+}
+
+// Note writes down what becomes of a shard besides the steps.
+func (w *Execution) Note(what What, shard catalog.ShardID, at time.Time) error {
+	if w.history != nil {
+		w.history.marked = map[What]catalog.ShardID{Marked: shard}[what]
+	}
+	if w.Journal == nil {
+		return nil
+	}
+	return w.Journal.Write(Record{What: what, At: at.UTC(), Shard: shard})
+}
+
+// Marked returns the shard that earlier runs have marked as draining, if that was not
+// taken back, and whether it has left the cluster.
+func (w *Execution) Marked() (shard catalog.ShardID, removed bool) {
+	if w.history == nil {
+		return "", false
+	}
+	return w.history.marked, w.history.removed
 }
 
 // Left is how many steps are to be done.

@@ -23,8 +23,11 @@ type History struct {
 	chapters []chapter
 	// paused are the collections whose balancing is off because of it.
 	paused []string
-	path   string
-	size   int64 // bytes without a last line that was not written whole
+	// marked is the shard that it has marked as draining; removed tells that it is gone.
+	marked  catalog.ShardID
+	removed bool
+	path    string
+	size    int64 // bytes without a last line that was not written whole
 }
 
 // chapter is one plan of a journal.
@@ -141,6 +144,12 @@ func (h *History) add(r Record) error {
 		}
 	case balancing:
 		h.paused = slices.DeleteFunc(h.paused, func(ns string) bool { return ns == r.Namespace })
+	case Marked:
+		h.marked = r.Shard
+	case Unmarked:
+		h.marked = ""
+	case Removed:
+		h.removed = true
 	case finished:
 		c.finished = true
 	case failed, stopped, stays: // for people

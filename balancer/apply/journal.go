@@ -119,7 +119,7 @@ func (j *Journal) Path() string { return j.file.Name() }
 
 // Write appends a record, and returns when it is on the disk.
 func (j *Journal) Write(r Record) error {
-	j.acted = j.acted || r.What == began || r.What == pausing
+	j.acted = j.acted || r.What == began || r.What == pausing || r.What == Marked
 	line, err := json.Marshal(r)
 	if err == nil {
 		_, err = j.file.Write(append(line, '\n'))

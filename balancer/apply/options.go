@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
@@ -41,9 +42,20 @@ type Options struct {
 	// PauseBalancing switches the balancing of the plan's collections off
 	// meanwhile.
 	PauseBalancing bool
+	// Before is called before anything else, also in a dry run. Nil does nothing.
+	Before func(ctx context.Context) error
+	// Unmarks is the shard whose mark as draining Before takes back: a dry run goes on as if
+	// it had.
+	Unmarks catalog.ShardID
 	// Ready is called once, when it is certain that all steps can be carried out and
 	// before the first one is. Nil does nothing.
 	Ready func(ctx context.Context) error
+	// Last is called when all steps are done and a new plan has none, before balancing is
+	// switched on again; a dry run leaves it out. Nil does nothing.
+	Last func(ctx context.Context) error
+	// Unfinished is called when a run that was Ready ends before all is done, before
+	// balancing is switched on again. Nil does nothing.
+	Unfinished func(ctx context.Context) error
 	// Finish is called when all steps are done and a new plan has none. A
 	// *ChangedError of it says that there are some again, and has another plan take
 	// over. Nil does nothing, and a dry run leaves it out.

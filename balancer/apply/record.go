@@ -27,6 +27,11 @@ const (
 	moved What = "moved"
 	// stays stands for a step that is not done, as only force could.
 	stays What = "stays"
+	// Marked stands before a shard is marked as draining, Unmarked after that was taken
+	// back, Removed after it has left the cluster.
+	Marked   What = "marked"
+	Unmarked What = "unmarked"
+	Removed  What = "removed"
 	// pausing stands before a collection's balancing is switched off, balancing
 	// after it was switched on again.
 	pausing   What = "pausing"
@@ -60,7 +65,9 @@ type Record struct {
 	Already   bool   `json:"already,omitzero"`
 	Error     string `json:"error,omitzero"`
 	Namespace string `json:"ns,omitzero"`
-	Reason    string `json:"reason,omitzero"`
+	// Shard is one that is marked, or not any more.
+	Shard  catalog.ShardID `json:"shard,omitzero"`
+	Reason string          `json:"reason,omitzero"`
 }
 
 // Log is where records go. A record is safe when Write returns.

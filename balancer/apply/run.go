@@ -55,7 +55,10 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 	}
 	r.result.Left, r.result.Began = r.plan.Left, o.Clock.Now()
 	before := maps.Clone(r.done)
-	err := r.carryOut(ctx)
+	err := r.begins(ctx)
+	if err == nil {
+		err = r.carryOut(ctx)
+	}
 	if !errors.As(err, new(*logError)) && r.hard.Err() == nil {
 		err = r.leave(err)
 	}
@@ -180,6 +183,13 @@ func (r *run) tellAway(err error) {
 	}
 }
 
+func (r *run) begins(ctx context.Context) error {
+	if r.o.Before == nil {
+		return nil
+	}
+	return r.because(ctx, r.o.Before(ctx))
+}
+
 // carryOut runs plans until one is done, or something keeps it from being.
 func (r *run) carryOut(ctx context.Context) error {
 	for first := true; ; first = false {
@@ -208,6 +218,11 @@ func (r *run) carryOut(ctx context.Context) error {
 // works again meanwhile. What is found to be moved again may be gone when the cluster
 // is looked at; then it is done once more.
 func (r *run) finish(ctx context.Context) (more bool, err error) {
+	if r.o.Last != nil && !r.o.DryRun {
+		if err := r.o.Last(ctx); err != nil {
+			return false, err
+		}
+	}
 	if r.o.Finish == nil || r.o.DryRun {
 		return false, nil
 	}
@@ -380,7 +395,7 @@ func (r *run) ground(look *catalog.Snapshot) clusterState {
 	defer r.shared.Unlock()
 	return clusterState{
 		look: look, chunks: r.cluster.Chunks, basis: r.basis, cuts: maps.Clone(r.cuts),
-		spans: maps.Clone(r.spans), undoes: r.plan.Goal.Kind == plan.Undo,
+		spans: maps.Clone(r.spans), undoes: r.plan.Goal.Kind == plan.Undo, unmarks: r.o.Unmarks,
 	}
 }
 
@@ -451,6 +466,9 @@ func (r *run) leave(err error) error {
 	case r.result.Stopped == "":
 		r.result.Finished = true
 		rec = Record{What: finished}
+	}
+	if !r.result.Finished && r.ready && r.o.Unfinished != nil {
+		err = errors.Join(err, r.o.Unfinished(r.hard))
 	}
 	if restored := r.restore(); restored != nil {
 		return errors.Join(err, restored)

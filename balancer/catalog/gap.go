@@ -1,6 +1,10 @@
 package catalog
 
-import "shardsh/balancer/mongoerr"
+import (
+	"fmt"
+
+	"shardsh/balancer/mongoerr"
+)
 
 // Gap is something that a reader could not get.
 type Gap struct {
@@ -21,3 +25,37 @@ const atlasError mongoerr.Code = 8000
 // Refused reports whether a server knew the answer and would not give it to this
 // user: another user may be told.
 func (g Gap) Refused() bool { return g.Code == mongoerr.Unauthorized || g.Code == atlasError }
+
+// GapTexts says what could not be read, and why. Collections with the same reason share a
+// text.
+func GapTexts(gaps []Gap) []string {
+	type kind struct {
+		what, reason string
+		shard        ShardID
+		named        bool
+	}
+	var order []kind
+	first, count := map[kind]string{}, map[kind]int{}
+	for _, g := range gaps {
+		k := kind{g.What, g.Reason, g.Shard, g.Namespace != ""}
+		if count[k] == 0 {
+			order, first[k] = append(order, k), g.Namespace
+		}
+		count[k]++
+	}
+	texts := make([]string, len(order))
+	for i, k := range order {
+		what := k.what
+		if k.named {
+			what += " of " + first[k]
+		}
+		if n := count[k]; k.named && n > 1 {
+			what += fmt.Sprintf(" and %d more collections", n-1)
+		}
+		if k.shard != "" {
+			what += " of " + string(k.shard)
+		}
+		texts[i] = what + " could not be read: " + k.reason
+	}
+	return texts
+}

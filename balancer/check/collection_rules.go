@@ -38,7 +38,7 @@ func (l *looking) compliant() {
 // rules miss without its word.
 func (l *looking) reason(b diagnosis.Balance) string {
 	for _, gap := range l.Parts().Source.Gaps {
-		if gap.What == "balance" && gap.Namespace == b.Namespace {
+		if gap.What == "balance" && (gap.Namespace == b.Namespace || gap.Namespace == "") {
 			return gap.Reason
 		}
 	}

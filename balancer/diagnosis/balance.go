@@ -107,6 +107,8 @@ func BalanceOf(s *catalog.Snapshot, c *catalog.CollectionState) Balance {
 		reason = gap.Reason // without them all zones look fine
 	} else if gap, found := gapOf(s, c.Namespace, ""); found && reason != "" {
 		reason = gap.Reason
+	} else if gap, found := gapOf(s, "", "balance"); found && reason != "" {
+		reason = gap.Reason
 	}
 	if reason != "" {
 		b.Reason = reason

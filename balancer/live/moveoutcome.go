@@ -3,6 +3,7 @@ package live
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -131,7 +132,8 @@ func (d *Executor) chunkBelow(ctx context.Context, coll catalog.Collection, boun
 func (d *Executor) movesNow(
 	ctx context.Context, coll catalog.Collection, chunk catalog.Chunk, m UnansweredMove,
 ) (bool, error) {
-	seen, err := NewCommandReader(d.commands, ReaderOptions{Parts: Migrations, Release: d.release}).Read(ctx)
+	seen, err := NewCommandReader(d.commands,
+		ReaderOptions{Parts: Migrations, Release: d.release, Wait: time.Minute}).Read(ctx)
 	if err != nil {
 		return false, ServerError(err)
 	}

@@ -57,6 +57,9 @@ type ReaderOptions struct {
 	// LogEntries limits how many entries of each log are read, the newest ones;
 	// 100,000 by default.
 	LogEntries int
+	// Wait limits how long commands wait in vain for shards that do not answer, in all:
+	// 6 s by default. What could not be had is a gap.
+	Wait time.Duration
 	// ShardClient connects to a shard, for the part Deletions. The Reader does not
 	// disconnect it. Nil leaves the part out.
 	ShardClient func(context.Context, catalog.Shard) (*mongo.Client, error)
@@ -84,6 +87,7 @@ func newReader(s source, o ReaderOptions) *Reader {
 	o.Required |= Identity
 	o.Source.Kind = cmp.Or(o.Source.Kind, catalog.SourceLive)
 	o.Tries = cmp.Or(o.Tries, 5)
+	o.Wait = cmp.Or(o.Wait, wholeWait)
 	o.LogEntries = cmp.Or(o.LogEntries, 100_000)
 	return &Reader{source: s, options: o}
 }
@@ -97,7 +101,7 @@ func (r *Reader) Read(ctx context.Context) (*catalog.Snapshot, error) { return r
 // older Snapshot of the same cluster. Collections that the older Snapshot does not
 // have, or that were replaced since, are read completely.
 func (r *Reader) ReadSince(ctx context.Context, old *catalog.Snapshot) (*catalog.Snapshot, error) {
-	rd := &reading{Reader: r, old: old, parts: catalog.SnapshotParts{
+	rd := &reading{Reader: r, old: old, patience: patience{most: r.options.Wait}, parts: catalog.SnapshotParts{
 		Time: r.options.Now, Release: r.options.Release, Config: map[string][]bson.Raw{},
 	}}
 	for _, step := range rd.steps() {
@@ -120,9 +124,11 @@ type reading struct {
 	*Reader
 	old *catalog.Snapshot
 
-	parts catalog.SnapshotParts
-	mu    sync.Mutex
-	gaps  []catalog.Gap
+	parts    catalog.SnapshotParts
+	patience patience
+	reached  bool // it is known which shards the router reaches
+	mu       sync.Mutex
+	gaps     []catalog.Gap
 }
 
 // reads reports whether one of some parts is wanted.
@@ -216,7 +222,7 @@ func (r *reading) check(ctx context.Context, p Part, g catalog.Gap, err error) e
 		return known
 	case errors.Is(err, ErrNotSharded):
 		return err
-	case r.options.Required&p == 0 && ctx.Err() == nil && (refused(err) || malformed(err)):
+	case r.options.Required&p == 0 && ctx.Err() == nil && (refused(err) || malformed(err) || unanswered(err)):
 		r.gap(g, err)
 		return nil
 	}

@@ -17,7 +17,7 @@ import (
 // config.locks (rules/03-commands §1.7).
 func (r *reading) activity(ctx context.Context) error {
 	var list activity
-	ops, err := r.source.list(ctx, query{database: "admin", pipeline: operationStages()})
+	ops, err := r.collect(ctx, firstWait, query{database: "admin", pipeline: operationStages()})
 	if err := r.check(ctx, Migrations|Reshardings, catalog.Gap{What: "operations"}, err); err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@ package live
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync/atomic"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -56,8 +58,27 @@ func (r *reading) balancerBefore34(ctx context.Context) error {
 
 var errNoStatus = errors.New("servers before 4.4 do not report whether a collection is balanced")
 
+// mostAsked is of how many collections the server is asked whether they are balanced, if the
+// rules can judge instead: it has all shards measure each of them.
+const mostAsked = 200
+
+// judged reports whether the rules can judge all collections, and the server is spared.
+func (r *reading) judged() bool {
+	return len(r.parts.Collections) > mostAsked && r.reads(Chunks) && r.reads(Sizes) &&
+		!slices.ContainsFunc(r.gaps, func(g catalog.Gap) bool { return g.What == "sizes" || g.What == "chunks" })
+}
+
 // statuses reads whether the server considers each sharded collection balanced.
 func (r *reading) statuses(ctx context.Context) error {
+	if r.judged() && r.options.Required&Statuses == 0 {
+		return nil
+	}
+	var skipped atomic.Pointer[NoAnswerError]
+	defer func() {
+		if why := skipped.Load(); why != nil {
+			r.gap(catalog.Gap{What: "balance"}, why) // once for all that were not asked
+		}
+	}()
 	return inParallel(ctx, r.options.Parallel, r.parts.Collections,
 		func(ctx context.Context, c *catalog.CollectionState) error {
 			if c.Unsplittable || r.options.Selected != nil && !r.options.Selected(c.Namespace) {
@@ -70,9 +91,13 @@ func (r *reading) statuses(ctx context.Context) error {
 				}
 				return nil
 			}
-			reply, err := r.source.run(ctx, "admin", bson.D{{Key: "balancerCollectionStatus", Value: c.Namespace}})
+			reply, err := r.ask(ctx, "admin", bson.D{{Key: "balancerCollectionStatus", Value: c.Namespace}})
 			if err == nil {
 				c.Reported = reportedStatus(reply)
+			}
+			if why, is := errors.AsType[*NoAnswerError](err); is && why.Within == 0 && r.options.Required&Statuses == 0 {
+				skipped.Store(why)
+				return nil
 			}
 			return r.check(ctx, Statuses, gap, err)
 		})

@@ -49,7 +49,7 @@ func (r *reading) indexes(ctx context.Context, c *catalog.CollectionState) error
 	if err != nil {
 		return err
 	}
-	docs, err := r.source.list(ctx, query{database: db, collection: name, pipeline: []bson.D{
+	docs, err := r.collect(ctx, firstWait, query{database: db, collection: name, pipeline: []bson.D{
 		{{Key: "$indexStats", Value: bson.D{}}},
 		{{Key: "$project", Value: bson.D{{Key: "shard", Value: 1}, {Key: "key", Value: 1},
 			{Key: "spec.partialFilterExpression", Value: 1}, {Key: "spec.sparse", Value: 1}}}},
@@ -120,7 +120,7 @@ func (r *reading) unsharded(ctx context.Context) error {
 	}
 	list := []catalog.UnshardedData{}
 	for _, d := range r.parts.Databases {
-		reply, err := r.source.run(ctx, d.Name, bson.D{{Key: "dbStats", Value: 1}})
+		reply, err := r.ask(ctx, d.Name, bson.D{{Key: "dbStats", Value: 1}})
 		if err != nil {
 			return err
 		}

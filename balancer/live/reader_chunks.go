@@ -24,6 +24,7 @@ func (r *reading) readAll(ctx context.Context, t *tracked) error {
 	t.table, err = onceMore(ctx, func() (*catalog.RoutingTable, error) {
 		builder := catalog.NewBuilder(t.Pattern, t.Epoch, t.Timestamp)
 		q := find("chunks", bson.D{t.ChunkFilter()}).sorted("min", 1).batched(chunkBatch)
+		q.most = tableWait
 		if err := r.source.each(ctx, q, builder.Add); err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 // gapOf returns a gap with its cause.
 func gapOf(g catalog.Gap, err error) catalog.Gap {
 	g.Reason = ShortenUnauthorized(err.Error())
+	g.Down = errors.As(err, new(*NoAnswerError))
 	code, ok := mongoerr.CodeOf(ServerError(err))
 	if !ok {
 		return g
@@ -35,6 +36,10 @@ func isDown(err error) bool {
 	code, ok := mongoerr.CodeOf(ServerError(err))
 	return ok && slices.Contains(shardDown, code)
 }
+
+// unanswered reports whether a shard did not answer, by the word of a mongos or because it
+// took too long.
+func unanswered(err error) bool { return isDown(err) || errors.As(err, new(*NoAnswerError)) }
 
 // refused reports whether a server answered with an error.
 func refused(err error) bool {

@@ -51,7 +51,7 @@ func (r *reading) zoneContents(ctx context.Context, c *catalog.CollectionState) 
 func (r *reading) rangeSize(
 	ctx context.Context, c *catalog.CollectionState, lower, upper catalog.Key, most int64,
 ) (documents, bytes int64, err error) {
-	reply, err := r.source.run(ctx, "admin", bson.D{
+	reply, err := r.ask(ctx, "admin", bson.D{
 		{Key: "dataSize", Value: c.Namespace}, {Key: "keyPattern", Value: c.Pattern.Doc()},
 		{Key: "min", Value: c.Pattern.Bound(lower)}, {Key: "max", Value: c.Pattern.Bound(upper)},
 		{Key: "estimate", Value: true}, {Key: "maxObjects", Value: most},
@@ -89,13 +89,12 @@ func (r *reading) extreme(
 		}
 		order = append(order, bson.E{Key: e.Key(), Value: direction})
 	}
-	var key catalog.Key
-	err = r.source.each(ctx, query{
+	docs, err := r.collect(ctx, firstWait, query{
 		database: db, collection: name, filter: bson.D{}, sort: order, limit: 1, hint: c.Pattern.Doc(), fields: fields,
 		lower: c.Pattern.Bound(chunk.Min), upper: c.Pattern.Bound(chunk.Max),
-	}, func(doc bson.Raw) error {
-		key, err = c.Pattern.DocumentKey(doc)
-		return err
 	})
-	return key, err
+	if err != nil || len(docs) == 0 {
+		return catalog.Key{}, err
+	}
+	return c.Pattern.DocumentKey(docs[0])
 }

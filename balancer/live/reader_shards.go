@@ -38,7 +38,7 @@ func (r *reading) shardSizes(ctx context.Context) error {
 	if !r.parts.Release.LimitsShards() || !slices.ContainsFunc(r.parts.Shards, limited) {
 		return nil
 	}
-	reply, err := r.source.run(ctx, "admin", bson.D{{Key: "listDatabases", Value: int32(1)}})
+	reply, err := r.ask(ctx, "admin", bson.D{{Key: "listDatabases", Value: int32(1)}})
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (r *reading) drains(ctx context.Context) error {
 		if only := r.options.Shard; only == "" && !s.Draining || only != "" && only != s.ID {
 			continue
 		}
-		reply, err := r.source.run(ctx, "admin", DrainStatusCommand(s.ID))
+		reply, err := r.ask(ctx, "admin", DrainStatusCommand(s.ID))
 		if err == nil {
 			s.Reported = reportedDrain(reply)
 		}
@@ -113,9 +113,13 @@ func (r *reading) reach(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.reached = true
 	for i := range r.parts.Shards {
 		s := &r.parts.Shards[i]
 		s.Unreachable, s.Ping = reachOf(reply, s.Host)
+		if s.Unreachable != "" {
+			r.patience.expect()
+		}
 	}
 	return nil
 }

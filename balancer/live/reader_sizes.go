@@ -23,7 +23,7 @@ func (r *reading) sizes(ctx context.Context) error {
 	if !r.reads(OldSizes) || r.parts.Release.AtLeast(catalog.Release60) {
 		err := r.distribution(ctx)
 		old := r.reads(OldSizes) && mongoerr.Is(ServerError(err), unknownStage)
-		if down := r.reads(EachSize) && isDown(err); !old && !down {
+		if down := r.reads(EachSize) && unanswered(err); !old && !down {
 			if err != nil || !r.reads(EachSize) {
 				return err
 			}
@@ -31,7 +31,11 @@ func (r *reading) sizes(ctx context.Context) error {
 				func(c *catalog.CollectionState) bool { return !c.Unsplittable })
 		}
 	}
+	down := r.down()
 	return inParallel(ctx, r.options.Parallel, left, func(ctx context.Context, c *catalog.CollectionState) error {
+		if c.Table != nil && slices.ContainsFunc(c.Owners(), func(id catalog.ShardID) bool { return down[id] }) {
+			return r.check(ctx, Sizes, catalog.Gap{What: "sizes", Namespace: c.Namespace}, &NoAnswerError{Why: r.away()})
+		}
 		return r.check(ctx, Sizes, catalog.Gap{What: "sizes", Namespace: c.Namespace}, r.collStats(ctx, c))
 	})
 }
@@ -53,7 +57,11 @@ func (r *reading) noSizes() {
 
 // distribution reads the sizes of all sharded collections with one command.
 func (r *reading) distribution(ctx context.Context) error {
-	docs, err := r.source.list(ctx, query{database: "admin",
+	first := firstWait
+	if r.reads(Reach) && r.reached && r.away() == "" {
+		first = sizesWait
+	}
+	docs, err := r.collect(ctx, first, query{database: "admin",
 		pipeline: []bson.D{{{Key: "$shardedDataDistribution", Value: bson.D{}}}}})
 	if err != nil {
 		return err
@@ -97,7 +105,7 @@ func (r *reading) collStats(ctx context.Context, c *catalog.CollectionState) err
 	if err != nil {
 		return err
 	}
-	docs, err := r.source.list(ctx, query{database: db, collection: name, pipeline: []bson.D{
+	docs, err := r.collect(ctx, firstWait, query{database: db, collection: name, pipeline: []bson.D{
 		{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
 		{{Key: "$project", Value: bson.D{
 			{Key: "shard", Value: 1}, {Key: "storageStats.size", Value: 1},

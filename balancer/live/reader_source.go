@@ -1,14 +1,12 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
-	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 )
 
 // source sends the commands of a Reader.
@@ -33,7 +31,8 @@ type query struct {
 	limit        int32
 	batch        int32
 	hint, fields any
-	lower, upper any // bounds in the index of hint
+	lower, upper any           // bounds in the index of hint
+	most         time.Duration // that a server takes for the first batch; zero is readWait
 }
 
 // find is a query for documents of config.
@@ -59,8 +58,7 @@ func (q query) limited(n int32) query {
 	return q
 }
 
-// clientSource reads as the driver does: it retries reads, and reads config from the
-// primary, with read concern majority.
+// clientSource reads from primaries, config with read concern majority.
 type clientSource struct{ client *mongo.Client }
 
 func (s clientSource) run(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
@@ -80,41 +78,19 @@ func (s clientSource) each(ctx context.Context, q query, use func(bson.Raw) erro
 }
 
 func (s clientSource) open(ctx context.Context, q query) (*mongo.Cursor, error) {
-	database := s.client.Database(q.database)
-	if q.database == "" {
-		database = s.client.Database("config", options.Database().
-			SetReadConcern(readconcern.Majority()).SetReadPreference(readpref.Primary()))
+	// Of a command, unlike of a find, the driver turns the time that is left into maxTimeMS.
+	// The cursor has no limit.
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(q.most, readWait))
+	defer cancel()
+	database, command := q.database, q.command()
+	if database == "" {
+		database, command = "config", append(command, majority)
 	}
-	switch {
-	case q.pipeline == nil:
-		return database.Collection(q.collection).Find(ctx, q.filter, q.options())
-	case q.collection == "":
-		return database.Aggregate(ctx, q.pipeline)
+	cursor, err := s.client.Database(database).RunCommandCursor(ctx, command)
+	if err == nil && q.batch > 0 {
+		cursor.SetBatchSize(q.batch)
 	}
-	return database.Collection(q.collection).Aggregate(ctx, q.pipeline)
-}
-
-func (q query) options() *options.FindOptionsBuilder {
-	o := options.Find()
-	if q.sort != nil {
-		o.SetSort(q.sort)
-	}
-	if q.limit > 0 {
-		o.SetLimit(int64(q.limit))
-	}
-	if q.batch > 0 {
-		o.SetBatchSize(q.batch)
-	}
-	if q.hint != nil {
-		o.SetHint(q.hint)
-	}
-	if q.fields != nil {
-		o.SetProjection(q.fields)
-	}
-	if q.lower != nil {
-		o.SetMin(q.lower).SetMax(q.upper)
-	}
-	return o
+	return cursor, err
 }
 
 // commandSource sends all as commands.
@@ -129,6 +105,8 @@ func (s commandSource) list(ctx context.Context, q query) ([]bson.Raw, error) {
 	if database == "" {
 		database = "config"
 	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(q.most, readWait))
+	defer cancel()
 	return s.commands.RunCursorCommand(ctx, database, q.command())
 }
 

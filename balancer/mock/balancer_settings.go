@@ -107,7 +107,7 @@ func (b *Balancer) set(mode string, stopped bool) error {
 
 // Compliance is balancerCollectionStatus (rules/01-selection §7): what the balancer
 // would do to the collection now, with every shard available.
-func (b *Balancer) Compliance(ns string) (policy.Compliance, error) {
+func (b *Balancer) Compliance(rq *Request, ns string) (policy.Compliance, error) {
 	if _, _, err := catalog.SplitNamespace(ns); err != nil {
 		return policy.Compliance{}, err
 	}
@@ -140,7 +140,7 @@ func (b *Balancer) Compliance(ns string) (policy.Compliance, error) {
 	if status, settled := policy.StatusWithoutSizes(situation, defragmentation); settled {
 		return status, nil
 	}
-	if err := b.faults.reachShards(configShard); err != nil {
+	if err := rq.FromConfig(); err != nil {
 		return policy.Compliance{}, err
 	}
 	situation.Sizes.ByShard = b.stats.ownedBytes(coll, nil)

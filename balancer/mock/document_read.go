@@ -44,7 +44,7 @@ func (rq *Request) reads(ns string, filter *filter.Filter, many bool) ([]Read, e
 	}
 	rq.routes.route(ns, filter, many)
 	targets := rq.env.locator.targets(ns, filter)
-	if err := rq.askTargets(targets); err != nil {
+	if err := rq.askTargets(targets, rq.ask); err != nil {
 		return nil, err
 	}
 	return rq.capture(targets), nil
@@ -60,7 +60,7 @@ func (rq *Request) PartialReads(ns string, filter *filter.Filter) (reads []Read,
 	rq.routes.route(ns, filter, false)
 	targets := rq.env.locator.targets(ns, filter)
 	all := len(targets)
-	targets = slices.DeleteFunc(targets, func(t target) bool { return rq.askTargets([]target{t}) != nil })
+	targets = slices.DeleteFunc(targets, func(t target) bool { return rq.askTargets([]target{t}, rq.ask) != nil })
 	return rq.capture(targets), len(targets) < all, nil
 }
 
@@ -90,7 +90,7 @@ func (rq *Request) Point(ns string, filter *filter.Filter) (docs []bson.Raw, ok 
 	if !ok {
 		return nil, false, nil
 	}
-	if err := rq.askTargets(targets); err != nil {
+	if err := rq.askTargets(targets, rq.ask); err != nil {
 		return nil, false, err
 	}
 	for _, t := range targets {

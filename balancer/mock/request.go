@@ -56,6 +56,8 @@ type Request struct {
 	// router has sent it, and knows of the catalog what routes say.
 	router catalog.ShardID
 	routes known
+	// patient: it looks, and waits for a node that is away.
+	patient bool
 	// key is the newest document's shard key, and room for the next one's.
 	key []byte
 	// landing is where its newest new document went.
@@ -154,6 +156,52 @@ func (rq *Request) AwaitSecondaries(d time.Duration) error {
 	return rq.env.clock.Await(rq.ctx, rq.deadline, func() bool { return over })
 }
 
+// finding is how long a router or the config server looks for the primary of a shard before
+// it gives up.
+const finding = 20 * time.Second
+
+// Patient has the request wait for shards that are away where it looks at them. What reads
+// and writes documents does not, so that tests of faults need not wait.
+func (rq *Request) Patient() { rq.patient = true }
+
+// seek is ask for what looks at a shard.
+func (rq *Request) seek(id catalog.ShardID) error {
+	if rq.patient && id != configShard && rq.env.faults.reach(rq.router, id) != nil {
+		if err := rq.find(rq.router, id); err != nil {
+			return err
+		}
+	}
+	return rq.ask(id)
+}
+
+// find waits for a shard that is away, as long as a server looks for its primary (recording
+// 20-live, 10-shard-down).
+func (rq *Request) find(from, id catalog.ShardID) error {
+	over := false
+	defer rq.env.clock.After(finding, func() { over = true }).Cancel()
+	there := func() bool { return rq.env.faults.reach(from, id) == nil }
+	if err := rq.env.clock.Await(rq.ctx, rq.deadline, func() bool { return over || there() }); err != nil || there() {
+		return err
+	}
+	return mongoerr.New(mongoerr.FailedToSatisfyReadPreference,
+		"Could not find host matching read preference { mode: \"primary\" } for set %s", setOf(rq.env.addresses.hostOf(id)))
+}
+
+// FromConfig asks each shard as the config server does, which waits for those that are away.
+func (rq *Request) FromConfig() error {
+	for _, id := range rq.env.shards.ids() {
+		if rq.env.faults.reach(configShard, id) == nil {
+			continue
+		}
+		if err := rq.find(configShard, id); mongoerr.Is(err, mongoerr.FailedToSatisfyReadPreference) {
+			return mongoerr.Wrap(err, "Failed to get stats for balancing from shard '"+string(id)+"'")
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // askAll asks some shards.
 func (rq *Request) askAll(ids []catalog.ShardID) error {
 	for _, id := range ids {
@@ -165,13 +213,13 @@ func (rq *Request) askAll(ids []catalog.ShardID) error {
 }
 
 // askTargets asks the shards that can have documents which match.
-func (rq *Request) askTargets(targets []target) error {
+func (rq *Request) askTargets(targets []target, ask func(catalog.ShardID) error) error {
 	for _, t := range targets {
 		id := configShard
 		if t.shard != nil {
 			id = t.shard.id
 		}
-		if err := rq.ask(id); err != nil {
+		if err := ask(id); err != nil {
 			return err
 		}
 	}
@@ -184,7 +232,7 @@ func (rq *Request) Ask(ns string, filter *filter.Filter) error {
 		return rq.ask(configShard)
 	}
 	rq.routes.route(ns, filter, false)
-	return rq.askTargets(rq.env.locator.targets(ns, filter))
+	return rq.askTargets(rq.env.locator.targets(ns, filter), rq.seek)
 }
 
 // AskConfig reports whether the router reaches the config server.
@@ -192,7 +240,12 @@ func (rq *Request) AskConfig() error { return rq.ask(configShard) }
 
 // AskShards reports whether the router reaches every shard.
 func (rq *Request) AskShards() error {
-	return rq.askAll(rq.env.shards.ids())
+	for _, id := range rq.env.shards.ids() {
+		if err := rq.seek(id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // AskPrimary reports whether the router reaches a database's primary.

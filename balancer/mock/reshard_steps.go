@@ -86,6 +86,17 @@ func (rs *Reshardings) reset() {
 // Reshardings returns those of the cluster.
 func (c *Cluster) Reshardings() *Reshardings { return c.reshardings }
 
+// Hold reports whether an operation holds the lock of a collection, of one of a database, or,
+// where db is empty, of any.
+func (rs *Reshardings) Hold(db, coll string) bool {
+	for ns := range rs.underWay {
+		if db == "" || coll == "" && databaseOf(ns) == db || ns == db+"."+coll {
+			return true
+		}
+	}
+	return false
+}
+
 // resharding is an operation that gives a collection a new key, a new place,
 // or none. The documents go to their new places at the end, all at once: until
 // then the collection serves as before, writes included.

@@ -13,7 +13,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/mock/plainjson"
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/safefile"
 )
@@ -98,8 +97,6 @@ func readBytes(data json.RawMessage) (int64, error) {
 			}
 			return n, nil
 		}
-	} else if text := plainjson.NewCursor(data).Text(); text != nil {
-		return catalog.ParseSize(string(text))
 	}
 	var text string
 	if err := json.Unmarshal(data, &text); err != nil {
@@ -140,12 +137,14 @@ func ReadTopology(path string) (*Topology, error) {
 // ParseTopology reads a topology and checks what can be checked without
 // building it. Errors name the field.
 func ParseTopology(data []byte) (*Topology, error) {
-	t, ok := parsePlain(data)
-	if !ok {
-		var err error
-		if t, err = parseAny(data); err != nil {
-			return nil, err
-		}
+	t := &Topology{}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(t); err != nil {
+		return nil, describeJSON(data, err)
+	}
+	if decoder.More() {
+		return nil, errors.New("there is more than one JSON value")
 	}
 	if t.Routers < 0 || t.Routers > MostRouters {
 		return nil, fmt.Errorf("routers: %d is not from 1 to %d", t.Routers, MostRouters)
@@ -161,94 +160,6 @@ func ParseTopology(data []byte) (*Topology, error) {
 		seen[s.ID] = true
 	}
 	return t, nil
-}
-
-// parseAny reads a topology however it is written.
-func parseAny(data []byte) (*Topology, error) {
-	t := &Topology{}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(t); err != nil {
-		return nil, describeJSON(data, err)
-	}
-	if decoder.More() {
-		return nil, fmt.Errorf("there is more than one JSON value")
-	}
-	return t, nil
-}
-
-// parsePlain reads a topology as programs write them, which may have a million
-// chunks: those by a cursor, and the rest as any. false leaves it all to parseAny.
-func parsePlain(data []byte) (*Topology, bool) {
-	var rest []byte // the text without the chunks
-	var chunks [][]TopologyChunk
-	taken := 0
-	c := plainjson.NewCursor(data)
-	c.Members(func(name string) {
-		if name != "collections" {
-			passOther(c, name, "collections")
-			return
-		}
-		c.Items(func() {
-			chunks = append(chunks, nil)
-			c.Members(func(name string) {
-				if name != "chunks" {
-					passOther(c, name, "chunks")
-					return
-				}
-				rest = append(rest, data[taken:c.Place()]...)
-				rest = append(rest, "null"...)
-				chunks[len(chunks)-1] = plainChunks(c)
-				taken = c.Place()
-			})
-		})
-	})
-	if c.Spoilt() || !c.AtEnd() {
-		return nil, false
-	}
-	t, err := parseAny(append(rest, data[taken:]...))
-	if err != nil {
-		return nil, false // parseAny of the whole text knows the place
-	}
-	for i := range t.Collections {
-		t.Collections[i].Chunks = chunks[i]
-	}
-	return t, true
-}
-
-// passOther passes a member that is not the one with a name. In other letters it would
-// be that for encoding/json.
-func passOther(c *plainjson.Cursor, name, than string) {
-	if c.Value(); strings.EqualFold(name, than) {
-		c.Spoil()
-	}
-}
-
-func plainChunks(c *plainjson.Cursor) []TopologyChunk {
-	list := []TopologyChunk{}
-	c.Items(func() {
-		var chunk TopologyChunk
-		c.Members(func(name string) {
-			switch name {
-			case "min":
-				chunk.Min = c.Value()
-			case "max":
-				chunk.Max = c.Value()
-			case "shard":
-				chunk.Shard = string(c.Text())
-			case "jumbo":
-				chunk.Jumbo = c.Bool()
-			case "bytes":
-				chunk.Bytes = c.Value()
-			case "docs":
-				chunk.Docs = c.Number()
-			default:
-				c.Spoil()
-			}
-		})
-		list = append(list, chunk)
-	})
-	return list
 }
 
 // describeJSON adds the place to a JSON error.

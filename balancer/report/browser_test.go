@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"shardsh/balancer/report"
-	"shardsh/balancer/report/browsertest"
 )
 
 var shots = flag.String("shots", "", "write pictures of the pages into this directory")
@@ -30,7 +29,7 @@ func first(table string) string {
 
 // A user clicks through the page of a small cluster.
 func TestPageInBrowser(t *testing.T) {
-	b := browsertest.Start(t)
+	b := startBrowser(t)
 	b.Width(1280)
 	b.Open(page(t, report.Full(shop(t).snapshot())))
 	b.Is("document.title", `"mongodb://host:27017/: cluster report"`)
@@ -79,7 +78,7 @@ func TestPageInBrowser(t *testing.T) {
 
 // Of a thousand collections the worst twenty are in sight, and all on a click.
 func TestLongPageInBrowser(t *testing.T) {
-	b := browsertest.Start(t)
+	b := startBrowser(t)
 	b.Width(1280)
 	b.Open(page(t, report.Of(crowd(t, 100, 1000))))
 	b.Is(visible("collection-list"), "20")
@@ -109,7 +108,7 @@ func TestLongPageInBrowser(t *testing.T) {
 
 // Names that want to be more than text are text in the browser, too.
 func TestPageEscapesNamesInBrowser(t *testing.T) {
-	b := browsertest.Start(t)
+	b := startBrowser(t)
 	b.Open(page(t, report.Full(hostileWorld(t).snapshot())))
 	b.Is("window.hit", "undefined")
 	b.Is(`document.scripts.length`, "1")
@@ -145,7 +144,7 @@ const contrast = `(() => {
 // Light and dark, wide and narrow, on paper: everything can be read, and nothing
 // is wider than the window.
 func TestPageLooksInBrowser(t *testing.T) {
-	b := browsertest.Start(t)
+	b := startBrowser(t)
 	for name, o := range map[string]*report.Overview{
 		"3": report.Full(shop(t).snapshot()), "100": report.Full(crowd(t, 100, 60)),
 	} {

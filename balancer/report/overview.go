@@ -180,25 +180,13 @@ func Of(s *catalog.Snapshot) *Overview {
 	if !p.ClusterID.IsZero() {
 		o.ClusterID = p.ClusterID.Hex()
 	}
-	for _, gap := range p.Source.Gaps {
-		o.Untold = append(o.Untold, gapText(gap))
-	}
+	o.Untold = append(o.Untold, catalog.GapTexts(p.Source.Gaps)...)
 	o.Collections = CollectionsOf(s)
 	o.Shards = ShardsOf(s, o.Collections)
 	o.Totals = o.totals()
 	o.UnderWay = underWay(s, o.History)
 	o.Deletions = deletionsOf(p.Deletions)
 	return o
-}
-
-func gapText(gap catalog.Gap) string {
-	what := gap.What
-	for _, of := range []string{gap.Namespace, string(gap.Shard)} {
-		if of != "" {
-			what += " of " + of
-		}
-	}
-	return what + " could not be read: " + gap.Reason
 }
 
 func balancerOf(s *catalog.Snapshot) Balancer {

@@ -78,10 +78,15 @@ func PlanResult(r action.PlanResult) string {
 		return "Nothing to move, split or merge."
 	case r.Finished:
 		return fmt.Sprintf("%s is applied: %s.", r.Plan, what)
-	case r.Stopped != "":
-		return fmt.Sprintf("%s was stopped: %s; %s.", r.Plan, r.Stopped, what)
 	}
-	return fmt.Sprintf("%s is not applied: %s.", r.Plan, what)
+	text := fmt.Sprintf("%s is not applied: %s.", r.Plan, what)
+	if r.Stopped != "" {
+		text = fmt.Sprintf("%s was stopped: %s; %s.", r.Plan, r.Stopped, what)
+	}
+	if r.Warning != "" {
+		text += " " + r.Warning
+	}
+	return text
 }
 
 // stepLine is what happens, in a line; empty for what progress shows.

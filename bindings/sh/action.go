@@ -180,14 +180,22 @@ func (c *call) act(sh *Helpers, h helperOptions, about []string, of func(action.
 		if h.helper != "apply" {
 			of = fmt.Sprintf("%q, ", c.Arg(0).String())
 		}
-		again = fmt.Sprintf(" To resume: sh.%s(%s{ resume: %q }); to undo: sh.apply({ undo: %[3]q }).", h.helper, of,
-			result.Journal)
+		again = fmt.Sprintf(" To resume: sh.%s(%s{ resume: %q })", h.helper, of, result.Journal)
+		if !result.Kept {
+			again += fmt.Sprintf("; to undo: sh.apply({ undo: %q })", result.Journal)
+		}
+		again += "."
+	}
+	if result.Warning != "" && err != nil {
+		again = " " + result.Warning + again
 	}
 	switch {
 	case err != nil:
 		sh.fail(h.helper, about, err, again, result.Plan != "")
 	case c.JS.Context().Err() != nil:
 		c.JS.Out.Warn(actiontext.PlanResult(result) + again)
+	case result.Warning != "":
+		c.JS.Out.Warn(result.Warning)
 	}
 	commands := result.Commands
 	result.Commands = nil // which scripts have as documents

@@ -121,7 +121,7 @@ func (o *actionFlags) showResult(ctx context.Context, env environment, r action.
 		if !r.Finished {
 			next = append(next, fmt.Sprintf("To go on: shardsh %s --resume %s", env.name(), r.Journal))
 		}
-		if !r.Undoes {
+		if !r.Undoes && !r.Kept {
 			next = append(next, fmt.Sprintf("to take it back: shardsh apply --undo %s", r.Journal))
 		}
 		if len(next) > 0 {

@@ -45,9 +45,10 @@ func (o *drainFlags) run(ctx context.Context, env environment) error { return re
 func drainText() cmdline.Text {
 	return cmdline.Text{
 		Intro: `Empties a shard with shardsh's own engine: moves all ranges of sharded
-collections, those of jumbo chunks in pieces. With --remove it marks the shard as draining
-first, and removes it when it is empty; without, the shard stays, and the
-balancer may fill it again. At the prompt, sh.drain() does the same.`,
+collections, those of jumbo chunks in pieces. With --remove it marks the shard as draining,
+removes it when it is empty, and takes the mark back when it ends before (from
+8.3 on); without, the shard stays, and the balancer may fill it again. At the
+prompt, sh.drain() does the same.`,
 		Examples: []string{
 			"shardsh drain mongodb://host:27017 --shard shard3 --dry-run",
 			"shardsh drain mongodb://host:27017 --shard shard3 --remove --move-primaries --pause-balancing",

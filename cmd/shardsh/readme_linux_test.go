@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"testing"
 
-	"shardsh/docs/picture"
 	"shardsh/repl/ptytest"
 )
 
@@ -37,7 +36,7 @@ func TestPicture(t *testing.T) {
 		terminal.Press(input + "\r")
 		screen = terminal.ExpectPrompt(prompt, i+2)
 	}
-	got := picture.Draw("shardsh", "A session: a map of chunks, why they are not balanced, a plan that is carried out", columns, screen)
+	got := drawScreen("shardsh", "A session: a map of chunks, why they are not balanced, a plan that is carried out", columns, screen)
 	if *updatePicture {
 		if err := os.WriteFile(file, got, 0o600); err != nil {
 			t.Fatal(err)

@@ -131,7 +131,7 @@ func (c *connection) source(isMock bool) catalog.Source {
 
 // printGaps says what could not be read, which is no reason to stop.
 func printGaps(env environment, s *catalog.Snapshot) {
-	for _, gap := range s.Parts().Source.Gaps {
-		fmt.Fprintln(env.errOut(), "shardsh:", secret.Redact(action.GapText(gap)))
+	for _, text := range catalog.GapTexts(s.Parts().Source.Gaps) {
+		fmt.Fprintln(env.errOut(), "shardsh:", secret.Redact(text))
 	}
 }

@@ -36,6 +36,9 @@ func (r *Router) runFaulty(cmd *call.Command, c *call.Call) (bson.D, error) {
 	c.Request, failure = r.Cluster.BeginRequest(cmd.Name)
 	c.Request.Under(c.Ctx, c.Deadline, c.Outside)
 	c.Request.Through(r.Entry.Node, r.Routes)
+	if cmd.Effect == commands.Reads && cmd.Name != "count" {
+		c.Request.Patient()
+	}
 	reply, err := r.runUnless(failure, cmd, c)
 	c.Slow = c.Request.Slow()
 	return reply, c.Labelled(err)

@@ -125,6 +125,9 @@ func currentOpStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, err
 	if options.localOps {
 		return LocalOps(c, options.allUsers)
 	}
+	if err := c.Request.AskShards(); err != nil {
+		return nil, err
+	}
 	docs := stageOnShards(c)
 	if c.Node.AuthRequired && !options.allUsers { // what the shards do is nobody's own
 		return call.MarshalAll(docs)

@@ -44,7 +44,7 @@ func balancerStatus(c *call.Call) (bson.D, error) {
 }
 
 func balancerCollectionStatus(c *call.Call) (bson.D, error) {
-	status, err := c.Cluster.Balancer().Compliance(c.Args.Text("balancerCollectionStatus"))
+	status, err := c.Cluster.Balancer().Compliance(c.Request, c.Args.Text("balancerCollectionStatus"))
 	if err != nil {
 		return nil, err
 	}

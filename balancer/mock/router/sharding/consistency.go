@@ -37,6 +37,9 @@ func checkMetadataConsistency(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := awaitReshardings(c, db, coll); err != nil {
+		return nil, err
+	}
 	found, err := c.Cluster.Inconsistencies(db, coll, c.Args.Truth("checkIndexes"))
 	if err != nil {
 		return nil, err
@@ -51,4 +54,10 @@ func checkMetadataConsistency(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	return call.FirstBatch(c, ns, list, size)
+}
+
+// awaitReshardings waits for the lock of collections that are resharded or moved (recordings
+// 20-live, 03-resharding and 04-moving-collection).
+func awaitReshardings(c *call.Call, db, coll string) error {
+	return c.Cluster.Await(c.Ctx, c.Deadline, func() bool { return !c.Cluster.Reshardings().Hold(db, coll) })
 }

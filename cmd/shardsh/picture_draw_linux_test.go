@@ -1,4 +1,4 @@
-package picture
+package main
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ import (
 )
 
 // What is drawn is XML, and has all of the text in its place.
-func TestDraw(t *testing.T) {
-	svg := Draw("a & b", "<c>", 20, [][]ptytest.Run{
+func TestDrawScreen(t *testing.T) {
+	svg := drawScreen("a & b", "<c>", 20, [][]ptytest.Run{
 		{{Column: 0, Width: 4, Text: "x < ", Style: ""}, {Column: 4, Width: 2, Text: "A─", Style: "97;44"}},
 		nil,
 		{{Column: 3, Width: 3, Text: "   ", Style: "30;43"}},

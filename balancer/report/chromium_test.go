@@ -1,9 +1,6 @@
 //go:build unix
 
-// Package browsertest has a real browser look at a page, for tests: they click and
-// type as a user does, and ask what the page shows then. It speaks Chromium's
-// DevTools protocol over a pipe, and needs no driver.
-package browsertest
+package report_test
 
 import (
 	"bufio"
@@ -26,11 +23,13 @@ const patience = 90 * time.Second
 // programs are what Chromium is called.
 var programs = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"}
 
-// Browser is a running browser with one page.
-type Browser struct {
+// browser is a running browser with one page: tests click and type as a user does, and
+// ask what it shows then. It speaks Chromium's DevTools protocol over a pipe, and needs
+// no driver.
+type browser struct {
 	t        testing.TB
 	commands *os.File
-	replies  chan reply
+	replies  chan browserReply
 	number   int
 	session  string
 	// Troubles are what went wrong on the page: errors of scripts, and what its
@@ -38,8 +37,8 @@ type Browser struct {
 	Troubles, Requests []string
 }
 
-// reply is an answer of the browser, or something that it tells unasked.
-type reply struct {
+// browserReply is an answer of the browser, or an event.
+type browserReply struct {
 	ID     int             `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
@@ -49,9 +48,9 @@ type reply struct {
 	} `json:"error"`
 }
 
-// Start starts a browser that ends with the test. Without one the test is skipped,
+// startBrowser starts a browser that ends with the test. Without one the test is skipped,
 // and fails where CI is set.
-func Start(t testing.TB) *Browser {
+func startBrowser(t testing.TB) *browser {
 	t.Helper()
 	program := find(t)
 	commandsOut, commandsIn, err := os.Pipe()
@@ -62,7 +61,7 @@ func Start(t testing.TB) *Browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	profile, err := os.MkdirTemp("", "browsertest-")
+	profile, err := os.MkdirTemp("", "report-browser-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +74,7 @@ func Start(t testing.TB) *Browser {
 	}
 	commandsOut.Close()
 	repliesIn.Close()
-	b := &Browser{t: t, commands: commandsIn, replies: make(chan reply, 1000)}
+	b := &browser{t: t, commands: commandsIn, replies: make(chan browserReply, 1000)}
 	go b.listen(repliesOut)
 	t.Cleanup(func() {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
@@ -116,7 +115,7 @@ func find(t testing.TB) string {
 	return ""
 }
 
-func (b *Browser) listen(from *os.File) {
+func (b *browser) listen(from *os.File) {
 	defer from.Close()
 	defer close(b.replies)
 	r := bufio.NewReader(from)
@@ -125,7 +124,7 @@ func (b *Browser) listen(from *os.File) {
 		if err != nil {
 			return
 		}
-		var one reply
+		var one browserReply
 		if json.Unmarshal(text[:len(text)-1], &one) == nil {
 			b.replies <- one
 		}
@@ -133,7 +132,7 @@ func (b *Browser) listen(from *os.File) {
 }
 
 // attach opens a page and has the browser tell of what happens there.
-func (b *Browser) attach() {
+func (b *browser) attach() {
 	b.t.Helper()
 	var target struct{ TargetID string }
 	b.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
@@ -146,7 +145,7 @@ func (b *Browser) attach() {
 }
 
 // call sends a command and waits for its answer.
-func (b *Browser) call(method string, params map[string]any, result any) {
+func (b *browser) call(method string, params map[string]any, result any) {
 	b.t.Helper()
 	b.number++
 	message := map[string]any{"id": b.number, "method": method, "params": params}
@@ -160,7 +159,7 @@ func (b *Browser) call(method string, params map[string]any, result any) {
 	if _, err := b.commands.Write(append(text, 0)); err != nil {
 		b.t.Fatalf("the browser is gone: %v", err)
 	}
-	answer := b.wait(method, func(r reply) bool { return r.ID == b.number })
+	answer := b.wait(method, func(r browserReply) bool { return r.ID == b.number })
 	if answer.Error != nil {
 		b.t.Fatalf("%s: %s", method, answer.Error.Message)
 	}
@@ -172,7 +171,7 @@ func (b *Browser) call(method string, params map[string]any, result any) {
 }
 
 // wait reads what the browser tells until something comes.
-func (b *Browser) wait(what string, wanted func(reply) bool) reply {
+func (b *browser) wait(what string, wanted func(browserReply) bool) browserReply {
 	b.t.Helper()
 	timeout := time.After(patience)
 	for {
@@ -192,7 +191,7 @@ func (b *Browser) wait(what string, wanted func(reply) bool) reply {
 }
 
 // notice keeps what tells of trouble.
-func (b *Browser) notice(r reply) {
+func (b *browser) notice(r browserReply) {
 	switch r.Method {
 	case "Runtime.exceptionThrown", "Log.entryAdded":
 		b.Troubles = append(b.Troubles, string(r.Params))
@@ -205,7 +204,7 @@ func (b *Browser) notice(r reply) {
 }
 
 // Open shows a text as a page.
-func (b *Browser) Open(html string) {
+func (b *browser) Open(html string) {
 	b.t.Helper()
 	path := filepath.Join(b.t.TempDir(), "page.html")
 	if err := os.WriteFile(path, []byte(html), 0o600); err != nil {
@@ -214,12 +213,12 @@ func (b *Browser) Open(html string) {
 	b.Troubles, b.Requests = nil, nil
 	b.call("Page.navigate", map[string]any{"url": "file://" + path}, nil)
 	for b.text("document.readyState + location.protocol") != "completefile:" {
-		b.wait("loading", func(r reply) bool { return r.Method == "Page.loadEventFired" })
+		b.wait("loading", func(r browserReply) bool { return r.Method == "Page.loadEventFired" })
 	}
 }
 
 // Eval evaluates an expression on the page into a value.
-func (b *Browser) Eval(expression string, value any) {
+func (b *browser) Eval(expression string, value any) {
 	b.t.Helper()
 	var got struct {
 		Result           struct{ Value json.RawMessage }
@@ -234,14 +233,14 @@ func (b *Browser) Eval(expression string, value any) {
 	}
 }
 
-func (b *Browser) text(expression string) (text string) {
+func (b *browser) text(expression string) (text string) {
 	b.t.Helper()
 	b.Eval(expression, &text)
 	return text
 }
 
 // Is fails the test unless an expression has a value, as JSON spells it.
-func (b *Browser) Is(expression, want string) {
+func (b *browser) Is(expression, want string) {
 	b.t.Helper()
 	if got := b.text("JSON.stringify(" + expression + ") ?? 'undefined'"); got != want {
 		b.t.Errorf("%s is %s, want %s", expression, got, want)
@@ -250,7 +249,7 @@ func (b *Browser) Is(expression, want string) {
 
 // Click clicks into the middle of the first element of a CSS selector, with a
 // mouse: what lies above the element gets it instead.
-func (b *Browser) Click(selector string) {
+func (b *browser) Click(selector string) {
 	b.t.Helper()
 	var at struct{ X, Y float64 }
 	b.Eval(fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({block: "center"});
@@ -263,13 +262,13 @@ func (b *Browser) Click(selector string) {
 }
 
 // Type types a text where the focus is.
-func (b *Browser) Type(text string) {
+func (b *browser) Type(text string) {
 	b.t.Helper()
 	b.call("Input.insertText", map[string]any{"text": text}, nil)
 }
 
 // Press presses a key, such as Enter.
-func (b *Browser) Press(key string) {
+func (b *browser) Press(key string) {
 	b.t.Helper()
 	for _, kind := range []string{"keyDown", "keyUp"} {
 		b.call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": key, "code": key}, nil)
@@ -278,7 +277,7 @@ func (b *Browser) Press(key string) {
 
 // Media sets the colours that the user prefers, light or dark, and what the page is
 // for: screen or print.
-func (b *Browser) Media(scheme, medium string) {
+func (b *browser) Media(scheme, medium string) {
 	b.t.Helper()
 	b.call("Emulation.setEmulatedMedia", map[string]any{"media": medium, "features": []map[string]string{
 		{"name": "prefers-color-scheme", "value": scheme},
@@ -286,7 +285,7 @@ func (b *Browser) Media(scheme, medium string) {
 }
 
 // Width sets the width of the window.
-func (b *Browser) Width(pixels int) {
+func (b *browser) Width(pixels int) {
 	b.t.Helper()
 	b.call("Emulation.setDeviceMetricsOverride", map[string]any{
 		"width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": false,
@@ -294,7 +293,7 @@ func (b *Browser) Width(pixels int) {
 }
 
 // Shot writes a picture of the whole page as a PNG.
-func (b *Browser) Shot(path string) {
+func (b *browser) Shot(path string) {
 	b.t.Helper()
 	var shot struct{ Data []byte }
 	b.call("Page.captureScreenshot", map[string]any{"captureBeyondViewport": true}, &shot)
@@ -304,7 +303,7 @@ func (b *Browser) Shot(path string) {
 }
 
 // Print returns the page as a PDF.
-func (b *Browser) Print() []byte {
+func (b *browser) Print() []byte {
 	b.t.Helper()
 	var pdf struct{ Data []byte }
 	b.call("Page.printToPDF", map[string]any{"printBackground": true}, &pdf)
