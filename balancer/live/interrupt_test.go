@@ -55,8 +55,9 @@ func newStopping(t *testing.T, release catalog.Release) *stopping {
 		From: first.Shard, To: "c", MaxChunkSizeBytes: 128 << 20}}
 }
 
-func (s *stopping) slow(shard catalog.ShardID, latency string) {
-	s.admin(bson.D{e("mockSlow", string(shard)), e("latency", latency)})
+// slow has moves to a shard wait for its secondary before they commit.
+func (s *stopping) slow(shard catalog.ShardID) {
+	s.admin(bson.D{e("mockSlow", string(shard)), e("secondary", "20s")})
 }
 
 func (s *stopping) admin(command bson.D) {
@@ -119,7 +120,7 @@ func TestInterrupt(t *testing.T) {
 		t.Run(release.String(), func(t *testing.T) {
 			t.Parallel()
 			s := newStopping(t, release)
-			s.slow("c", "500ms")
+			s.slow("c")
 			ended := s.start()
 			var heard []live.StoppedMove
 			if err := s.turn.Interrupt(t.Context(), func(m live.StoppedMove) { heard = append(heard, m) }); err != nil {
@@ -152,7 +153,7 @@ func TestMoveWithoutItsCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.slow("c", "1s")
+	s.slow("c")
 	ended := s.start()
 	s.await("migrateThread")
 	s.admin(bson.D{e("killOp", 1), e("op", s.await("_shardsvrMoveRange").Lookup("opid"))})

