@@ -27,9 +27,9 @@ var needs = []struct {
 	}},
 	{RoleEngine, []string{
 		"abortMoveCollection", "commitShardRemoval", "configureCollectionBalancing", "killOp", "mergeAllChunksOnShard",
-		"mergeChunks", "moveChunk", "moveCollection", "movePrimary", "moveRange", "removeShard", "setAllowMigrations", "shardDrainingStatus",
-		"split", "splitVector", "startShardDraining", "stopShardDraining", "update config.collections", "delete shardsh.leases",
-		"findAndModify shardsh.leases",
+		"mergeChunks", "moveChunk", "moveCollection", "movePrimary", "moveRange", "removeShard", "setAllowMigrations",
+		"shardDrainingStatus", "split", "splitVector", "startShardDraining", "stopShardDraining", "update config.collections",
+		"delete shardsh.leases", "findAndModify shardsh.leases",
 	}},
 	{RoleHelpers, []string{
 		"abortReshardCollection", "abortUnshardCollection", "addShard", "addShardToZone",
