@@ -93,6 +93,7 @@ func TestActionsHaveTwoFaces(t *testing.T) {
 		{name: "balance", line: "balance ADDRESS --ns shop.orders --yes", call: `sh.balance("shop.orders")`},
 		{name: "balance with a limit", line: "balance ADDRESS --ns shop.orders --yes --max-bytes 250MB --seed 7",
 			call: `sh.balance("shop.orders", { maxBytes: "250MB", seed: 7 })`},
+		{name: "balance, giving back", line: "balance ADDRESS --give-back", call: `sh.balance({ giveBack: true })`},
 		{name: "balance, a dry run", line: "balance ADDRESS --ns shop.orders --dry-run --goal chunks",
 			call: `JSON.parse(JSON.stringify(sh.balance("shop.orders", { dryRun: true, goal: "chunks" }).totals))`},
 		{name: "drain", line: "drain ADDRESS --shard a --remove --move-primaries --yes --journal DIR/j",
