@@ -93,7 +93,11 @@ func (l *leased) run(ctx context.Context, work *apply.Execution, o apply.Options
 	if lost := context.Cause(held); lost != nil && !errors.Is(err, lost) && (err != nil || !result.Finished) {
 		err = errors.Join(lost, err)
 	}
-	return result, errors.Join(err, l.lease.Leave(ctx, given))
+	off := l.lease.Leftover()
+	l.lease.OnGiveBack = givingBack(r)
+	err = errors.Join(err, l.lease.Leave(ctx, given))
+	noteGivenBack(r, l.lease, off)
+	return result, err
 }
 
 // replan makes a plan from the cluster as it is. What is switched off only because

@@ -58,7 +58,8 @@ func TestHelpersSend(t *testing.T) {
 		{`sh.moveRange("app.x", "sh1", {k: 5}, {k: 9}, {waitForDelete: true})`, newest + `admin {"moveRange":"app.x","toShard":"sh1","min":{"k":5},"max":{"k":9},"waitForDelete":true}`},
 		{`sh.balancerCollectionStatus("app.x")`, `admin {"balancerCollectionStatus":"app.x"}`},
 		{`sh.enableBalancing("app.orders")`, `config {"update":"collections","updates":[{"q":{"_id":"app.orders"},"u":{"$set":{"noBalance":false}}}],"ordered":true,` + majority60 + `}`},
-		{`sh.disableBalancing(db.orders)`, `config {"update":"collections","updates":[{"q":{"_id":"app.orders"},"u":{"$set":{"noBalance":true}}}],"ordered":true,` + majority60 + `}`},
+		{`sh.disableBalancing(db.orders)`, `config {"update":"collections","updates":[{"q":{"_id":"app.orders"},"u":{"$set":{"noBalance":true}}}],"ordered":true,` + majority60 + `}` + "\n" +
+			`shardsh {"find":"leases","filter":{"_id":{"paused":"app.orders"}}}`},
 		{`sh.enableMigrations("app.x")`, `admin {"setAllowMigrations":"app.x","allowMigrations":true}`},
 		{`sh.disableMigrations("app.x")`, `admin {"setAllowMigrations":"app.x","allowMigrations":false}`},
 		{`sh.getBalancerState()`, `config {"find":"settings","filter":{"_id":"balancer"},"limit":1}`},
