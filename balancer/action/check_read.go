@@ -35,6 +35,7 @@ var checkParts = []struct {
 	{check.Activity, live.Migrations},
 	{check.Routers, live.Routers},
 	{check.Reach, live.Reach},
+	{check.Leases, live.Leases},
 }
 
 // snapshot looks at the cluster, and reads all of it where that is needed.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 )
 
 // BalancerError says that the cluster's own balancer works on collections of a
@@ -28,13 +29,18 @@ func (e *BalancerError) What() string {
 		what = fmt.Sprintf("the cluster's balancer is on, its window opens at %s, before this ends, and it "+
 			"balances ", e.Opens.UTC().Format(time.RFC3339))
 	}
-	return what + strings.Join(e.Namespaces, ", ")
+	return what + humanize.FewOf(e.Namespaces)
 }
 
 // Error says what to enter.
 func (e *BalancerError) Error() string {
 	remedy := []string{"sh.stopBalancer()"}
-	for _, ns := range e.Namespaces {
+	const few = 4
+	for i, ns := range e.Namespaces {
+		if i == few {
+			remedy = append(remedy, fmt.Sprintf("the same for %d more", len(e.Namespaces)-few))
+			break
+		}
 		if slices.Contains(e.Defragments, ns) {
 			remedy = append(remedy, fmt.Sprintf("sh.stopDefragment(%q)", ns))
 		} else {

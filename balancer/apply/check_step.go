@@ -53,16 +53,27 @@ func (s stepOn) move() (commands []Command, err error) {
 	return commands, s.allowed(commands)
 }
 
-// mergeCut makes one chunk again of what was moved in pieces from a shard to drain, up to
-// 5.0: the balancer would have forced it, and goes by the number of chunks.
-func (s stepOn) mergeCut() []Command {
-	if s.byRange() || s.step.Reason != policy.ReasonDrain || len(s.cuts[s.step.Number]) == 0 || len(s.chunks) < 2 ||
-		!catalog.Tile(s.chunks, s.step.Min, s.step.Max) {
+// mergeCut makes one chunk again of what was cut only to be moved: by an undoing, and up
+// to 5.0 by a drain, for which the balancer would have forced it, as it goes by the number
+// of chunks.
+func (s stepOn) mergeCut() (commands []Command) {
+	if !s.undoes && (s.byRange() || s.step.Reason != policy.ReasonDrain) {
 		return nil
 	}
-	m := s.command(plan.Merge)
-	m.Min, m.Max = s.step.Min, s.step.Max
-	return []Command{m}
+	cuts := s.cuts[s.step.Number]
+	for first := 0; first < len(s.chunks); {
+		next := first + 1
+		for next < len(s.chunks) && slices.ContainsFunc(cuts, s.chunks[next].Min.Equal) {
+			next++
+		}
+		if next > first+1 && catalog.Tile(s.chunks[first:next], s.chunks[first].Min, s.chunks[next-1].Max) {
+			m := s.command(plan.Merge)
+			m.Min, m.Max = s.chunks[first].Min, s.chunks[next-1].Max
+			commands = append(commands, m)
+		}
+		first = next
+	}
+	return commands
 }
 
 // allowed returns what keeps some moves from being carried out.
@@ -108,8 +119,8 @@ func (s stepOn) movePart(c catalog.Chunk) (commands []Command) {
 		m.Min, m.Max, m.From, m.To = bounds[i], upper, s.step.From, s.step.To
 		m.Expected = []catalog.Key{upper}
 		// As the balancer has it: the donor cuts what holds more than it should. A
-		// defragmentation moves what it has to whole.
-		m.Open = s.byRange() && upper.Equal(c.Max) && s.step.Reason != policy.ReasonDefragmentation
+		// defragmentation moves what it has to whole, and an undoing what was.
+		m.Open = s.byRange() && upper.Equal(c.Max) && s.step.Reason != policy.ReasonDefragmentation && !s.undoes
 		commands = append(commands, m)
 	}
 	return commands

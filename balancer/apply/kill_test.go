@@ -97,6 +97,13 @@ func tear(path string, r apply.Record) error {
 	return errors.Join(err, f.Close())
 }
 
+// holdMore reports whether a plan was stopped because chunks hold much more than it
+// expected: uneven ones may.
+func holdMore(err error) bool {
+	changed, is := errors.AsType[*apply.ChangedError](err)
+	return is && changed.Contents
+}
+
 // life runs a plan, or goes on with a journal, until it is done or dies after so
 // many moments. It reports whether it lived.
 func (w *world) life(path string, p *plan.Plan, o apply.Options, moments int) (lived bool) {
@@ -125,6 +132,7 @@ func (w *world) life(path string, p *plan.Plan, o apply.Options, moments int) (l
 	switch {
 	case m.dead:
 		return false
+	case holdMore(err): // than was planned: its end
 	case err != nil || !r.Finished:
 		w.Fatalf("finished %v, stopped %q, %v", r.Finished, r.Stopped, err)
 	}
@@ -142,7 +150,9 @@ func TestKilledAtEveryMoment(t *testing.T) {
 		t.Run(fmt.Sprintf("%s, %s, seed %d", release, goal.Kind, seed), func(t *testing.T) {
 			undisturbed := newWorld(t, topology, release, seed)
 			p := undisturbed.plan(goal)
-			undisturbed.mustRun(p, undisturbed.options())
+			if _, err := apply.Run(t.Context(), undisturbed.steps, p, undisturbed.options()); err != nil && !holdMore(err) {
+				t.Fatal(err)
+			}
 			want := undisturbed.layout()
 			step := 1
 			if !*full {

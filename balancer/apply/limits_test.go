@@ -1,7 +1,6 @@
 package apply_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -123,10 +122,9 @@ func TestLimitsHold(t *testing.T) {
 			o.OnChange, o.Replan = apply.Replan, w.replan
 		}
 		result, err := apply.Run(t.Context(), w.steps, p, o)
-		var changed *apply.ChangedError
 		switch {
 		case err == nil:
-		case errors.As(err, &changed) && changed.Contents:
+		case holdMore(err):
 			contents++
 		default:
 			t.Fatalf("seed %d, %s, %s: %v", seed, release, goal.Kind, err)

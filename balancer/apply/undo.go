@@ -72,7 +72,7 @@ func (u *undoing) back(b begun) {
 		for _, m := range slices.Backward(ranges) {
 			u.moves(back, b, m)
 		}
-		for _, m := range ranges {
+		for _, m := range b.moved {
 			points = append(points, m.Min, m.Max)
 		}
 		u.whole(back, b, points)

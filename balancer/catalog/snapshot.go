@@ -55,6 +55,8 @@ type SnapshotParts struct {
 
 	Migrations  []ActiveMigration
 	Reshardings []ActiveResharding
+	// Lease is that of shardsh; nil if there is none, or it may not be read.
+	Lease *Lease
 
 	// Changes and Actions are the entries of config.changelog and
 	// config.actionlog of the last LogSpan, oldest first.

@@ -40,6 +40,9 @@ const (
 	MigrationsFailing Code = "migrationsFailing"
 	MigrationUnderWay Code = "migrationUnderWay"
 
+	LeftPaused          Code = "leftPaused"
+	PausedByRun         Code = "pausedByRun"
+	NotBalancedPaused   Code = "notBalancedPaused"
 	NotBalanced         Code = "notBalanced"
 	NotBalancedHeld     Code = "notBalancedHeld"
 	BalanceUnknown      Code = "balanceUnknown"
@@ -107,6 +110,9 @@ func Definitions() []Definition {
 		{MigrationsFailing, Warning, Operator,
 			"Migrations between two shards failed in the last ten minutes.",
 			"Fix the cause that the error names; the balancer retries in its next rounds."},
+		{LeftPaused, Warning, Operator,
+			"A run of shardsh has disabled the balancing of collections, and ended without enabling it again.",
+			"Run shardsh balance --give-back, or sh.balance({ giveBack: true })."},
 		{NotBalancedHeld, Warning, Operator,
 			"A collection is not balanced, and balancing or migrations are disabled for it.",
 			"Run sh.enableBalancing or sh.enableMigrations."},
@@ -139,6 +145,12 @@ func Definitions() []Definition {
 			"A plan ends because the balancer would retry the same step without success.",
 			"Fix the cause that the error names."},
 		ofPolicy(WindowShut, Info, Balancer),
+		{PausedByRun, Info, Nobody,
+			"A run of shardsh that is running has disabled the balancing of collections.",
+			"No action needed: the run enables it again at its end."},
+		{NotBalancedPaused, Info, Nobody,
+			"A collection is not balanced, and a run of shardsh that is running has disabled its balancing.",
+			"No action needed: the run enables it again at its end."},
 		{NotBalanced, Info, Balancer,
 			"A collection is not balanced yet.",
 			"The balancer moves its chunks by itself while it is on."},

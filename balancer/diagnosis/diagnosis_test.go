@@ -83,6 +83,21 @@ func TestFindings(t *testing.T) {
 				collection("x.z", []string{"a"}, even, forbidden), []string{
 				`balancingOff info collection: balancing is disabled for x.y: sh.enableBalancing("x.y")`,
 				`migrationsForbidden info collection: migrations are disabled for x.z: sh.enableMigrations("x.z")`}},
+		{"paused by a run that is gone", newCluster(t).collection("x.y", []string{"a"}, even, noBalance).
+			collection("x.z", []string{"a"}, uneven, noBalance).collection("x.w", []string{"a"}, even, noBalance).
+			pausedBy(false, "x.v", "x.y", "x.z"), []string{
+			"leftPaused warning cluster: balancing of x.y, x.z was disabled by a run that is gone: balance shop.*, " +
+				"process 42 on ops1: shardsh balance --give-back",
+			"notBalancedHeld warning collection: x.z is not balanced (chunksImbalance), but a run of shardsh has its " +
+				"balancing disabled: shardsh balance --give-back",
+			`balancingOff info collection: balancing is disabled for x.w: sh.enableBalancing("x.w")`}},
+		{"paused by a run that is running", newCluster(t).collection("x.y", []string{"a"}, even, noBalance).
+			collection("x.z", []string{"a"}, uneven, noBalance).pausedBy(true, "x.y", "x.z"), []string{
+			"pausedByRun info cluster: balancing of x.y, x.z is disabled by a run that is running: balance shop.*, " +
+				"process 42 on ops1",
+			"notBalancedPaused info collection: x.z is not balanced (chunksImbalance), but a run of shardsh has its " +
+				"balancing disabled"}},
+		{"a run that has paused nothing", newCluster(t).collection("x.y", []string{"a"}, even).pausedBy(false), nil},
 		{"no violation named",
 			newCluster(t).collection("x.y", []string{"a"},
 				func(c *catalog.CollectionState) { c.Reported = &catalog.ReportedStatus{} }),

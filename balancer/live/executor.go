@@ -91,15 +91,43 @@ func (d *Executor) ask(ctx context.Context, db string, command bson.D) (bson.Raw
 
 // list returns the documents of a cursor; its error is a ServerError.
 func (d *Executor) list(ctx context.Context, db string, command bson.D) ([]bson.Raw, error) {
+	return d.listWithin(ctx, readWait, db, command)
+}
+
+// listWithin is list with a limit, which the driver sends as maxTimeMS.
+func (d *Executor) listWithin(ctx context.Context, most time.Duration, db string, command bson.D) ([]bson.Raw, error) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
 	docs, err := d.commands.RunCursorCommand(ctx, db, command)
 	return docs, ServerError(err)
 }
 
+// settings returns what config.settings says, with one command.
+func (d *Executor) settings(ctx context.Context) (catalog.Settings, error) {
+	docs, err := d.find(ctx, "settings", bson.D{})
+	if err != nil {
+		return catalog.Settings{}, err
+	}
+	known := catalog.SettingsOf(d.release)
+	err = known.Load(func(id string) (bson.Raw, error) {
+		for _, doc := range docs {
+			if text(doc, "_id") == id {
+				return doc, nil
+			}
+		}
+		return nil, nil
+	})
+	return known, err
+}
+
 // find returns documents of config that can't be rolled back.
 func (d *Executor) find(ctx context.Context, collection string, filter bson.D, more ...bson.E) ([]bson.Raw, error) {
-	command := bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}, majority}
+	command := bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}, fullBatch, majority}
 	return d.list(ctx, "config", append(command, more...))
 }
+
+// fullBatch has servers fill their first replies.
+var fullBatch = bson.E{Key: "batchSize", Value: int32(chunkBatch)}
 
 // majority is the read concern for what decisions depend on.
 var majority = bson.E{Key: "readConcern", Value: bson.D{{Key: "level", Value: "majority"}}}

@@ -5,7 +5,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
@@ -26,7 +25,7 @@ func (d *Executor) Move(ctx context.Context, m policy.Migration) error {
 	if err != nil {
 		return err
 	}
-	settings, err := balancer.LoadSettings(ctx, d, catalog.SettingsOf(d.release))
+	settings, err := d.settings(ctx)
 	if err != nil {
 		return err
 	}

@@ -72,8 +72,13 @@ func (d *Executor) fillSizes(ctx context.Context, shards []catalog.Shard) error 
 
 // Collections lists the sharded collections by namespace.
 func (d *Executor) Collections(ctx context.Context) ([]catalog.Collection, error) {
+	return d.sharded(ctx)
+}
+
+// sharded lists the sharded collections that match a filter, by namespace.
+func (d *Executor) sharded(ctx context.Context, filter ...bson.E) ([]catalog.Collection, error) {
 	docs, err := d.find(ctx, "collections",
-		bson.D{notDropped, {Key: "unsplittable", Value: bson.D{{Key: "$ne", Value: true}}}}, sorted("_id", 1))
+		append(filter, notDropped, bson.E{Key: "unsplittable", Value: bson.D{{Key: "$ne", Value: true}}}), sorted("_id", 1))
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +110,9 @@ func (d *Executor) routing(ctx context.Context, ns string) (r balancer.Routing, 
 	if r.Collection, err = d.collection(ctx, ns); err != nil {
 		return r, err
 	}
-	docs, err := d.find(ctx, "chunks", bson.D{r.Collection.ChunkFilter()}, sorted("min", 1))
+	docs, err := d.listWithin(ctx, tableWait, "config", bson.D{
+		{Key: "find", Value: "chunks"}, {Key: "filter", Value: bson.D{r.Collection.ChunkFilter()}}, sorted("min", 1), fullBatch, majority,
+	})
 	if err != nil {
 		return r, err
 	}
@@ -181,7 +188,7 @@ func (d *Executor) DataSizes(ctx context.Context, colls []catalog.Collection) (
 
 func aggregate(collection any, stages ...bson.D) bson.D {
 	return bson.D{
-		{Key: "aggregate", Value: collection}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}},
+		{Key: "aggregate", Value: collection}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{fullBatch}},
 	}
 }
 

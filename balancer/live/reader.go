@@ -164,6 +164,7 @@ func (r *reading) steps() []step {
 		{Outcomes, "changelog", r.outcomes},
 		{Migrations | Reshardings, "operations", r.activity},
 		{Moves, "changelog", r.moves},
+		{Leases, "lease", r.leases},
 		{Statuses, "balance", r.statuses},
 		{Deletions, "rangeDeletions", r.deletions},
 		{Causes, "causes", r.causes},

@@ -34,6 +34,7 @@ const (
 	Reshardings                  // $currentOp, config.reshardingOperations
 	Statuses                     // a balancerCollectionStatus for each sharded collection
 	Deletions                    // with Shards: range deletions, from the shards themselves
+	Leases                       // shardsh.leases
 	Causes                       // with Chunks: what explanations need; several commands a collection and database
 )
 
@@ -45,7 +46,7 @@ const All = ^Part(0)
 // server count or select what the other parts contain.
 const Whole = Identity | Version | Settings | Balancer | Shards | Limits | Reach | Databases | Collections |
 	Unsharded | Chunks | Flags | Zones | Routers | Sizes | OldSizes | EachSize | Switches | Logs | Migrations |
-	Reshardings | Deletions
+	Reshardings | Deletions | Leases
 
 // WithStatus is Whole and what the server says about balance and draining.
 const WithStatus = Whole | Statuses | Drains

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -15,7 +16,12 @@ import (
 )
 
 // Steps applies the steps of plans to a sharded cluster, through a mongos.
-type Steps struct{ executor *Executor }
+type Steps struct {
+	executor *Executor
+
+	identified sync.Mutex // holds
+	clusterID  bson.ObjectID
+}
 
 var _ apply.Cluster = (*Steps)(nil)
 
@@ -23,7 +29,7 @@ var _ apply.Cluster = (*Steps)(nil)
 // server is not a mongos.
 func NewSteps(ctx context.Context, a CommandRunner) (*Steps, error) {
 	d, err := newExecutor(ctx, a)
-	return &Steps{d}, err
+	return &Steps{executor: d}, err
 }
 
 // Look reads what a step depends on, without chunks.
@@ -32,8 +38,7 @@ func (s *Steps) Look(ctx context.Context, namespaces []string) (*catalog.Snapsho
 	if err != nil {
 		return nil, err
 	}
-	docs, err := s.executor.find(ctx, "version", bson.D{})
-	if err != nil {
+	if err := s.identify(ctx); err != nil {
 		return nil, err
 	}
 	seen, err := NewCommandReader(s.executor.commands, ReaderOptions{
@@ -44,17 +49,33 @@ func (s *Steps) Look(ctx context.Context, namespaces []string) (*catalog.Snapsho
 		return nil, ServerError(err)
 	}
 	parts := seen.Parts()
-	for _, doc := range docs {
-		if id, ok := doc.Lookup("clusterId").ObjectIDOK(); ok {
-			parts.ClusterID = id
-		}
-	}
+	parts.ClusterID = s.clusterID
+	byNamespace := make(map[string]*catalog.CollectionState, len(parts.Collections))
 	for _, c := range parts.Collections {
-		if c.Zones, err = s.executor.zones(ctx, c.Collection); err != nil {
-			return nil, err
+		byNamespace[c.Namespace], c.Zones = c, catalog.NewZoneSet(c.Pattern)
+	}
+	for _, doc := range parts.Config["tags"] {
+		if c := byNamespace[text(doc, "ns")]; c != nil {
+			if err := addZone(c, doc); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return catalog.NewSnapshot(parts), nil
+}
+
+// identify reads the id of the cluster, once.
+func (s *Steps) identify(ctx context.Context) error {
+	s.identified.Lock()
+	defer s.identified.Unlock()
+	if !s.clusterID.IsZero() {
+		return nil
+	}
+	docs, err := s.executor.find(ctx, "version", bson.D{})
+	for _, doc := range docs {
+		s.clusterID, _ = doc.Lookup("clusterId").ObjectIDOK()
+	}
+	return err
 }
 
 // Chunks reads the chunks of a range. They may change during the read: chunks that leave a

@@ -28,7 +28,7 @@ const (
 	cloneBatch     = 16 << 20               // bytes of one clone batch
 	donorSteps     = 6
 	recvSteps      = 8
-	opsOfMigration = 3           // numbers that a migration takes among its shards' operations
+	opsOfMigration = 4           // numbers that a migration takes among its shards' operations
 	deletionPoll   = time.Second // how often a waiting recipient looks at range deletions
 )
 
@@ -48,6 +48,8 @@ type MoveRequest struct {
 	// nothing to wait for.
 	SecondaryThrottle bool
 	WriteConcern      bson.Raw
+	// Comment is that of the command, which its donor shows since 8.0; zero for none.
+	Comment bson.RawValue
 }
 
 // Migrations are the chunk migrations of a cluster: at most one for each shard.
@@ -152,6 +154,9 @@ type migration struct {
 	clonedSize   int64
 	donorTask    *rangeDeletion
 	recvTask     *rangeDeletion
+
+	// killed: killOp has ended the donor's worker, which has not come to its end yet.
+	killed bool
 
 	// event is the last one that was told of.
 	event string

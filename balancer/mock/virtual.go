@@ -137,7 +137,12 @@ func (v virtualData) pointAfter(p catalog.KeyPattern, min, max catalog.Key, n in
 			n -= part.docs
 			continue
 		}
-		return p.Between(part.min, part.max, float64(n)/float64(part.docs))
+		if key, ok := p.Between(part.min, part.max, float64(n)/float64(part.docs)); ok {
+			return key, true
+		}
+		if min.Less(part.min) { // there is no key so near to it
+			return part.min, true
+		}
 	}
 	return catalog.Key{}, false
 }

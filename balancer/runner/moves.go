@@ -134,7 +134,7 @@ func (r *run) enter(ctx context.Context, m waitingMove, chosen time.Time) error 
 		r.mu.Lock()
 		r.round.again = true
 		r.mu.Unlock()
-	} else if err = r.mayGoOn(ctx); errors.As(err, new(*mongoerr.UnansweredError)) {
+	} else if err = r.mayGoOn(ctx, m.Namespace); errors.As(err, new(*mongoerr.UnansweredError)) {
 		_ = r.note(err) // the round ends, and the next one waits
 	} else if err != nil {
 		r.ask(err)
@@ -145,10 +145,10 @@ func (r *run) enter(ctx context.Context, m waitingMove, chosen time.Time) error 
 	return err
 }
 
-// mayGoOn returns an error when the cluster's own balancer has begun to work on the
-// collections.
-func (r *run) mayGoOn(ctx context.Context) error {
-	look, err := r.cluster.Look(ctx, r.namespaces)
+// mayGoOn returns an error when the cluster's own balancer has begun to work on a
+// collection.
+func (r *run) mayGoOn(ctx context.Context, ns string) error {
+	look, err := r.cluster.Look(ctx, []string{ns})
 	if err != nil {
 		return err
 	}
@@ -210,6 +210,7 @@ func (r *run) failed(m waitingMove, told Move, err error) {
 		r.ask(fmt.Errorf("moving the range of %s at %s from %s to %s: %w", m.Namespace, m.Min, m.From, m.To, err))
 		return
 	}
+	r.forget(m.Namespace)
 	then := policy.FailureOf(err)
 	r.mu.Lock()
 	r.result.Failed++

@@ -28,6 +28,9 @@ type Cluster interface {
 	// Operations returns how many operations each shard has counted of collections
 	// since it began.
 	Operations(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error)
+	// ReadCatalog reads what a round looks at of some collections. Of the routing tables
+	// that an earlier Catalog has it reads what has changed.
+	ReadCatalog(ctx context.Context, namespaces []string, before *Catalog) (*Catalog, error)
 	// Moved returns what a move that is done has moved, as the donor has counted it.
 	Moved(ctx context.Context, c apply.Command) (apply.Moved, error)
 	// SetBalancing switches the balancing of collections, and notes those that are off

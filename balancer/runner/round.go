@@ -25,6 +25,9 @@ type round struct {
 	tables    map[string]*catalog.RoutingTable
 	sizes     map[string]map[catalog.ShardID]int64
 	load      map[string]map[catalog.ShardID]int64 // operations, where they were counted
+	catalog   *Catalog
+	changed   map[string]bool                      // by the round itself
+	measured  map[string]map[catalog.ShardID]int64 // sizes of all collections of the run
 }
 
 // readTries is how often in a row a round may fail before it is given up, and
@@ -60,6 +63,9 @@ func (r *run) endRound(ctx context.Context) (over bool, err error) {
 	r.unread = 0
 	if at, waits := r.skipped.next(ended.start); waits {
 		return false, r.wait(ctx, max(0, at.Sub(r.o.Clock.Now())), "failed ranges are tried again then")
+	}
+	if r.doubtful(ended) {
+		return false, nil
 	}
 	r.result.Reached, r.result.Left = true, r.remains(ended.decisions)
 	return true, nil

@@ -73,11 +73,14 @@ type run struct {
 
 	mu     sync.Mutex // holds what follows
 	round  round
-	limit  string // that was reached
-	asked  error  // what is to be asked
-	result Result
-	number int // of moves that have begun
-	unread int // how many rounds in a row could not be read to their end
+	before *Catalog // of an earlier round
+	// forgotten are the collections whose chunks are to be read anew.
+	forgotten map[string]bool
+	limit     string // that was reached
+	asked     error  // what is to be asked
+	result    Result
+	number    int // of moves that have begun
+	unread    int // how many rounds in a row could not be read to their end
 }
 
 func (r *run) tell(e Event) {

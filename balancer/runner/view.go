@@ -27,9 +27,13 @@ func (v view) Setting(ctx context.Context, id string) (bson.Raw, error) {
 	if id == catalog.SettingAutoMerge || id == catalog.SettingAutoSplit {
 		return bson.Marshal(bson.D{{Key: "_id", Value: id}, {Key: "enabled", Value: false}})
 	}
-	raw, err := v.Cluster.Setting(ctx, id)
-	if err != nil || id != catalog.SettingBalancer || raw == nil {
-		return raw, v.r.note(err)
+	read, err := v.r.catalog(ctx)
+	if err != nil {
+		return nil, v.r.note(err)
+	}
+	raw := read.Settings[id]
+	if id != catalog.SettingBalancer || raw == nil {
+		return raw, nil
 	}
 	var doc, kept bson.D
 	if err := bson.Unmarshal(raw, &doc); err != nil {
@@ -46,18 +50,21 @@ func (v view) Setting(ctx context.Context, id string) (bson.Raw, error) {
 }
 
 func (v view) Shards(ctx context.Context) ([]catalog.Shard, error) {
-	shards, err := v.Cluster.Shards(ctx)
-	return shards, v.r.note(err)
+	read, err := v.r.catalog(ctx)
+	if err != nil {
+		return nil, v.r.note(err)
+	}
+	return read.Shards, nil
 }
 
 // Collections lists those of the run. A defragmentation is none of its business.
 func (v view) Collections(ctx context.Context) ([]catalog.Collection, error) {
-	all, err := v.Cluster.Collections(ctx)
+	read, err := v.r.catalog(ctx)
 	if err != nil {
 		return nil, v.r.note(err)
 	}
 	var ours []catalog.Collection
-	for _, c := range all {
+	for _, c := range read.Collections {
 		if v.r.has(c.Namespace) {
 			ours = append(ours, v.r.seen(c))
 		}
@@ -67,12 +74,12 @@ func (v view) Collections(ctx context.Context) ([]catalog.Collection, error) {
 
 // Routing shows what is left alone as flagged.
 func (v view) Routing(ctx context.Context, ns string) (balancer.Routing, error) {
-	routing, err := v.Cluster.Routing(ctx, ns)
-	if mongoerr.Is(err, mongoerr.NamespaceNotFound) {
-		return routing, err // which ends nothing but the collection
-	}
+	routing, found, err := v.r.routing(ctx, ns)
 	if err != nil {
 		return routing, v.r.note(err)
+	}
+	if !found { // which ends nothing but the collection
+		return routing, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
 	}
 	routing.Collection = v.r.seen(routing.Collection)
 	if routing.Table, err = v.r.skipped.flagged(ns, routing.Table, v.r.o.Clock.Now()); err != nil {
@@ -83,8 +90,26 @@ func (v view) Routing(ctx context.Context, ns string) (balancer.Routing, error) 
 }
 
 func (v view) DataSizes(ctx context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error) {
-	sizes, err := v.r.measure(ctx, v.Cluster, colls)
+	sizes, err := v.sizes(ctx, colls)
 	return sizes, v.r.note(err)
+}
+
+// sizes measures all collections of the run at once, where one command does: the round asks
+// for a hundred at a time.
+func (v view) sizes(ctx context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error) {
+	if v.r.o.Goal == Ops || !v.r.cluster.Release().BalancesBySize() {
+		return v.r.measure(ctx, v.Cluster, colls)
+	}
+	if v.r.round.measured == nil {
+		all, err := v.Collections(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if v.r.round.measured, err = v.r.measure(ctx, v.Cluster, all); err != nil {
+			return nil, err
+		}
+	}
+	return v.r.round.measured, nil
 }
 
 func (v view) Mergeable(context.Context) ([]policy.MergeWork, error) { return nil, nil }
@@ -93,6 +118,7 @@ func (v view) Mergeable(context.Context) ([]policy.MergeWork, error) { return ni
 func (v view) Split(ctx context.Context, s policy.Split) error {
 	err := v.Cluster.Split(ctx, s)
 	v.r.split(s, err)
+	v.r.changed(s.Namespace)
 	return err
 }
 

@@ -123,7 +123,12 @@ func (x *extents) after(lower, upper catalog.Key, documents int64) (catalog.Key,
 			documents -= e.Documents
 			continue
 		}
-		return x.first.Pattern().Between(e.min, e.max, float64(documents)/float64(e.Documents))
+		if key, ok := x.first.Pattern().Between(e.min, e.max, float64(documents)/float64(e.Documents)); ok {
+			return key, true
+		}
+		if lower.Less(e.min) { // there is no key so near to it
+			return e.min, true
+		}
 	}
 	return catalog.Key{}, false
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
@@ -22,22 +23,27 @@ type shellRunner struct {
 	admin, config *server.Database
 }
 
-func (a shellRunner) request(database string, command bson.D) server.Request {
-	d := a.admin
+func (a shellRunner) request(ctx context.Context, database string, command bson.D) server.Request {
+	if deadline, limited := ctx.Deadline(); limited && !server.HasField(command, "maxTimeMS") {
+		left := max(1, time.Until(deadline).Milliseconds())
+		command = append(slices.Clip(command), bson.E{Key: "maxTimeMS", Value: left})
+	}
+	d := a.admin.Sibling(database)
 	if database == "config" {
 		d = a.config
 	}
 	return d.Request(command, server.Reads)
 }
 
-// RunCommand sends a command. The shell's own context bounds it.
-func (a shellRunner) RunCommand(_ context.Context, database string, command bson.D) (bson.Raw, error) {
-	return a.gateway.Send(a.request(database, command))
+// RunCommand sends a command. The shell's own context bounds it; servers keep to the deadline
+// of this one.
+func (a shellRunner) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
+	return a.gateway.Send(a.request(ctx, database, command))
 }
 
 // RunCursorCommand returns the documents of a cursor.
-func (a shellRunner) RunCursorCommand(_ context.Context, database string, command bson.D) ([]bson.Raw, error) {
-	return a.gateway.TryAll(a.request(database, command))
+func (a shellRunner) RunCursorCommand(ctx context.Context, database string, command bson.D) ([]bson.Raw, error) {
+	return a.gateway.TryAll(a.request(ctx, database, command))
 }
 
 // commandRunner returns the runner on the connection of the current db.

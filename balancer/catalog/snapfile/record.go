@@ -29,6 +29,7 @@ type head struct {
 	DeletionsKnown  bool
 	Unsharded       []catalog.UnshardedData
 	Outcomes        *catalog.Outcomes
+	Lease           *catalog.Lease
 }
 
 // document is one of config.

@@ -217,6 +217,7 @@ func move(c *call.Call, request func(*call.Call) (mock.MoveRequest, error)) erro
 		if err != nil {
 			return err
 		}
+		req.Comment = c.Body.Lookup("comment")
 		err = c.Cluster.Migrations().Move(c.Ctx, req, c.Deadline)
 		if !mongoerr.Is(err, mongoerr.StaleConfig) {
 			return err

@@ -1,0 +1,114 @@
+package runner
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
+)
+
+// Catalog is what rounds look at of the config server's collections.
+type Catalog struct {
+	Settings    map[string]bson.Raw // by _id
+	Shards      []catalog.Shard
+	Collections []catalog.Collection // of the run
+	Routings    map[string]balancer.Routing
+	// Complete are the collections whose chunks were all read, and not only those that
+	// had changed.
+	Complete map[string]bool
+}
+
+// catalog returns the Catalog of the round under way. Of routing tables that earlier rounds
+// have read it reads what has changed.
+func (r *run) catalog(ctx context.Context) (*Catalog, error) {
+	r.mu.Lock()
+	read, before := r.round.catalog, r.before
+	if read != nil {
+		r.mu.Unlock()
+		return read, nil
+	}
+	for ns := range r.forgotten {
+		if before != nil {
+			delete(before.Routings, ns)
+		}
+	}
+	r.forgotten = nil
+	r.mu.Unlock()
+	read, err := r.cluster.ReadCatalog(ctx, r.namespaces, before)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.round.catalog, r.before = read, read
+	return read, nil
+}
+
+// changed notes that the chunks of a collection have changed during the round.
+func (r *run) changed(ns string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.round.changed == nil {
+		r.round.changed = map[string]bool{}
+	}
+	r.round.changed[ns] = true
+}
+
+// routing returns a collection as the round sees it, and whether there is one.
+func (r *run) routing(ctx context.Context, ns string) (routing balancer.Routing, found bool, err error) {
+	read, err := r.catalog(ctx)
+	if err != nil {
+		return routing, false, err
+	}
+	r.mu.Lock()
+	again := r.round.changed[ns]
+	delete(r.round.changed, ns)
+	r.mu.Unlock()
+	if again {
+		now, err := r.cluster.ReadCatalog(ctx, []string{ns}, read)
+		if err != nil {
+			return routing, false, err
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(read.Routings, ns)
+		if routing, found = now.Routings[ns]; found {
+			read.Routings[ns] = routing
+		}
+		return routing, found, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	routing, found = read.Routings[ns]
+	return routing, found, nil
+}
+
+// forget has the next round read all chunks of a collection: flags change without a new
+// version, and what the run believed was wrong.
+func (r *run) forget(ns string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.forgotten == nil {
+		r.forgotten = map[string]bool{}
+	}
+	r.forgotten[ns] = true
+}
+
+// doubtful forgets the collections of which a round found nothing to move because of flags
+// that may have changed since they were read, and reports whether there are any.
+func (r *run) doubtful(ended round) (any bool) {
+	if ended.catalog == nil {
+		return false
+	}
+	for _, d := range ended.decisions {
+		flags := d.Code == policy.JumboFlag || d.Code == policy.OnlyJumboChunks
+		if flags && d.Namespace != "" && !ended.catalog.Complete[d.Namespace] {
+			r.forget(d.Namespace)
+			any = true
+		}
+	}
+	return any
+}
