@@ -286,7 +286,7 @@ func (b *Balancer) Status() balancer.Status { return b.loop.Status() }
 const compatibilityVersion = "8.0"
 
 // SetCompatibilityVersion takes the version the cluster has, and refuses
-// others: 2 for what is no version, and those that the mock can't be.
+// others: 2 for what is not a version, and those that the mock can't be.
 func (cp *ClusterParameters) SetCompatibilityVersion(version string) error {
 	switch version {
 	case compatibilityVersion:

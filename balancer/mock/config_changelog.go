@@ -26,7 +26,7 @@ const (
 )
 
 // mostPlacements is how many rows config.placementHistory may have until those
-// go that nobody needs: a server, too, keeps them only as long as its oplog.
+// go that is not needed: a server, too, keeps them only as long as its oplog.
 const mostPlacements = 4000
 
 // hostName is the host that log entries name.
@@ -233,7 +233,7 @@ func (q *unread) trimRooms(read *store.Collection) {
 	}
 }
 
-// enterUnread puts the entries of a log that nobody has looked at into its
+// enterUnread puts the entries of a log that was not read into its
 // collection.
 func (cfg *ConfigDB) enterUnread(ns string) {
 	q := cfg.unread[ns]

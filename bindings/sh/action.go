@@ -118,11 +118,16 @@ func (c *call) reporter(h helperOptions) (r *actiontext.Reporter, control action
 	r = &actiontext.Reporter{Progress: c.s.Display.Progress(h.flag("progress", true)), Note: c.JS.Out.Warn}
 	tick, still := actiontext.Ticks(r.Progress, script.OnWallClock(c.JS.Clock))
 	control.Tick = tick
-	ctx, end := c.JS.Context(), func() {}
-	if control.Insist = script.SecondInterrupt(ctx); control.Insist == nil {
+	ctx := c.JS.Context()
+	second, third, done := script.MoreInterrupts(ctx)
+	var end func()
+	if control.Insist = second; second == nil {
 		control.Hard, end = grace(ctx)
+	} else {
+		control.Hard, end = endsWith(ctx, third)
 	}
 	return r, control, func() {
+		done()
 		end()
 		still()
 		r.Progress.End()
@@ -142,6 +147,19 @@ func grace(ctx context.Context) (hard context.Context, leave func()) {
 		stop()
 		cancel()
 	}
+}
+
+// endsWith returns a context that ends when a channel is closed.
+func endsWith(ctx context.Context, closed <-chan struct{}) (hard context.Context, leave func()) {
+	hard, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		select {
+		case <-closed:
+			cancel()
+		case <-hard.Done():
+		}
+	}()
+	return hard, cancel
 }
 
 // planAction is an action that carries a plan out.

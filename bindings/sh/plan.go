@@ -227,8 +227,6 @@ func plainJSON(js *script.Engine, v any) goja.Value {
 	}
 	parse, _ := goja.AssertFunction(js.Runtime.GlobalObject().Get("JSON").ToObject(js.Runtime).Get("parse"))
 	value, err := parse(goja.Undefined(), js.Runtime.ToValue(string(text)))
-	if err != nil {
-		js.Rethrow(err)
-	}
+	js.Check(err)
 	return value
 }

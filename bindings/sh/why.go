@@ -85,8 +85,6 @@ func (s *Host) fromJSON(v any) *goja.Object {
 		s.JS.Throw(script.RuntimeError, "%s", err)
 	}
 	value, err := s.JS.World.ParseEJSON(string(text), true)
-	if err != nil {
-		s.JS.Rethrow(err)
-	}
+	s.JS.Check(err)
 	return value.ToObject(s.JS.Runtime)
 }

@@ -1,6 +1,7 @@
 package dumpfile
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -143,9 +144,7 @@ func (r *reader) release() error {
 			last = router
 		}
 	}
-	if r.parts.Version == "" {
-		r.parts.Version = last.Version
-	}
+	r.parts.Version = cmp.Or(r.parts.Version, last.Version)
 	line, known := catalog.ReleaseOf(r.parts.Version)
 	if !known {
 		line, r.parts.Version = catalog.Release80, catalog.Release80.String()

@@ -104,7 +104,7 @@ func mockAdvance(c *call.Call) (bson.D, error) {
 	if d > timespan.Longest {
 		return nil, mongoerr.New(mongoerr.BadValue, "time jumps by at most %v at once", timespan.Longest)
 	}
-	if err := c.Cluster.Advance(d); err != nil {
+	if err := c.Cluster.Time().Advance(d); err != nil {
 		return nil, err
 	}
 	return mockNow(c)
@@ -322,7 +322,7 @@ func mockStatus(c *call.Call) (bson.D, error) {
 		failures = append(failures, failureDoc(f))
 	}
 	clock := "virtual"
-	if c.Cluster.RealTime() {
+	if c.Cluster.Time().RealTime() {
 		clock = "real"
 	}
 	routers := bson.A{}
