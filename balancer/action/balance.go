@@ -14,6 +14,7 @@ import (
 
 	"shardsh/balancer"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/live"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
@@ -70,6 +71,10 @@ func (b Balance) Validate() error {
 // cluster's own balancer works on the collections.
 func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult, error) {
 	if err := b.Validate(); err != nil {
+		return BalanceResult{}, err
+	}
+	c, err := c.in(b.TimeZone)
+	if err != nil {
 		return BalanceResult{}, err
 	}
 	reporter := &serial{next: r}
@@ -199,7 +204,7 @@ func (b Balance) whileLeased(
 	taken.Store(lease)
 	if left := lease.Leftover(); len(left) > 0 {
 		r.note(fmt.Sprintf("An earlier run left the balancing of %s off: "+
-			"it is switched on again when this run ends.", strings.Join(left, ", ")))
+			"it is switched on again when this run ends.", humanize.FewOf(left)))
 	}
 	hard := b.Hard
 	if hard == nil {
@@ -212,10 +217,9 @@ func (b Balance) whileLeased(
 		r.note(goesOn(lease))
 	}
 	off := lease.Leftover()
+	lease.OnGiveBack = givingBack(r)
 	ended := lease.Leave(ctx, b.Hard)
-	if ended == nil && len(off) > 0 {
-		r.note(fmt.Sprintf("Balancing of %s is on again.", strings.Join(off, ", ")))
-	}
+	noteGivenBack(r, lease, off)
 	return result, errors.Join(err, ended)
 }
 

@@ -109,6 +109,16 @@ func (l *looking) draining() {
 	}
 }
 
+// paused finds what a run has left disabled; one that is running is no concern.
+func (l *looking) paused() {
+	if l.gap("lease") {
+		return
+	}
+	for _, f := range l.About(diagnosis.LeftPaused) {
+		l.take(f)
+	}
+}
+
 func (l *looking) zones() {
 	if l.gap("shards", "tags") {
 		return

@@ -40,6 +40,7 @@ const (
 	Activity                  // reshardings under way
 	Routers                   // config.mongos
 	Reach                     // which shards answer
+	Leases                    // the lease of shardsh
 	Metadata                  // checkMetadataConsistency
 	Tables                    // every chunk, with sizes and logs: the whole Snapshot
 )
@@ -67,6 +68,8 @@ func Rules() []Rule {
 			Quantity{}, nil, true, Zones, (*looking).zones},
 		{"jumbo", "jumbo chunks that a collection may have", diagnosis.Warning,
 			count(0), counts, true, Counts, (*looking).jumbo},
+		{"paused", "no run of shardsh that has ended left balancing disabled", diagnosis.Warning,
+			Quantity{}, nil, true, Leases, (*looking).paused},
 		{"versions", "all routers run the same version", diagnosis.Warning,
 			Quantity{}, nil, true, Routers, (*looking).versions},
 		{"orphans", "orphaned documents that a collection may have", diagnosis.Warning,

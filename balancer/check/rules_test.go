@@ -380,7 +380,19 @@ func otherCases() []ruleCase {
 	old.unasked = "a file does not tell"
 	refused := newCluster()
 	refused.refused = "not allowed"
+	paused := func(running bool) *cluster {
+		off := coll("x.y")
+		off.NoBalance = true
+		return newCluster(off).with(func(p *catalog.SnapshotParts) {
+			p.Lease = &catalog.Lease{Doing: "balance", Host: "h", Running: running, Paused: []string{"x.y"}}
+		})
+	}
 	return []ruleCase{
+		{"nothing", "paused", "", nil, newCluster(), "passed"},
+		{"by a run that is running", "paused", "", nil, paused(true), "passed"},
+		{"by a run that is gone", "paused", "", nil, paused(false), "failed; warning"},
+		{"not read", "paused", "", nil, newCluster().gap("lease", ""), "unknown; unknown"},
+
 		{"equal", "versions", "", nil, routers("8.0.10", "8.0.10"), "passed"},
 		{"another patch", "versions", "", nil, routers("8.0.10", "8.0.12"), "failed; warning"},
 		{"one that is gone", "versions", "", nil, routers("8.0.10", "8.0.10", "7.0.1"), "passed"},

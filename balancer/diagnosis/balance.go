@@ -235,6 +235,8 @@ func ofBalance(s *catalog.Snapshot, c *catalog.CollectionState, b Balance) (list
 	case !b.Known:
 		list = append(list, finding(BalanceUnknown, scope,
 			fmt.Sprintf("unknown whether %s is balanced: %s", c.Namespace, b.Reason)))
+	case !b.Balanced && b.Hold == HeldNoBalance && s.PausedBy(c.Namespace) != nil:
+		list = append(list, notBalancedPaused(c.Namespace, b, s.PausedBy(c.Namespace)))
 	case !b.Balanced && b.Hold != NotHeld:
 		list = append(list, finding(NotBalancedHeld, scope,
 			fmt.Sprintf("%s is not balanced (%s), but %s for it", c.Namespace, b.Why(), b.Hold), release(c.Namespace, b.Hold)))
@@ -246,7 +248,7 @@ func ofBalance(s *catalog.Snapshot, c *catalog.CollectionState, b Balance) (list
 		f.Numbers = append(f.Numbers, b.numbers()...)
 		list = append(list, f)
 	}
-	if b.Hold == NotHeld || b.Known && !b.Balanced {
+	if b.Hold == NotHeld || b.Known && !b.Balanced || b.Hold == HeldNoBalance && s.PausedBy(c.Namespace) != nil {
 		return list
 	}
 	return append(list, ofHold(c.Namespace, b.Hold))

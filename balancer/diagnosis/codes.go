@@ -36,10 +36,15 @@ const (
 
 	DuplicateMachineIDs Code = "duplicateMachineIds"
 
+	WindowUnplaced Code = "windowUnplaced"
+
 	RoundsFailing     Code = "roundsFailing"
 	MigrationsFailing Code = "migrationsFailing"
 	MigrationUnderWay Code = "migrationUnderWay"
 
+	LeftPaused          Code = "leftPaused"
+	PausedByRun         Code = "pausedByRun"
+	NotBalancedPaused   Code = "notBalancedPaused"
 	NotBalanced         Code = "notBalanced"
 	NotBalancedHeld     Code = "notBalancedHeld"
 	BalanceUnknown      Code = "balanceUnknown"
@@ -107,6 +112,9 @@ func Definitions() []Definition {
 		{MigrationsFailing, Warning, Operator,
 			"Migrations between two shards failed in the last ten minutes.",
 			"Fix the cause that the error names; the balancer retries in its next rounds."},
+		{LeftPaused, Warning, Operator,
+			"A run of shardsh has disabled the balancing of collections, and ended without enabling it again.",
+			"Run shardsh balance --give-back, or sh.balance({ giveBack: true })."},
 		{NotBalancedHeld, Warning, Operator,
 			"A collection is not balanced, and balancing or migrations are disabled for it.",
 			"Run sh.enableBalancing or sh.enableMigrations."},
@@ -139,6 +147,15 @@ func Definitions() []Definition {
 			"A plan ends because the balancer would retry the same step without success.",
 			"Fix the cause that the error names."},
 		ofPolicy(WindowShut, Info, Balancer),
+		{WindowUnplaced, Info, Balancer,
+			"The balancer has a window in the local time of the config servers' primary, and what time that is is not known.",
+			"Name the time zone with --time-zone (timeZone)."},
+		{PausedByRun, Info, Nobody,
+			"A run of shardsh that is running has disabled the balancing of collections.",
+			"No action needed: the run enables it again at its end."},
+		{NotBalancedPaused, Info, Nobody,
+			"A collection is not balanced, and a run of shardsh that is running has disabled its balancing.",
+			"No action needed: the run enables it again at its end."},
 		{NotBalanced, Info, Balancer,
 			"A collection is not balanced yet.",
 			"The balancer moves its chunks by itself while it is on."},

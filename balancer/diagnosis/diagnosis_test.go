@@ -48,11 +48,18 @@ func TestFindings(t *testing.T) {
 			[]string{"balancerOff info cluster: the balancer is in mode autoSplitOnly: it moves " +
 				"nothing: sh.startBalancer()"}},
 		{"window",
+			newCluster(t).with(shut),
+			[]string{"windowShut info cluster: the balancing window 22:00-06:00 UTC is closed; it opens in 10h, at Friday " +
+				"22:00"}},
+		{"window in an unknown time zone",
 			newCluster(t).with(func(c *cluster) { c.Settings.Window = &catalog.Window{Start: 22 * 60, Stop: 6 * 60} }),
-			[]string{"windowShut info cluster: the balancing window is closed; it opens in 10h, at Friday " +
-				"22:00 if the config servers' clock is UTC"}},
+			[]string{"windowUnplaced info cluster: the balancing window is 22:00-06:00 in an unknown time zone, as the " +
+				"config servers' logs do not show theirs: it may be open now, or open in up to 15h45m"}},
 		{"open window",
-			newCluster(t).with(func(c *cluster) { c.Settings.Window = &catalog.Window{Start: 11 * 60, Stop: 13 * 60} }), nil},
+			newCluster(t).with(func(c *cluster) {
+				shut(c)
+				c.Settings.Window = &catalog.Window{Start: 11 * 60, Stop: 13 * 60}
+			}), nil},
 		{"rounds",
 			newCluster(t).round(time.Minute).round(2*time.Minute, bson.E{Key: "errorOccurred", Value: true},
 				bson.E{Key: "errmsg", Value: "newer"}).
@@ -83,6 +90,21 @@ func TestFindings(t *testing.T) {
 				collection("x.z", []string{"a"}, even, forbidden), []string{
 				`balancingOff info collection: balancing is disabled for x.y: sh.enableBalancing("x.y")`,
 				`migrationsForbidden info collection: migrations are disabled for x.z: sh.enableMigrations("x.z")`}},
+		{"paused by a run that is gone", newCluster(t).collection("x.y", []string{"a"}, even, noBalance).
+			collection("x.z", []string{"a"}, uneven, noBalance).collection("x.w", []string{"a"}, even, noBalance).
+			pausedBy(false, "x.v", "x.y", "x.z"), []string{
+			"leftPaused warning cluster: balancing of x.y, x.z was disabled by a run that is gone: balance shop.*, " +
+				"process 42 on ops1: shardsh balance --give-back",
+			"notBalancedHeld warning collection: x.z is not balanced (chunksImbalance), but a run of shardsh has its " +
+				"balancing disabled: shardsh balance --give-back",
+			`balancingOff info collection: balancing is disabled for x.w: sh.enableBalancing("x.w")`}},
+		{"paused by a run that is running", newCluster(t).collection("x.y", []string{"a"}, even, noBalance).
+			collection("x.z", []string{"a"}, uneven, noBalance).pausedBy(true, "x.y", "x.z"), []string{
+			"pausedByRun info cluster: balancing of x.y, x.z is disabled by a run that is running: balance shop.*, " +
+				"process 42 on ops1",
+			"notBalancedPaused info collection: x.z is not balanced (chunksImbalance), but a run of shardsh has its " +
+				"balancing disabled"}},
+		{"a run that has paused nothing", newCluster(t).collection("x.y", []string{"a"}, even).pausedBy(false), nil},
 		{"no violation named",
 			newCluster(t).collection("x.y", []string{"a"},
 				func(c *catalog.CollectionState) { c.Reported = &catalog.ReportedStatus{} }),

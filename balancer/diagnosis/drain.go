@@ -34,6 +34,10 @@ type Drain struct {
 	// balancer leaves alone.
 	Held       []string
 	HeldChunks int64
+	// Unmarked: the shard is not marked as draining, and is looked at as if it were.
+	Unmarked bool
+	// Left says that a run of shardsh has left the balancing of some of Held disabled.
+	Left bool
 }
 
 // DrainOf returns how far the draining of a shard is: what the server reported,
@@ -41,7 +45,12 @@ type Drain struct {
 func DrainOf(s *catalog.Snapshot, shard catalog.ShardState) Drain {
 	d := Drain{Shard: shard.ID, State: DrainOff, Databases: []string{}, Collections: []string{}}
 	for _, c := range Sharded(s) {
-		if n := c.CountOn(shard.ID).Chunks; n > 0 && HoldOf(c.Collection) != NotHeld {
+		n, hold, run := c.CountOn(shard.ID).Chunks, HoldOf(c.Collection), s.PausedBy(c.Namespace)
+		switch {
+		case n == 0, hold == NotHeld, hold == HeldNoBalance && run != nil && run.Running:
+		case hold == HeldNoBalance && run != nil:
+			d.Left, d.HeldChunks = true, d.HeldChunks+n
+		default:
 			d.Held, d.HeldChunks = append(d.Held, c.Namespace), d.HeldChunks+n
 		}
 	}
@@ -87,6 +96,9 @@ func (d Drain) Stuck() bool {
 
 // Commands returns what an operator has to do before the shard is empty.
 func (d Drain) Commands() (list []string) {
+	if d.Left {
+		list = append(list, giveBack)
+	}
 	for _, ns := range d.Held {
 		list = append(list, fmt.Sprintf("sh.enableBalancing(%q) or sh.enableMigrations(%q)", ns, ns))
 	}
@@ -102,6 +114,9 @@ func (d Drain) Commands() (list []string) {
 // String returns how far the draining is in words.
 func (d Drain) String() string {
 	text := fmt.Sprintf("shard %s is draining", d.Shard)
+	if d.Unmarked {
+		text = fmt.Sprintf("shard %s is not empty", d.Shard)
+	}
 	if d.Chunks >= 0 {
 		text += fmt.Sprintf(", %s left", humanize.Count(d.Chunks, "chunk"))
 	}
@@ -118,7 +133,10 @@ func (d Drain) String() string {
 // empty. It makes no sense when Commands is empty.
 func (d Drain) Remainder() Finding {
 	state := "is draining"
-	if d.Stuck() {
+	switch {
+	case d.Unmarked:
+		state = "is not empty"
+	case d.Stuck():
 		state = "is stuck draining"
 	}
 	sentence := fmt.Sprintf("shard %s %s; you must %s", d.Shard, state, strings.Join(d.duties(), ", "))

@@ -34,13 +34,14 @@ type Answer struct {
 func (a Answer) Healthy() bool { return len(a.Symptoms) == 0 }
 
 // symptoms are the codes that say what is wrong, but not why.
-var symptoms = []Code{NotBalanced, NotBalancedHeld, BalanceUnknown, DrainNeedsOperator, Draining}
+var symptoms = []Code{NotBalanced, NotBalancedHeld, NotBalancedPaused, BalanceUnknown, DrainNeedsOperator, Draining}
 
 // causes are the codes that say why, in the order in which a balancer meets
 // them: one that comes first hides those after it.
 var causes = []Code{
-	ConfigUnreachable, ShardUnreachable, SettingsUnreadable, BalancerOff, WindowShut, DuplicateMachineIDs, RoundsFailing,
-	Resharding, ShardKeyIndexMissing, BalancingOff, MigrationsForbidden, Defragmenting, DefragmentationIdle,
+	ConfigUnreachable, ShardUnreachable, SettingsUnreadable, BalancerOff, WindowShut, WindowUnplaced, DuplicateMachineIDs,
+	RoundsFailing, Resharding, ShardKeyIndexMissing, LeftPaused, PausedByRun, BalancingOff, MigrationsForbidden,
+	Defragmenting, DefragmentationIdle,
 	ZoneRangesOverlap, UnalignedZones,
 	NoSizeEntry, ZoneWithoutShards, ZoneDraining, ShardFull, NoRecipient, LargestOutsideZone, NoChunkInZone,
 	OnlyJumboChunks, JumboChunks, PendingDeletion, MigrationsFailing, ShardSlow,
@@ -115,7 +116,7 @@ func heldBy(s *catalog.Snapshot, f Finding) (list []Finding) {
 	for _, flag := range []struct {
 		set  bool
 		hold Hold
-	}{{c.NoBalance, HeldNoBalance}, {(!c.AllowMigrations || !c.PermitMigrations) && !resharding, HeldNoMigrations}} {
+	}{{c.NoBalance && s.PausedBy(c.Namespace) == nil, HeldNoBalance}, {(!c.AllowMigrations || !c.PermitMigrations) && !resharding, HeldNoMigrations}} {
 		if flag.set {
 			list = append(list, ofHold(c.Namespace, flag.hold))
 		}
@@ -147,6 +148,8 @@ func sortCauses(list []Finding) {
 func concerns(s *catalog.Snapshot, f Finding, about Scope) bool {
 	of := f.Scope
 	switch {
+	case (f.Code == PausedByRun || f.Code == LeftPaused) && about.Namespace != "":
+		return s.PausedBy(about.Namespace) != nil
 	case about == Scope{}, of == Scope{}:
 		return true
 	case about.Namespace != "":

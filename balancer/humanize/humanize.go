@@ -112,3 +112,12 @@ func Time(t time.Time) string { return t.Format("2006-01-02 15:04 MST") }
 
 // Percent returns a share of one: 12.5%.
 func Percent(share float64) string { return decimals(math.Round(share*1000)/10) + "%" }
+
+// FewOf names things in a few words: those that are too many are counted.
+func FewOf(names []string) string {
+	const few = 3
+	if len(names) <= few+1 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%d collections (%s and %d more)", len(names), strings.Join(names[:few], ", "), len(names)-few)
+}

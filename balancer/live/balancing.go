@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -31,27 +31,17 @@ type BalancingError struct {
 // Error names a few collections and the remedy.
 func (e *BalancingError) Error() string {
 	if !e.On {
-		return fmt.Sprintf("disabling balancing of %s: %v", FewOf(e.Namespaces), e.First)
+		return fmt.Sprintf("disabling balancing of %s: %v", humanize.FewOf(e.Namespaces), e.First)
 	}
 	remedy := "shardsh balance --give-back"
 	if len(e.Namespaces) == 1 {
 		remedy = fmt.Sprintf("sh.enableBalancing(%q)", e.Namespaces[0])
 	}
-	return fmt.Sprintf("re-enabling balancing of %s: %v; run %s", FewOf(e.Namespaces), e.First, remedy)
+	return fmt.Sprintf("re-enabling balancing of %s: %v; run %s", humanize.FewOf(e.Namespaces), e.First, remedy)
 }
 
 // Unwrap returns the first error.
 func (e *BalancingError) Unwrap() error { return e.First }
-
-// FewOf names collections in a few words: those that are too many are counted.
-func FewOf(namespaces []string) string {
-	const few = 3
-	if len(namespaces) <= few+1 {
-		return strings.Join(namespaces, ", ")
-	}
-	return fmt.Sprintf("%d collections (%s and %d more)",
-		len(namespaces), strings.Join(namespaces[:few], ", "), len(namespaces)-few)
-}
 
 // setBalancing switches the balancing of collections: from 8.0 by the command for it, on
 // older releases by the write that MongoDB documents. A collection that is gone counts as

@@ -131,6 +131,11 @@ func (l *Lease) note(ctx context.Context, namespaces []string, write func(ns str
 // KeepPaused has the balancing of a collection stay disabled when the run ends that has
 // disabled it: somebody wants it so. It reports whether there is such a run.
 func KeepPaused(ctx context.Context, a CommandRunner, ns string) (bool, error) {
+	found, err := a.RunCursorCommand(ctx, LeaseDatabase, bson.D{
+		{Key: "find", Value: LeaseCollection}, {Key: "filter", Value: bson.D{{Key: "_id", Value: pausedID(ns)}}}})
+	if err != nil || len(found) == 0 {
+		return false, ServerError(err)
+	}
 	reply, err := a.RunCommand(ctx, LeaseDatabase, bson.D{
 		{Key: "delete", Value: LeaseCollection},
 		{Key: "deletes", Value: bson.A{bson.D{

@@ -129,7 +129,7 @@ func TestPictureOfAnything(t *testing.T) {
 func likely(t *rapid.T, s *catalog.Snapshot, r catalog.Release) *catalog.Snapshot {
 	p := s.Parts()
 	p.Time = p.Time.Add(48 * time.Hour)
-	p.Release, p.Config, p.Changes, p.Actions = r, nil, nil, nil
+	p.Release, p.Config, p.Changes, p.Actions, p.Lease = r, nil, nil, nil, nil
 	settings := catalog.SettingsOf(r)
 	settings.Mode = catalog.ModeOff // or the first round may split chunks
 	settings.Window, settings.SecondaryThrottle = p.Settings.Window, p.Settings.SecondaryThrottle

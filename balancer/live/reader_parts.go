@@ -10,6 +10,7 @@ const (
 	Version                      // with Identity: the document of config.version
 	Settings                     // config.settings
 	Balancer                     // balancerStatus
+	Clock                        // with Settings: by which clock windows are read, if there are some: two commands at most
 	Shards                       // config.shards
 	Limits                       // with Shards: how full those with a maxSize are, before 6.0
 	Reach                        // with Shards: which of them the mongos can't reach, by connPoolStats
@@ -34,6 +35,7 @@ const (
 	Reshardings                  // $currentOp, config.reshardingOperations
 	Statuses                     // a balancerCollectionStatus for each sharded collection
 	Deletions                    // with Shards: range deletions, from the shards themselves
+	Leases                       // shardsh.leases
 	Causes                       // with Chunks: what explanations need; several commands a collection and database
 )
 
@@ -43,9 +45,9 @@ const All = ^Part(0)
 // Whole is everything that can be read without asking the cluster to work out
 // something: all parts but Statuses, Drains and Causes, and but those that have the
 // server count or select what the other parts contain.
-const Whole = Identity | Version | Settings | Balancer | Shards | Limits | Reach | Databases | Collections |
+const Whole = Identity | Version | Settings | Balancer | Clock | Shards | Limits | Reach | Databases | Collections |
 	Unsharded | Chunks | Flags | Zones | Routers | Sizes | OldSizes | EachSize | Switches | Logs | Migrations |
-	Reshardings | Deletions
+	Reshardings | Deletions | Leases
 
 // WithStatus is Whole and what the server says about balance and draining.
 const WithStatus = Whole | Statuses | Drains

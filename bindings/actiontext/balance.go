@@ -69,6 +69,24 @@ func BalanceResult(r action.BalanceResult) string {
 	return text.String()
 }
 
+// GivenBack is what action.GiveBack did, in lines.
+func GivenBack(r action.GivenBack) string {
+	var lines []string
+	switch {
+	case r.DryRun && len(r.Enabled) > 0:
+		lines = append(lines, fmt.Sprintf("Balancing of %s was disabled by a run.", humanize.FewOf(r.Enabled)))
+	case len(r.Enabled) > 0:
+		lines = append(lines, fmt.Sprintf("Balancing of %s is on again.", humanize.FewOf(r.Enabled)))
+	case len(r.Kept) == 0:
+		lines = append(lines, "No run has left balancing disabled.")
+	}
+	if len(r.Kept) > 0 {
+		lines = append(lines, fmt.Sprintf("Balancing of %s stays disabled: somebody disabled it during the run.",
+			humanize.FewOf(r.Kept)))
+	}
+	return strings.Join(lines, "\n")
+}
+
 // moveLine is what happens, in a line; empty for what progress shows.
 func moveLine(e runner.Event) string {
 	at := e.At.UTC().Format("15:04:05")

@@ -8,7 +8,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-const balanceOptions = "goal,order,opsInterval,pauseBalancing,dryRun,coolDown,parallel,waitForLease,seed,progress," +
+const balanceOptions = "goal,order,opsInterval,pauseBalancing,dryRun,coolDown,parallel,waitForLease,seed,progress,giveBack," +
 	paceNames
 
 // shardRunMethods() have our engine at work.
@@ -17,8 +17,8 @@ func shardRunMethods() []helper {
 		{"balance", "ns?:string|object options?:object{" + balanceOptions + "}", checked(shBalance),
 			"Balances a collection, [collections] or all with shardsh's own engine, while the cluster's balancer is off " +
 				"for them: {pauseBalancing: true} disables it meanwhile; {goal: \"size\"|\"chunks\"|\"ops\", order, dryRun, " +
-				"maxMoves, maxBytes, for, pauseBetween, window, pauseWhen, coolDown, parallel, waitForLease, seed, " +
-				"progress}, times in ms or as \"1h30m\"."},
+				"maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, coolDown, parallel, waitForLease, seed, " +
+				"progress}, times in ms or as \"1h30m\"; {giveBack: true} only enables balancing that a killed run left disabled."},
 	}
 }
 
@@ -26,6 +26,9 @@ func shardRunMethods() []helper {
 func shBalance(c *call, sh *Helpers) goja.Value {
 	names, at := c.namespacesArgument("balance")
 	h := c.options("balance", at)
+	if h.flag("giveBack", false) {
+		return shGiveBack(c, sh, h)
+	}
 	b := action.Balance{
 		Namespaces: names, Goal: c.goalOf(h), Order: c.orderOf(h), OpsInterval: h.duration("opsInterval", 0),
 		CoolDown: h.duration("coolDown", 0), WaitForLease: h.duration("waitForLease", 0), Seed: uint64(h.count("seed")),
@@ -50,6 +53,18 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 		c.JS.Out.Warn(text)
 	}
 	return c.s.shown(result, text)
+}
+
+// shGiveBack enables the balancing that a run has left disabled.
+func shGiveBack(c *call, sh *Helpers, h helperOptions) goja.Value {
+	r, control, leave := c.reporter(h)
+	defer leave()
+	result, err := action.GiveBack{DryRun: h.flag("dryRun", false), Hard: control.Hard}.Run(c.JS.Context(), c.cluster(sh), r)
+	leave()
+	if err != nil {
+		sh.fail("balance", nil, err, "", len(result.Enabled) > 0)
+	}
+	return c.s.shown(result, actiontext.GivenBack(result))
 }
 
 func (c *call) goalOf(h helperOptions) (goal runner.Goal) {

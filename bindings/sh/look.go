@@ -28,7 +28,7 @@ func (a shellRunner) request(ctx context.Context, database string, command bson.
 		left := max(1, time.Until(deadline).Milliseconds())
 		command = append(slices.Clip(command), bson.E{Key: "maxTimeMS", Value: left})
 	}
-	d := a.admin
+	d := a.admin.Sibling(database)
 	if database == "config" {
 		d = a.config
 	}

@@ -3,6 +3,7 @@ package sh
 import (
 	"time"
 
+	"shardsh/balancer/live"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
@@ -16,13 +17,13 @@ func shardSettingMethods() []helper {
 	return []helper{
 		{"enableBalancing", "ns:string|object", checked(shSetCollection("noBalance", "$set", false)),
 			"Enables the balancing of a collection."},
-		{"disableBalancing", "ns:string|object", checked(shSetCollection("noBalance", "$set", true)),
+		{"disableBalancing", "ns:string|object", checked(shDisableBalancing),
 			"Disables the balancing of a collection."},
 		{"enableMigrations", "ns:string|object", checked(shMigrations(true)), "Allows all migrations of a collection again."},
 		{"disableMigrations", "ns:string|object", checked(shMigrations(false)),
 			"Forbids all migrations of a collection, by hand too."},
 		{"getBalancerState", "configDB?:object", checked(func(c *call, sh *Helpers) goja.Value {
-			doc := c.s.setting(sh.configArgument(c, 0), "balancer")
+			doc := c.s.setting(c.configArgument(sh, 0), "balancer")
 			return c.JS.Runtime.ToValue(doc == nil || !rawdoc.TruthyAt(doc, "stopped"))
 		}), "Returns whether the balancer is enabled."},
 		{"isBalancerRunning", "configDB?:object", checked(shIsBalancerRunning),
@@ -158,6 +159,20 @@ func shSetCollection(field, operator string, value any) func(*call, *Helpers) go
 		}
 		return result
 	}
+}
+
+// shDisableBalancing also has it stay so at the end of a run that has disabled it.
+func shDisableBalancing(c *call, sh *Helpers) goja.Value {
+	result := shSetCollection("noBalance", "$set", true)(c, sh)
+	if c.s.Gateway.Guarded() {
+		return result
+	}
+	// Whoever may not read the lease can't have it.
+	kept, err := live.KeepPaused(c.JS.Context(), live.NewCommandRunner(sh.current().Conn.Client), c.namespaceArgument(0))
+	if kept && err == nil {
+		c.JS.Out.Warn("A run of shardsh has paused it: its balancing stays disabled when that run ends.")
+	}
+	return result
 }
 
 func shMigrations(allow bool) func(*call, *Helpers) goja.Value {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/live"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
@@ -38,8 +39,8 @@ type statusReport struct {
 
 // statusParts are what sh.status() is made of, beside the routers, and the first
 // chunks and zones of each collection.
-const statusParts = live.Settings | live.Balancer | live.Shards | live.Databases | live.Collections | live.Counts |
-	live.Sizes | live.Rounds | live.Outcomes | live.Migrations
+const statusParts = live.Settings | live.Balancer | live.Clock | live.Shards | live.Databases | live.Collections |
+	live.Counts | live.Sizes | live.Rounds | live.Outcomes | live.Migrations | live.Leases
 
 // statusOf reads parts of a cluster for a report.
 func (s *Host) statusOf(d, config *server.Database, parts live.Part) *statusReport {
@@ -74,6 +75,9 @@ func (s *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.
 		section("automerge", s.JS.NewObject("Currently enabled", yesNo(rawdoc.TruthyAt(automerge, "enabled"))))
 	}
 	section("balancer", r.balancer())
+	if lease := r.seen.Parts().Lease; lease != nil && !s.Compat {
+		section("shardsh", r.lease(lease))
+	}
 	section("shardedDataDistribution", r.dataDistribution())
 	section("databases", r.databases())
 	result := s.Display.StatsResult(value)
@@ -81,6 +85,21 @@ func (s *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.
 		return result
 	}
 	return s.Display.WithTable(value, r.draw)
+}
+
+// lease shows who changes the cluster, and whose balancing that run has disabled.
+func (r *statusReport) lease(l *catalog.Lease) goja.Value {
+	doc := bson.D{{Key: "run", Value: l.Holder()}, {Key: "running", Value: yesNo(l.Running)}}
+	if !l.Since.IsZero() {
+		doc = append(doc, bson.E{Key: "since", Value: l.Since})
+	}
+	if len(l.Paused) > 0 {
+		doc = append(doc, bson.E{Key: "balancing disabled", Value: humanize.FewOf(l.Paused)})
+		if !l.Running {
+			doc = append(doc, bson.E{Key: "to enable it", Value: "sh.balance({ giveBack: true })"})
+		}
+	}
+	return r.s.JS.World.DocToJS(rawdoc.Of(doc))
 }
 
 // documents returns those of a small collection of config's, as they are

@@ -23,7 +23,7 @@ import (
 // balanceFlags are those of "shardsh balance".
 type balanceFlags struct {
 	changeFlags
-	script                    bool
+	script, giveBack          bool
 	namespaces                []string
 	goal, order               string
 	seed                      uint64
@@ -40,6 +40,7 @@ func (o *balanceFlags) groups() []cmdline.Group {
 		f.Var(&o.opsInterval, "ops-interval", "`TIME` how long to count operations before each round (1m)")
 		f.Var(&o.waitForLease, "wait-for-lease", "`TIME` how long to wait while another run has the lease")
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed, as of a mock; else catalog order")
+		f.BoolVar(&o.giveBack, "give-back", false, "only enable balancing again that a killed run left disabled")
 		f.BoolVar(&o.script, "script", false, "with --dry-run: print commands for mongosh")
 		o.flags(f, "print what would be done, and do nothing",
 			"print JSON, a document a line: events, and the result as the last one")
@@ -64,6 +65,8 @@ func (o *balanceFlags) complete(env environment, words []string) error {
 		rule{o.script && o.goal == string(runner.Ops), "--goal ops has no --script: each round counts anew"},
 		rule{o.script && o.json, "--script and --json exclude each other"},
 		rule{o.script && !o.dryRun, "--script is for --dry-run"},
+		rule{o.giveBack && o.script, "--give-back and --script exclude each other"},
+		rule{o.giveBack && len(o.namespaces) > 0, "--give-back is for all that a run left: it takes no --ns"},
 		rule{o.dryRun && o.yes, "--dry-run and --yes exclude each other"},
 	); err != nil {
 		return err
@@ -83,7 +86,7 @@ func (o *balanceFlags) action(c action.Control) action.Balance {
 
 // run is "shardsh balance": collections balanced by our engine.
 func (o *balanceFlags) run(ctx context.Context, env environment) error {
-	o.dryRun = o.dryRun || !o.yes && !isTerminal(env.stdin)
+	o.dryRun = o.dryRun || !o.yes && !o.giveBack && !isTerminal(env.stdin)
 	ctx, cancel := o.bounded(ctx)
 	defer cancel()
 	conn, err := o.connect(ctx, env)
@@ -94,6 +97,9 @@ func (o *balanceFlags) run(ctx context.Context, env environment) error {
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
 	stages := listenForMore(ctx)
 	defer stages.end()
+	if o.giveBack {
+		return o.runGiveBack(ctx, env, conn.actionCluster(js.Clock), js, stages.hard)
+	}
 	control := action.Control{Insist: stages.insist, Hard: stages.hard}
 	if !o.yes {
 		control.Confirm = func(ctx context.Context, question string) error { return confirm(ctx, env, question) }
@@ -102,6 +108,25 @@ func (o *balanceFlags) run(ctx context.Context, env environment) error {
 	result, err := o.action(control).Run(ctx, conn.actionCluster(js.Clock), r)
 	r.end()
 	return o.showResult(ctx, env, result, spelled(err))
+}
+
+// runGiveBack enables balancing that a run has left disabled.
+func (o *balanceFlags) runGiveBack(
+	ctx context.Context, env environment, c action.Cluster, js *script.Engine, hard context.Context,
+) error {
+	r := actionReporter(env, js, false, o.quiet)
+	result, err := action.GiveBack{DryRun: o.dryRun, Hard: hard}.Run(ctx, c, r)
+	if err = spelled(err); o.json {
+		if err != nil {
+			result.Error = secret.Redact(err.Error())
+		}
+		if err := writeLine(env.jsonOut(), result); err != nil {
+			return err
+		}
+	} else if err == nil {
+		fmt.Fprintln(env.out(), actiontext.GivenBack(result))
+	}
+	return orTimeout(ctx, err)
 }
 
 // balanceReporter shows a run line by line, or writes its events as JSON.
@@ -142,7 +167,7 @@ func newBalanceReporter(
 	r.start = func() {
 		stop = context.AfterFunc(ctx, func() {
 			defer close(noted)
-			notice(env.stderr, o.quiet, "Stopping after the running steps. Ctrl-C again asks the servers to stop them.")
+			notice(env.stderr, o.quiet, "Stopping after the running steps. Ctrl-C again has their donors stop them.")
 		})
 	}
 	r.end = func() {
@@ -219,12 +244,12 @@ each round, to a tenth of a fair share. All work with any server from 4.4 on.
 
 It refuses while the cluster's own balancer may touch the collections;
 --pause-balancing disables it for them, and enables it again at the end. After a
-kill the next run does that: what is off is noted in shardsh.leases.
+kill the next run does that, or --give-back: what is off is noted in shardsh.leases.
 
 It ends when nothing more is to be moved, at a limit (--max-moves, --max-bytes,
 --for), and when an operator has to decide. Ctrl-C lets the moves under way come
-to their end; a second one asks the servers to stop them; a third one leaves them
-to the cluster.
+to their end; a second one has their donors stop them, and waits for the answers;
+a third one leaves them to the cluster.
 
 Exit codes: 0 balanced, or stopped by a limit; 1 it can't go on; 2 wrong command
 line; 130, 143 interrupted.`,

@@ -97,6 +97,12 @@ func (w walk) snapshot(p catalog.SnapshotParts) (catalog.SnapshotParts, error) {
 		p.Balancer.Switched = &switched
 	}
 	p.Outcomes = w.outcomes(p.Outcomes)
+	if p.Lease != nil {
+		lease := *p.Lease
+		lease.Doing, lease.Host = w.text(lease.Doing), w.members(lease.Host)
+		lease.Paused = slices.Sorted(slices.Values(each(lease.Paused, w.name)))
+		p.Lease = &lease
+	}
 	var err error
 	if p.Collections, err = tryEach(p.Collections, w.collection); err != nil {
 		return p, err

@@ -118,6 +118,10 @@ func (g generator) activity(p *catalog.SnapshotParts) {
 		p.Balancer.Switched = &catalog.Switch{Time: g.time("switched at"), On: g.bool("on"), Client: "h:27017"}
 		p.Unsharded = []catalog.UnshardedData{{Database: "db", Shard: g.shard(shards), Bytes: g.number("unsharded")}}
 	}
+	if g.bool("leased") {
+		p.Lease = &catalog.Lease{Doing: "balance", Host: "ops1", PID: int(g.number("pid")), Since: g.time("leased since"),
+			Running: g.bool("running"), Paused: []string{"db.c0", "db.c1"}}
+	}
 	if g.bool("under way") {
 		p.Migrations = []catalog.ActiveMigration{{Namespace: "db.c0", From: "s0", To: "s1", Since: g.time("since")},
 			{Namespace: "db.c1", From: "s0", To: "s1", Min: bound, Max: bound}}

@@ -1,0 +1,107 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/live"
+)
+
+// GiveBack enables the balancing that a run has disabled which has ended without enabling
+// it. It takes the lease for that: of a run that is gone, as soon as that is certain.
+type GiveBack struct {
+	// DryRun only reads what is left.
+	DryRun bool
+	// Hard ends when the user does not want to wait any more; nil is never.
+	Hard context.Context
+}
+
+// GivenBack is what GiveBack did.
+type GivenBack struct {
+	Event string `json:"event"` // "result"
+	// Enabled are the collections whose balancing it has enabled, or would enable; Kept
+	// those that stay disabled, as somebody else wants it.
+	Enabled []string `json:"enabled"`
+	Kept    []string `json:"kept"`
+	DryRun  bool     `json:"dryRun,omitzero"`
+	Error   string   `json:"error,omitzero"`
+}
+
+// Run gives back. The error is a *live.HeldError while the run is running.
+func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (GivenBack, error) {
+	reporter := &serial{next: r}
+	result := GivenBack{Event: "result", Enabled: []string{}, Kept: []string{}, DryRun: g.DryRun || c.Guarded}
+	if c.Guarded {
+		if err := c.askGuard(ctx); err != nil {
+			return result, err
+		}
+	}
+	left, err := live.ReadPaused(ctx, c.Client)
+	if err != nil {
+		return result, &AccessError{err}
+	}
+	if len(left) == 0 && !result.DryRun {
+		return result, c.releaseLeftover(ctx)
+	}
+	if result.DryRun {
+		for _, p := range left {
+			result.Enabled = append(result.Enabled, p.Namespace)
+		}
+		return result, nil
+	}
+	lease, err := live.AcquireDead(ctx, c.Client, c.runner(), live.Self("enabling balancing again"), func(held *live.HeldError) {
+		reporter.note(fmt.Sprintf("Waiting up to a minute, to see whether that run is alive: %s.", held.Holder))
+	})
+	if err != nil {
+		return result, err
+	}
+	before := lease.Leftover()
+	lease.OnGiveBack = givingBack(reporter)
+	err = lease.Leave(ctx, g.Hard)
+	result.Enabled, result.Kept = givenBack(lease, before)
+	if err != nil {
+		result.Error = err.Error()
+	}
+	return result, err
+}
+
+// givenBack returns which of some collections a lease has given back, and which it kept.
+func givenBack(lease *live.LeasedCluster, before []string) (enabled, kept []string) {
+	enabled, kept = []string{}, append([]string{}, lease.Kept()...)
+	not := map[string]bool{}
+	for _, ns := range append(lease.Leftover(), kept...) {
+		not[ns] = true
+	}
+	for _, ns := range before {
+		if !not[ns] {
+			enabled = append(enabled, ns)
+		}
+	}
+	return enabled, kept
+}
+
+// givingBack returns a function that notes from time to time how far giving back is.
+func givingBack(r *serial) func(done, of int) {
+	const quiet = 5 * time.Second
+	last := time.Now()
+	return func(done, of int) {
+		if time.Since(last) < quiet {
+			return
+		}
+		last = time.Now()
+		r.note(fmt.Sprintf("Enabling balancing again: %d of %s.", done, humanize.Count(int64(of), "collection")))
+	}
+}
+
+// noteGivenBack says what came of what was paused.
+func noteGivenBack(r *serial, lease *live.LeasedCluster, before []string) {
+	enabled, kept := givenBack(lease, before)
+	if len(enabled) > 0 {
+		r.note(fmt.Sprintf("Balancing of %s is on again.", humanize.FewOf(enabled)))
+	}
+	if len(kept) > 0 {
+		r.note(fmt.Sprintf("Balancing of %s stays disabled: somebody disabled it during the run.", humanize.FewOf(kept)))
+	}
+}

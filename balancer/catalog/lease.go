@@ -1,0 +1,43 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Lease is the right of one process of shardsh to change the cluster, and the collections
+// whose balancing it has disabled, or one that ended before it enabled it again.
+type Lease struct {
+	Doing          string // such as "balance shop.orders"; empty when nobody has taken it
+	Host           string
+	PID            int
+	Since, Expires time.Time // cluster time
+	// Running says that the lease had not expired.
+	Running bool
+	Paused  []string // sorted
+}
+
+// Holder is "balance shop.orders, process 42 on host".
+func (l Lease) Holder() string {
+	if l.Doing == "" {
+		return "an unknown process"
+	}
+	return fmt.Sprintf("%s, process %d on %s", l.Doing, l.PID, l.Host)
+}
+
+// PausedBy returns the lease whose holder has disabled the balancing of a collection; nil if
+// it is not disabled, or by somebody else.
+func (s *Snapshot) PausedBy(ns string) *Lease {
+	l := s.parts.Lease
+	if l == nil {
+		return nil
+	}
+	if _, is := slices.BinarySearch(l.Paused, ns); !is {
+		return nil
+	}
+	if c := s.Collection(ns); c == nil || !c.NoBalance {
+		return nil
+	}
+	return l
+}

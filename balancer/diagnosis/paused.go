@@ -1,0 +1,55 @@
+package diagnosis
+
+import (
+	"fmt"
+	"strings"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
+)
+
+// giveBack is the command that enables what a run has left disabled.
+const giveBack = "shardsh balance --give-back"
+
+// paused finds collections whose balancing a run of shardsh has disabled. They are one
+// finding, however many they are.
+func (d *Diagnosis) paused() []Finding {
+	l := d.Parts().Lease
+	if l == nil {
+		return nil
+	}
+	var names []string
+	for _, ns := range l.Paused {
+		if d.PausedBy(ns) != nil {
+			names = append(names, ns)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	of := humanize.Count(int64(len(names)), "collection")
+	if len(names) <= pausedShown {
+		of = strings.Join(names, ", ")
+	}
+	f := finding(LeftPaused, Scope{},
+		fmt.Sprintf("balancing of %s was disabled by a run that is gone: %s", of, l.Holder()), giveBack)
+	if l.Running {
+		f = finding(PausedByRun, Scope{},
+			fmt.Sprintf("balancing of %s is disabled by a run that is running: %s", of, l.Holder()))
+	}
+	f.Numbers, f.Since = numbered("collections", int64(len(names))), l.Since
+	return []Finding{f}
+}
+
+// pausedShown is how many collections a sentence names.
+const pausedShown = 3
+
+// notBalancedPaused finds a collection that is not balanced, while a run of shardsh has its
+// balancing disabled. People have nothing to do while it runs.
+func notBalancedPaused(ns string, b Balance, l *catalog.Lease) Finding {
+	sentence := fmt.Sprintf("%s is not balanced (%s), but a run of shardsh has its balancing disabled", ns, b.Why())
+	if l.Running {
+		return finding(NotBalancedPaused, Scope{Namespace: ns}, sentence)
+	}
+	return finding(NotBalancedHeld, Scope{Namespace: ns}, sentence, giveBack)
+}

@@ -1,0 +1,49 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// leases reads the lease of shardsh, if there is one. A user who may not read it has none,
+// nor have servers that are too old for it.
+func (r *reading) leases(ctx context.Context) error {
+	docs, err := r.source.list(ctx, query{database: LeaseDatabase, collection: LeaseCollection, pipeline: []bson.D{
+		{{Key: "$set", Value: bson.D{{Key: "running", Value: bson.D{
+			{Key: "$gt", Value: bson.A{"$expires", clusterTime}}}}}}},
+		{{Key: "$project", Value: bson.D{{Key: "token", Value: 0}, {Key: "entry", Value: 0}}}},
+	}})
+	if err != nil {
+		if ctx.Err() == nil && errors.As(ServerError(err), new(*mongoerr.ServerError)) {
+			return nil
+		}
+		return err
+	}
+	lease := &catalog.Lease{}
+	for _, doc := range docs {
+		if ns := text(doc, "_id", "paused"); ns != "" {
+			lease.Paused = append(lease.Paused, ns)
+			if since := date(doc, "since"); lease.Doing == "" && (lease.Since.IsZero() || since.Before(lease.Since)) {
+				lease.Since = since
+			}
+			continue
+		}
+		if text(doc, "_id") != engineLease {
+			continue
+		}
+		lease.Doing, lease.Host, lease.PID = text(doc, "holder", "doing"), text(doc, "holder", "host"), int(integer(doc, "holder", "pid"))
+		lease.Since, lease.Expires = date(doc, "since"), date(doc, "expires")
+		lease.Running, _ = doc.Lookup("running").BooleanOK()
+	}
+	slices.Sort(lease.Paused)
+	if lease.Doing != "" || len(lease.Paused) > 0 {
+		r.parts.Lease = lease
+	}
+	return nil
+}
