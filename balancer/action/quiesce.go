@@ -254,12 +254,12 @@ func fewBusy(busy []live.Busy) string {
 	return strings.Join(texts, "; ")
 }
 
-// givingBack limits how long giving back may take. The record stays if it fails.
-const givingBack = 30 * time.Second
+// restoring limits how long giving back may take. The record stays if it fails.
+const restoring = 30 * time.Second
 
 // finish gives back what was, and the lease. It goes on when ctx has ended.
 func (q *quiescing) finish(ctx context.Context, leave func(context.Context) error) error {
-	ctx, cancel := limited(context.WithoutCancel(ctx), givingBack)
+	ctx, cancel := limited(context.WithoutCancel(ctx), restoring)
 	defer cancel()
 	err := q.again(ctx, q.giveBack)
 	if err != nil {

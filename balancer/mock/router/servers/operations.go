@@ -136,7 +136,8 @@ func currentOpStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, err
 		docs = append(docs, MigrationOps(c.Cluster, m, options.idle)...)
 	}
 	for _, a := range c.Cluster.Balancer().Actions() {
-		docs = append(docs, actionOp(c.Cluster, a))
+		seconds := int64(c.Cluster.Now().Sub(a.Started).Seconds())
+		docs = append(docs, nodeOp(c.Cluster, a.Shard, a.Op, mock.ConfigServerID, a.Command, seconds))
 	}
 	raws, err := call.MarshalAll(docs)
 	if err != nil {
