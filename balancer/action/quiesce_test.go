@@ -59,7 +59,7 @@ func newCourse(t testing.TB, seed uint64) *course {
 		onConfig := r.IntN(3) > 0
 		c.cluster.After(at, func() {
 			if onConfig {
-				_ = c.cluster.Balancer().StepDown()
+				_ = c.cluster.Balancer().StepDown(nil)
 				return
 			}
 			if c.cluster.Faults().Crash(string(shard)) == nil {
