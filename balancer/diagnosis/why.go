@@ -40,7 +40,8 @@ var symptoms = []Code{NotBalanced, NotBalancedHeld, NotBalancedPaused, BalanceUn
 // them: one that comes first hides those after it.
 var causes = []Code{
 	ConfigUnreachable, ShardUnreachable, SettingsUnreadable, BalancerOff, WindowShut, DuplicateMachineIDs, RoundsFailing,
-	Resharding, ShardKeyIndexMissing, LeftPaused, PausedByRun, BalancingOff, MigrationsForbidden, Defragmenting, DefragmentationIdle,
+	Resharding, ShardKeyIndexMissing, LeftPaused, PausedByRun, BalancingOff, MigrationsForbidden,
+	Defragmenting, DefragmentationIdle,
 	ZoneRangesOverlap, UnalignedZones,
 	NoSizeEntry, ZoneWithoutShards, ZoneDraining, ShardFull, NoRecipient, LargestOutsideZone, NoChunkInZone,
 	OnlyJumboChunks, JumboChunks, PendingDeletion, MigrationsFailing, ShardSlow,
@@ -115,7 +116,10 @@ func heldBy(s *catalog.Snapshot, f Finding) (list []Finding) {
 	for _, flag := range []struct {
 		set  bool
 		hold Hold
-	}{{c.NoBalance && s.PausedBy(c.Namespace) == nil, HeldNoBalance}, {(!c.AllowMigrations || !c.PermitMigrations) && !resharding, HeldNoMigrations}} {
+	}{
+		{c.NoBalance && s.PausedBy(c.Namespace) == nil, HeldNoBalance},
+		{(!c.AllowMigrations || !c.PermitMigrations) && !resharding, HeldNoMigrations},
+	} {
 		if flag.set {
 			list = append(list, ofHold(c.Namespace, flag.hold))
 		}

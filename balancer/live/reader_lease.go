@@ -37,7 +37,8 @@ func (r *reading) leases(ctx context.Context) error {
 		if text(doc, "_id") != engineLease {
 			continue
 		}
-		lease.Doing, lease.Host, lease.PID = text(doc, "holder", "doing"), text(doc, "holder", "host"), int(integer(doc, "holder", "pid"))
+		lease.Doing, lease.Host = text(doc, "holder", "doing"), text(doc, "holder", "host")
+		lease.PID = int(integer(doc, "holder", "pid"))
 		lease.Since, lease.Expires = date(doc, "since"), date(doc, "expires")
 		lease.Running, _ = doc.Lookup("running").BooleanOK()
 	}
