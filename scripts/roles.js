@@ -17,7 +17,8 @@
 const cli = require("shardsh:cli");
 
 const anyCollection = { db: "", collection: "" },
-  anyOfConfig = { db: "config", collection: "" };
+  anyOfConfig = { db: "config", collection: "" },
+  anyBuckets = { db: "", system_buckets: "" }; // of time series, which no other resource has
 const grant = (resource, ...actions) => ({ resource, actions: actions.filter(Boolean) });
 const ofConfig = (collection, ...actions) => grant({ db: "config", collection }, ...actions);
 
@@ -41,12 +42,14 @@ function roles() {
     ),
     grant(anyOfConfig, "collStats", "dbStats", "find", "indexStats", "listCollections", "listIndexes"),
     grant(anyCollection, "collStats", "dbStats", "indexStats", "listCollections", "listIndexes"),
+    since(5) && grant(anyBuckets, "collStats", "indexStats"),
     grant({ db: "shardsh", collection: "leases" }, "find"), // who changes the cluster, and what they have paused
   ];
   const engine = [
     grant({ cluster: true }, "killop", "removeShard"), // a second Ctrl-C stops the moves under way
-    // A range is measured with dataSize, which asks for find.
-    grant(anyCollection, "find", "moveChunk", "splitChunk", "splitVector"),
+    // Unsharded collections move with moveCollection. No documents are read.
+    grant(anyCollection, "moveChunk", "splitChunk", "splitVector", since(8) && "moveCollection"),
+    since(5) && grant(anyBuckets, "moveChunk", "splitChunk", "splitVector", since(8) && "moveCollection"),
     grant({ db: "config", collection: "system.sessions" }, "moveChunk", "splitChunk", "splitVector"),
     ofConfig("collections", "update"),
     grant({ db: "shardsh", collection: "leases" }, "find", "insert", "remove", "update"),
@@ -64,9 +67,11 @@ function roles() {
       since(4, 2, 3) && "clearJumboFlag",
       since(4, 4) && "refineCollectionShardKey",
       since(5) && "reshardCollection",
-      since(8) && "moveCollection",
       since(8) && "unshardCollection",
     ),
+    // balancerCollectionStatus asks for it.
+    grant({ db: "config", collection: "system.sessions" }, "enableSharding"),
+    since(5) && grant(anyBuckets, "enableSharding"),
     ofConfig("settings", "insert", "update"),
     grant({ db: "shardsh", collection: "maintenance" }, "find", "insert", "remove", "update"), // of maintenance
     ofConfig("shards", "update"),
@@ -76,7 +81,7 @@ function roles() {
     ["shardshLook", look, []],
     ["shardshEngine", engine, ["shardshLook"]],
     ["shardshHelpers", helpers, ["shardshEngine"]],
-  ];
+  ].map(([name, privileges, contains]) => [name, privileges.filter(Boolean), contains]);
 }
 
 cli.script(

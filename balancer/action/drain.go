@@ -227,8 +227,11 @@ func (d *drainEnd) left(ctx context.Context) (left diagnosis.Drain, others Taker
 	s = apply.Resumed(s, d.lease.Leftover())
 	others = TakersOf(s, d.shard)
 	shard, _ := s.Shard(d.shard)
+	marked := shard.Draining
 	shard.Draining, shard.Reported = true, nil // as if it had to be empty
-	return diagnosis.DrainOf(s, shard), others, nil
+	left = diagnosis.DrainOf(s, shard)
+	left.Unmarked = !marked
+	return left, others, nil
 }
 
 // removalPause is how long to wait before a shard is looked at again that is not

@@ -41,6 +41,21 @@ func (k *carrying) count(c Command) Moved {
 	return is
 }
 
+// closeTally adds what the steps of a plan have moved, which another one takes over from,
+// to what those before it have.
+func (r *run) closeTally() {
+	r.shared.Lock()
+	defer r.shared.Unlock()
+	for _, s := range r.plan.Steps {
+		if t, has := r.moves[s.Number]; has {
+			r.earlier.moves += t.moves
+			r.earlier.bytes += t.bytes
+			r.earlier.documents += t.documents
+			r.planned += s.Bytes
+		}
+	}
+}
+
 // mostBeyond is by how much more than was planned may have moved, as a divisor of that.
 // One chunk size is always allowed.
 const mostBeyond = 2

@@ -89,6 +89,9 @@ type Progress struct {
 	Moves, MovesDone int
 	Bytes, BytesDone int64 // done as the donors have counted
 	DocumentsDone    int64
+	// BytesPlanned is what was expected of all moves. Moves, bytes and documents count
+	// those of plans that others have taken over from, steps do not.
+	BytesPlanned int64
 	// StepsHere, MovesHere and BytesHere were done by this run.
 	StepsHere, MovesHere int
 	BytesHere            int64

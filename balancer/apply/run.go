@@ -93,6 +93,8 @@ type run struct {
 	spans     map[int]plan.Range    // what those are about that only the cluster could say that of
 	moves     map[int]tally         // what they have moved
 	chunkSize int64                 // the largest of their collections
+	earlier   tally                 // of the plans before this one, which expected
+	planned   int64
 	// stays are the steps that only force could do, behind is what they leave.
 	stays  map[int]bool
 	behind []*StaysError
@@ -276,7 +278,7 @@ func (r *run) attempt(ctx context.Context, first bool) error {
 			return err
 		}
 	}
-	if err := BalancerWorks(look, r.namespaces, r.remaining()); err != nil {
+	if err := Undisturbed(ctx, r.cluster, look, r.namespaces, r.remaining(), r.o.Clock); err != nil {
 		return err
 	}
 	if err := r.rehearse(ctx, look); err != nil {
@@ -443,6 +445,7 @@ func (r *run) follow(p *plan.Plan, because *ChangedError) error {
 		return fmt.Errorf(
 			"the goal is not reached after %d new plans: the cluster changes too fast", mostReplans)
 	}
+	r.closeTally()
 	r.plan, r.done, r.began, r.cuts = p, map[int]bool{}, map[int]time.Time{}, map[int][]catalog.Key{}
 	r.spans, r.moves = map[int]plan.Range{}, map[int]tally{}
 	r.leaveBehind()
@@ -481,6 +484,9 @@ func (r *run) progress() Progress {
 	r.shared.Lock()
 	defer r.shared.Unlock()
 	p := r.here
+	p.Moves, p.MovesDone = r.earlier.moves, r.earlier.moves
+	p.Bytes, p.BytesDone, p.DocumentsDone = r.earlier.bytes, r.earlier.bytes, r.earlier.documents
+	p.BytesPlanned = r.planned + r.plan.Totals.Bytes
 	for _, s := range r.plan.Steps {
 		done := r.done[s.Number]
 		p.Steps++

@@ -34,6 +34,8 @@ type Drain struct {
 	// balancer leaves alone.
 	Held       []string
 	HeldChunks int64
+	// Unmarked: the shard is not marked as draining, and is looked at as if it were.
+	Unmarked bool
 	// Left says that a run of shardsh has left the balancing of some of Held disabled.
 	Left bool
 }
@@ -112,6 +114,9 @@ func (d Drain) Commands() (list []string) {
 // String returns how far the draining is in words.
 func (d Drain) String() string {
 	text := fmt.Sprintf("shard %s is draining", d.Shard)
+	if d.Unmarked {
+		text = fmt.Sprintf("shard %s is not empty", d.Shard)
+	}
 	if d.Chunks >= 0 {
 		text += fmt.Sprintf(", %s left", humanize.Count(d.Chunks, "chunk"))
 	}
@@ -128,7 +133,10 @@ func (d Drain) String() string {
 // empty. It makes no sense when Commands is empty.
 func (d Drain) Remainder() Finding {
 	state := "is draining"
-	if d.Stuck() {
+	switch {
+	case d.Unmarked:
+		state = "is not empty"
+	case d.Stuck():
 		state = "is stuck draining"
 	}
 	sentence := fmt.Sprintf("shard %s %s; you must %s", d.Shard, state, strings.Join(d.duties(), ", "))

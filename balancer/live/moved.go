@@ -9,6 +9,7 @@ import (
 	"shardsh/balancer"
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
 )
 
 // newestEntries is how many entries of the change log are read for what a move has
@@ -61,7 +62,7 @@ func (s *Steps) Moved(ctx context.Context, c apply.Command) (apply.Moved, error)
 }
 
 // Size returns how much a range holds by the donor's count of its keys, with documents of
-// the average size.
+// the average size; for a user who may not read documents, an average chunk of the donor.
 func (s *Steps) Size(ctx context.Context, c apply.Command) (apply.Moved, error) {
 	is := apply.Moved{Min: c.Min, Max: c.Max}
 	db, _, err := catalog.SplitNamespace(c.Namespace)
@@ -73,8 +74,26 @@ func (s *Steps) Size(ctx context.Context, c apply.Command) (apply.Moved, error) 
 		{Key: "min", Value: c.Pattern.Bound(c.Min)}, {Key: "max", Value: c.Pattern.Bound(c.Max)},
 		{Key: "estimate", Value: true},
 	})
+	if mongoerr.Is(err, mongoerr.Unauthorized) {
+		is.Bytes, err = s.averageChunk(ctx, c)
+		return is, err
+	}
 	is.Bytes, is.Documents, is.Counted = integer(reply, "size"), integer(reply, "numObjects"), err == nil
 	return is, err
+}
+
+// averageChunk returns the bytes of an average chunk of a donor.
+func (s *Steps) averageChunk(ctx context.Context, c apply.Command) (int64, error) {
+	sizes, err := s.Sizes(ctx, []string{c.Namespace})
+	if err != nil {
+		return 0, err
+	}
+	coll, err := s.executor.collection(ctx, c.Namespace)
+	if err != nil {
+		return 0, err
+	}
+	chunks, err := s.executor.countChunks(ctx, coll, c.From)
+	return sizes[c.Namespace][c.From] / max(1, chunks), err
 }
 
 // Flagged returns a collection, with its chunk size in force, and the chunks of a shard that

@@ -26,16 +26,16 @@ var needs = []struct {
 		"serverStatus",
 	}},
 	{RoleEngine, []string{
-		"commitShardRemoval", "configureCollectionBalancing", "dataSize", "killOp", "mergeAllChunksOnShard", "mergeChunks",
-		"moveChunk", "movePrimary", "moveRange", "removeShard", "setAllowMigrations", "shardDrainingStatus", "split",
-		"splitVector", "startShardDraining", "stopShardDraining", "update config.collections", "delete shardsh.leases",
-		"findAndModify shardsh.leases",
+		"abortMoveCollection", "commitShardRemoval", "configureCollectionBalancing", "killOp", "mergeAllChunksOnShard",
+		"mergeChunks", "moveChunk", "moveCollection", "movePrimary", "moveRange", "removeShard", "setAllowMigrations",
+		"shardDrainingStatus", "split", "splitVector", "startShardDraining", "stopShardDraining", "update config.collections",
+		"delete shardsh.leases", "findAndModify shardsh.leases",
 	}},
 	{RoleHelpers, []string{
-		"abortMoveCollection", "abortReshardCollection", "abortUnshardCollection", "addShard", "addShardToZone",
+		"abortReshardCollection", "abortUnshardCollection", "addShard", "addShardToZone",
 		"balancerCollectionStatus", "balancerStart", "balancerStop", "clearJumboFlag", "commitReshardCollection",
 		"commitTransitionToDedicatedConfigServer", "enableSharding", "getTransitionToDedicatedConfigServerStatus",
-		"moveCollection", "refineCollectionShardKey", "removeShardFromZone", "reshardCollection", "shardCollection",
+		"refineCollectionShardKey", "removeShardFromZone", "reshardCollection", "shardCollection",
 		"startTransitionToDedicatedConfigServer", "stopTransitionToDedicatedConfigServer",
 		"transitionFromDedicatedConfigServer", "transitionToDedicatedConfigServer", "unshardCollection",
 		"update config.settings", "updateZoneKeyRange",
@@ -44,6 +44,9 @@ var needs = []struct {
 
 // readings are the commands that shardshLook may run on all collections of config.
 var readings = []string{"aggregate", "count", "distinct", "find"}
+
+// takeFind are the commands that take find on the collection.
+var takeFind = append([]string{"dataSize"}, readings...)
 
 var (
 	notAuthorized = regexp.MustCompile(`(?:\(Unauthorized\) )?not authorized on (\S+) to execute command \{ ?`)
@@ -73,7 +76,9 @@ func ShortenUnauthorized(text string) string {
 	}
 	plain := "not authorized to run " + strings.TrimSuffix(name+" on "+on, " on ")
 	if role := roleFor(name, on); role != "" {
-		plain += fmt.Sprintf(" (grant the role %s; load(\"shardsh:roles.js\") creates it)", role)
+		plain += fmt.Sprintf(" (grant the role %s; load(\"shardsh:roles.js\") creates it, or brings it up to date)", role)
+	} else if strings.Contains(on, ".") && slices.Contains(takeFind, name) {
+		plain += fmt.Sprintf(" (it takes the privilege find on %s, which no role of shardsh has)", on)
 	}
 	return text[:at[0]] + plain + strings.TrimPrefix(rest[end:], "}")
 }

@@ -168,7 +168,7 @@ func TestActionsRefuseAlike(t *testing.T) {
 		{line: "drain ADDRESS --yes --shard a --resume DIR/j --journal k",
 			call: `sh.drain("a", { resume: "DIR/j", journal: "k" })`, reason: "resume names its journal: leave journal out"},
 		{line: "drain ADDRESS --yes --shard a --journal DIR/j", call: `sh.drain("a", { journal: "DIR/j" })`,
-			reason: "movePrimaries moves it"},
+			reason: "shard a is not empty; you must move 1 database: sh.movePrimary(\"shop\", <shard>); movePrimaries moves it"},
 		{line: "defragment ADDRESS --yes --ns shop.nope", call: `sh.defragment("shop.nope", { journal: "DIR/j" })`,
 			reason: "shop.nope"},
 		{line: "defragment ADDRESS --yes --ns shop.orders --resume DIR/j",

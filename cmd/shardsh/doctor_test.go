@@ -81,7 +81,7 @@ func TestDoctorOfRights(t *testing.T) {
 		wantLines(t, examined(t, c.code, nil, address(c.user)), c.want)
 	}
 	engine := examined(t, exitOK, nil, address(live.RoleLook))[live.RoleEngine]
-	for _, part := range []string{"killop, removeShard on the cluster", "moveChunk, splitChunk, splitVector on all collections",
+	for _, part := range []string{"killop, removeShard on the cluster", "moveChunk, splitChunk, splitVector, moveCollection on all collections",
 		"update on config.collections", "the role shardshEngine has it"} {
 		if !strings.Contains(engine, part) {
 			t.Errorf("%q lacks %q", engine, part)

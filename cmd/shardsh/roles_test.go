@@ -60,7 +60,7 @@ func TestRolesOfSubcommands(t *testing.T) {
 		return code, stdout + stderr
 	}
 	t.Chdir(dir)
-	const refused = `(grant the role shardshEngine; load("shardsh:roles.js") creates it)`
+	const refused = `(grant the role shardshEngine; load("shardsh:roles.js") creates it, or brings it up to date)`
 	if code, told := apply(live.RoleLook); code != exitFailure || !strings.Contains(told, refused) ||
 		strings.Contains(told, "lsid") || strings.Count(told, "\n") > 2 {
 		t.Errorf("exit code %d, %s", code, told)
@@ -89,6 +89,11 @@ const crumbledTopology = `{"shards": [{"id": "a"}, {"id": "b"}, {"id": "c"}], "s
 	{"ns": "shop.full", "key": {"x": 1}, "chunks": [{"shard": "c", "max": {"x": 10}, "bytes": "9MiB", "docs": 90},
 	{"shard": "b", "bytes": "9MiB", "docs": 90}]}]}`
 
+// withSeries is crumbledTopology with the buckets of a time series.
+var withSeries = strings.Replace(crumbledTopology, `{"ns": "shop.full"`, `{"ns": "shop.system.buckets.ts", "key": {"meta": 1},
+	"chunks": [{"shard": "c", "max": {"meta": 5}, "bytes": "2MiB", "docs": 20}, {"shard": "a", "bytes": "2MiB", "docs": 20}]},
+	{"ns": "shop.full"`, 1)
+
 // The role of the engine is enough for what moves ranges, cuts, merges and removes
 // shards, on the oldest release and on later ones; the role of those who look is not,
 // and nothing is begun.
@@ -100,9 +105,17 @@ func TestRolesOfRunners(t *testing.T) {
 	for _, release := range []catalog.Release{catalog.Release44, catalog.Release70, catalog.Release80, catalog.Release83} {
 		all.Go(func() { // most of it is waiting
 			t.Run(release.String(), func(t *testing.T) {
-				address := rolesCluster(t, crumbledTopology, inRealTime, func(s *setting) {
+				topology := withSeries
+				if !release.AtLeast(catalog.Release50) {
+					topology = crumbledTopology
+				}
+				address := rolesCluster(t, topology, inRealTime, func(s *setting) {
 					s.mock.Version, s.mock.Parameters = release, map[string]any{"orphanCleanupDelaySecs": 0}
 				})
+				if code, stdout, stderr := runProgram(t, "", "--quiet", address("root"), "--eval",
+					`db.getSiblingDB("old").notes.insertOne({a: 1}).acknowledged`); code != exitOK {
+					t.Fatal(stdout, stderr)
+				}
 				journal := filepath.Join(t.TempDir(), "journal-")
 				for _, args := range [][]string{
 					{"presplit", "--ns", "shop.events", "--per-shard", "2"},
@@ -111,7 +124,7 @@ func TestRolesOfRunners(t *testing.T) {
 				} {
 					args = append(args, "--yes", "--timeout", "1m", "--journal", journal+args[0])
 					code, stdout, stderr := runProgram(t, "", append(args, address(live.RoleLook))...)
-					if code != exitFailure || !strings.Contains(stderr, `(grant the role shardshEngine; load("shardsh:roles.js") creates it)`) ||
+					if code != exitFailure || !strings.Contains(stderr, `(grant the role shardshEngine; load("shardsh:roles.js") creates it, or brings it up to date)`) ||
 						strings.Contains(stdout+stderr, "lsid") {
 						t.Errorf("%s as one who looks: exit code %d, %s%s", args[0], code, stdout, stderr)
 					}

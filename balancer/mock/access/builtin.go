@@ -91,16 +91,16 @@ var (
 )
 
 func readRole(db string) []Privilege {
-	return []Privilege{{In(db), readActions}, {On(db, "system.js"), readActions}}
+	return []Privilege{{In(db), readActions}, {Buckets(db), readActions}, {On(db, "system.js"), readActions}}
 }
 
 func readWriteRole(db string) []Privilege {
 	both := slices.Concat(readActions, writeActions)
-	return []Privilege{{In(db), both}, {On(db, "system.js"), both}}
+	return []Privilege{{In(db), both}, {Buckets(db), both}, {On(db, "system.js"), both}}
 }
 
 func dbAdminRole(db string) []Privilege {
-	return []Privilege{{In(db), dbAdminActions}, {On(db, "system.profile"), profileActions}}
+	return []Privilege{{In(db), dbAdminActions}, {Buckets(db), dbAdminActions}, {On(db, "system.profile"), profileActions}}
 }
 
 func userAdminRole(db string) []Privilege { return []Privilege{{In(db), userAdminActions}} }
@@ -135,6 +135,7 @@ func clusterMonitorRole(string) []Privilege {
 	return []Privilege{
 		{TheCluster(), monitorActions},
 		{In(""), list("collStats dbStats getDatabaseVersion getShardVersion indexStats")},
+		{Buckets(""), list("collStats dbStats getDatabaseVersion getShardVersion indexStats")},
 		{In("config"), internals}, {On("config", "system.js"), readActions},
 		{In("local"), internals}, {On("local", "system.js"), readActions}, {On("local", "system.replset"), list("find")},
 		{On("", "system.profile"), list("find")},
@@ -149,7 +150,7 @@ func clusterManagerRole(string) []Privilege {
 	writes := list("enableSharding insert moveChunk remove splitChunk splitVector update")
 	return []Privilege{
 		{TheCluster(), managerActions},
-		{In(""), shardingActions},
+		{In(""), shardingActions}, {Buckets(""), shardingActions},
 		{In("config"), slices.Concat(readActions, writes)},
 		{On("config", "system.sessions"), shardingActions},
 		{In("local"), writes},

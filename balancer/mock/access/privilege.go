@@ -17,6 +17,9 @@ type Action string
 type Resource struct {
 	Cluster, Any         bool
 	Database, Collection string
+	// Buckets: the buckets of time series, whose names Collection has without the prefix;
+	// empty for all of them. No other resource has them.
+	Buckets bool
 }
 
 // TheCluster returns the resource of actions on all of the cluster.
@@ -27,6 +30,9 @@ func Everything() Resource { return Resource{Any: true} }
 
 // In returns a database, and all of its collections but system.*.
 func In(database string) Resource { return Resource{Database: database} }
+
+// Buckets returns the buckets of all time series of a database, or of all.
+func Buckets(database string) Resource { return Resource{Database: database, Buckets: true} }
 
 // On returns one collection.
 func On(database, collection string) Resource {
@@ -132,7 +138,14 @@ func including(r Resource) []Resource {
 	if !system {
 		list = append(list, In(r.Database))
 	}
-	return append(list, On("", r.Collection))
+	list = append(list, On("", r.Collection))
+	if series, is := strings.CutPrefix(r.Collection, "system.buckets."); is {
+		for _, database := range []string{r.Database, ""} {
+			list = append(list, Resource{Database: database, Collection: series, Buckets: true},
+				Resource{Database: database, Buckets: true})
+		}
+	}
+	return list
 }
 
 // internal are the databases that must be named to be allowed.

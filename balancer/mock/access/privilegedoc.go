@@ -22,7 +22,11 @@ func (r Resource) document() bson.D {
 	case r.Cluster:
 		return bson.D{{Key: "cluster", Value: true}}
 	}
-	return bson.D{{Key: "db", Value: r.Database}, {Key: "collection", Value: r.Collection}}
+	field := "collection"
+	if r.Buckets {
+		field = "system_buckets"
+	}
+	return bson.D{{Key: "db", Value: r.Database}, {Key: field, Value: r.Collection}}
 }
 
 // ReadPrivilege reads {resource, actions}. Errors are FailedToParse and
@@ -69,6 +73,9 @@ func readResource(doc bson.Raw) (Resource, error) {
 		return Everything(), nil
 	}
 	db, isDB := doc.Lookup("db").StringValueOK()
+	if series, is := doc.Lookup("system_buckets").StringValueOK(); is && isDB && count(doc) == 2 {
+		return Resource{Database: db, Collection: series, Buckets: true}, nil
+	}
 	collection, isCollection := doc.Lookup("collection").StringValueOK()
 	if !isDB || !isCollection || count(doc) != 2 {
 		return Resource{}, mongoerr.New(mongoerr.FailedToParse,

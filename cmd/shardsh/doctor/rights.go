@@ -17,12 +17,19 @@ type Resource struct {
 	Any        bool   `bson:"anyResource" json:"anyResource"`
 	DB         string `bson:"db" json:"db"`
 	Collection string `bson:"collection" json:"collection"`
+	// Buckets are the buckets of a time series; empty for those of all. Nil is another
+	// resource.
+	Buckets *string `bson:"system_buckets" json:"system_buckets,omitempty"`
 }
 
 func (r Resource) String() string {
 	switch {
 	case r.Cluster:
 		return "the cluster"
+	case r.Buckets != nil && *r.Buckets == "":
+		return "the buckets of all time series"
+	case r.Buckets != nil:
+		return r.DB + ".system.buckets." + *r.Buckets
 	case r.DB == "" && r.Collection == "":
 		return "all collections"
 	case r.Collection == "":
@@ -41,6 +48,13 @@ func (r Resource) covers(other Resource) bool {
 		return r.Cluster && other.Cluster
 	case r.DB != "" && r.DB != other.DB:
 		return false
+	case r.Buckets != nil && other.Buckets != nil:
+		return *r.Buckets == "" || *r.Buckets == *other.Buckets
+	case r.Buckets != nil:
+		series, is := strings.CutPrefix(other.Collection, "system.buckets.")
+		return is && (*r.Buckets == "" || *r.Buckets == series)
+	case other.Buckets != nil:
+		return *other.Buckets != "" && r.Collection == "system.buckets."+*other.Buckets
 	case r.Collection == "":
 		return !strings.HasPrefix(other.Collection, "system.")
 	}
