@@ -122,7 +122,9 @@ func (d *Executor) chunkBelow(ctx context.Context, coll catalog.Collection, boun
 // config server.
 func (d *Executor) movesNow(ctx context.Context, coll catalog.Collection, chunk catalog.Chunk, m UnansweredMove,
 	now time.Time) (bool, error) {
-	seen, err := NewCommandReader(d.commands, ReaderOptions{Parts: Migrations, Now: now, Release: d.release, Wait: time.Minute}).Read(ctx)
+	seen, err := NewCommandReader(d.commands, ReaderOptions{
+		Parts: Migrations, Now: now, Release: d.release, Wait: time.Minute,
+	}).Read(ctx)
 	if err != nil {
 		return false, ServerError(err)
 	}
