@@ -38,7 +38,7 @@ func (l *Loop) round() time.Duration {
 	return sleep
 }
 
-// steps returns the body of a round. It tells whether the round goes into the
+// steps returns the body of a round. It reports whether the round goes into the
 // action log, and the sleep after it.
 func (l *Loop) steps(details *roundDetails) (logged bool, sleep time.Duration, err error) {
 	pause := pausesOf(l.cfg.Version)

@@ -1,6 +1,7 @@
 package balancer
 
 import (
+	"cmp"
 	"errors"
 
 	"shardsh/balancer/catalog"
@@ -185,9 +186,7 @@ func (l *Loop) candidatesFor(coll *catalog.Collection, sizes map[catalog.ShardID
 func NewSituation(r Routing, sizes map[catalog.ShardID]int64, shards []catalog.Shard,
 	settings catalog.Settings) policy.Situation {
 	maxChunk := r.Collection.MaxChunkSizeBytes
-	if maxChunk == 0 {
-		maxChunk = settings.MaxChunkSizeBytes
-	}
+	maxChunk = cmp.Or(maxChunk, settings.MaxChunkSizeBytes)
 	return policy.Situation{
 		Namespace:  r.Collection.Namespace,
 		UUID:       r.Collection.UUID,

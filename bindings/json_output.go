@@ -113,9 +113,7 @@ func (o *jsonOutput) text(v goja.Value) string {
 		indent = ""
 	}
 	text, err := o.s.JS.World.EJSON(v, o.style.Canonical, indent)
-	if err != nil {
-		o.s.JS.Rethrow(err)
-	}
+	o.s.JS.Check(err)
 	return text
 }
 

@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,9 +45,7 @@ type Shell struct {
 
 // New makes a Shell. It sends nothing.
 func New(cfg Config) (*Shell, error) {
-	if cfg.Database == "" {
-		cfg.Database = "test"
-	}
+	cfg.Database = cmp.Or(cfg.Database, "test")
 	if !database.ValidName(cfg.Database) {
 		return nil, fmt.Errorf("invalid database name: %s", cfg.Database)
 	}
@@ -70,7 +69,7 @@ func New(cfg Config) (*Shell, error) {
 	})
 	s.display.JS = s.JS
 	s.gateway = server.NewGateway(s.JS, server.Checks{Guard: cfg.Guard, Confirm: cfg.Confirm}, cfg.NoRetryWrites)
-	s.makeRooms()
+	s.makeParts()
 	s.completer = complete.New(s.JS, completion{s}, cfg.Scripts)
 	s.node = node.New(s.JS, s.display, node.Options{
 		Args: cfg.Args, Executable: cfg.Executable, Version: cfg.Version, Environment: cfg.Environment,

@@ -20,14 +20,15 @@ const (
 
 // interruptibly runs f under a context that ends when Ctrl-C is pressed. The
 // error of an f that was stopped so is errStopped, whatever it made of it. The
-// third Ctrl-C gives f up: not everything a script does looks at the context.
+// third Ctrl-C gives f up, unless it listens: not everything a script does looks at
+// the context.
 func (l *loop[R]) interruptibly(ctx context.Context, f func(context.Context) (string, error)) (string, error) {
 	l.forgetInterrupts()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	insist := func() {}
-	if l.Insistent != nil {
-		ctx, insist = l.Insistent(ctx)
+	again := func() (taken bool) { return false }
+	if l.MoreInterrupts != nil {
+		ctx, again = l.MoreInterrupts(ctx)
 	}
 	type outcome struct {
 		text string
@@ -56,10 +57,14 @@ func (l *loop[R]) interruptibly(ctx context.Context, f func(context.Context) (st
 			fmt.Fprintln(l.Out, stoppingNotice)
 			cancel(errStopped)
 		case 2:
-			fmt.Fprintln(l.Out, stuckNotice)
-			insist()
+			if !again() { // what listens says itself what comes next
+				fmt.Fprintln(l.Out, stuckNotice)
+			}
 		default:
-			return "", errAbandoned
+			if !again() {
+				return "", errAbandoned
+			}
+			fmt.Fprintln(l.Out, stuckNotice)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package repl_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -60,6 +61,39 @@ func TestCtrlCWhileACommandRuns(t *testing.T) {
 				t.Errorf("output %q, want %q", out.String(), tt.output)
 			}
 		})
+	}
+}
+
+// Work that listens to the second and the third Ctrl-C is not left at them.
+func TestCtrlCThatIsHeard(t *testing.T) {
+	interrupts, out := make(chan os.Signal), &buffer{}
+	heard := make(chan int)
+	shell := &fake{eval: map[string]func(context.Context) (string, error){
+		"run": func(context.Context) (string, error) {
+			for n := range 3 {
+				interrupts <- os.Interrupt
+				if n > 0 && <-heard != n {
+					return "", errors.New("another one was heard")
+				}
+			}
+			fmt.Fprintln(out, "left to the cluster")
+			return "done", nil
+		},
+	}}
+	more := func(ctx context.Context) (context.Context, func() bool) {
+		pressed := 0
+		return ctx, func() bool {
+			pressed++
+			heard <- pressed
+			return true
+		}
+	}
+	if _, err := repl.Run(t.Context(), shell, repl.Config{Editor: &script{steps: []any{"run", ".exit"}}, Out: out,
+		Interrupts: interrupts, MoreInterrupts: more}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "left to the cluster\n") {
+		t.Errorf("output %q", out.String())
 	}
 }
 

@@ -47,9 +47,9 @@ type Config struct {
 	// line editor does not get it; nil listens to the process's own interrupt
 	// signal for as long as the loop runs.
 	Interrupts <-chan os.Signal
-	// Insistent makes the context of a command one in which a second Ctrl-C can be
-	// heard of, which calls insist; nil does not.
-	Insistent func(ctx context.Context) (heard context.Context, insist func())
+	// MoreInterrupts makes the context of a command one in which further Ctrl-C can be
+	// heard of, which call again; nil does not. Once nothing listens, the third one leaves.
+	MoreInterrupts func(ctx context.Context) (heard context.Context, again func() (taken bool))
 	// Page shows a result that the screen is too small for, and reports whether it
 	// did; nil never does.
 	Page func(ctx context.Context, text string) bool

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -38,10 +37,16 @@ func (c Cluster) acquire(ctx context.Context, runner live.CommandRunner, doing s
 	l := &leased{Cluster: c, runner: runner}
 	var err error
 	if dryRun {
-		l.steps, err = live.NewSteps(ctx, runner)
+		var steps *live.Steps
+		if steps, err = live.NewSteps(ctx, runner); err == nil {
+			steps.SetZone(c.zone)
+			l.steps = steps
+		}
 	} else {
 		l.lease, err = live.Acquire(ctx, c.Client, runner, live.Self(doing))
-		l.steps = l.lease
+		if l.steps = l.lease; err == nil {
+			l.lease.SetZone(c.zone)
+		}
 	}
 	if err != nil && !errors.As(err, new(*live.HeldError)) {
 		err = &AccessError{err}
@@ -104,7 +109,7 @@ func (l *leased) run(ctx context.Context, work *apply.Execution, o apply.Options
 // replan makes a plan from the cluster as it is. What is switched off only because
 // of us, or of a run before this one that was killed, counts as on.
 func (l *leased) replan(ctx context.Context, g plan.Goal, limits plan.Limits, paused []string) (*plan.Plan, error) {
-	s, err := live.NewReader(l.Client, live.ReaderOptions{}).Read(ctx)
+	s, err := live.NewReader(l.Client, live.ReaderOptions{Zone: l.zone}).Read(ctx)
 	if err != nil {
 		return nil, live.ServerError(err)
 	}
@@ -124,41 +129,59 @@ func holder(lease *atomic.Pointer[live.LeasedCluster]) func() (live.Holder, bool
 	}
 }
 
-// interruptOn has the servers stop what is under way when insist is closed, until
+// interruptOn has the donors stop what is under way when insist is closed, until
 // done is called.
 func interruptOn(hard context.Context, insist <-chan struct{}, lease *live.LeasedCluster, r *serial) (done func()) {
 	over, ended := make(chan struct{}), make(chan struct{})
+	ctx, end := context.WithCancel(hard)
 	go func() {
 		defer close(ended)
 		select {
 		case <-insist:
-			interrupt(hard, lease, r)
+			interrupt(ctx, lease, r)
 		case <-over:
 		}
 	}()
 	return func() {
 		close(over)
+		end()
 		<-ended
 	}
 }
 
-// interruptTimeout is how long asking the servers to stop may take.
-const interruptTimeout = 30 * time.Second
-
-// interrupt has the servers stop the moves of a lease that are under way, and notes
-// what came of it; nothing when hard has ended, as nobody waits for it any more.
-func interrupt(hard context.Context, lease *live.LeasedCluster, r *serial) {
-	ctx, cancel := context.WithTimeout(hard, interruptTimeout)
-	defer cancel()
-	switch n, err := lease.Interrupt(ctx); {
-	case hard.Err() != nil:
+// interrupt has the donors stop the moves of a lease that are under way, and notes
+// what came of it; nothing any more when ctx has ended, as nobody waits for it.
+func interrupt(ctx context.Context, lease *live.LeasedCluster, r *serial) {
+	found := false
+	err := lease.Interrupt(ctx, func(s live.StoppedMove) {
+		found = true
+		if ctx.Err() == nil {
+			r.note(stopText(s))
+		}
+	})
+	switch {
+	case ctx.Err() != nil:
 	case err != nil:
-		r.note(fmt.Sprintf("The servers can't be asked to stop: %v. To see what runs: %s", err, lookFor(lease)))
-	case n == 0:
-		r.note("No running migration was found: it is about to end.")
-	default:
-		r.note("The servers were asked to stop the migrations. One that has copied its data completes.")
+		r.note(fmt.Sprintf("The donors can't be asked to stop: %v. The run ends when its moves do; Ctrl-C again leaves them "+
+			"to the cluster. To see what runs: %s", err, lookFor(lease)))
+	case !found:
+		r.note("Nothing is under way that could be stopped. Ctrl-C again leaves what runs to the cluster.")
 	}
+}
+
+// stopText says what came of asking a donor to stop a move.
+func stopText(s live.StoppedMove) string {
+	move := fmt.Sprintf("the move of %s from %s to %s", s.Namespace, s.From, s.To)
+	switch {
+	case !s.Over:
+		return fmt.Sprintf("Shard %s was asked to stop %s. Waiting for its answer; Ctrl-C again leaves it to the cluster.",
+			s.From, move)
+	case s.Stopped():
+		return fmt.Sprintf("Shard %s has stopped %s: nothing was moved.", s.From, move)
+	case s.Err == nil:
+		return fmt.Sprintf("Too late: %s was committed all the same.", move)
+	}
+	return fmt.Sprintf("It is not known whether shard %s has stopped %s: %v.", s.From, move, s.Err)
 }
 
 // goesOn says that what was under way was left to the servers, and how to look.
@@ -168,6 +191,6 @@ func goesOn(lease *live.LeasedCluster) string {
 
 // lookFor is the command that shows the moves of a lease.
 func lookFor(lease *live.LeasedCluster) string {
-	return fmt.Sprintf(`db.getSiblingDB("admin").aggregate([{ $currentOp: { allUsers: true, localOps: true } }, `+
-		`{ $match: { "command.comment": %q } }])`, lease.Comment())
+	return fmt.Sprintf(`db.getSiblingDB("admin").aggregate([{ $currentOp: { allUsers: true, idleConnections: true } }, `+
+		`{ $match: { $or: [{ desc: "MoveChunk" }, { "command.comment": %q }] } }])`, lease.Comment())
 }

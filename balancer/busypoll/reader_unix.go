@@ -56,8 +56,7 @@ func (r *reader) Read(b []byte) (int, error) {
 	r.group.last.Store(r)
 	switch {
 	case err != nil:
-		var its *net.OpError
-		if errors.As(err, &its) {
+		if its, ok := errors.AsType[*net.OpError](err); ok {
 			err = its.Err
 		}
 		return 0, r.failed(err)

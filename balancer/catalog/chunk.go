@@ -76,7 +76,7 @@ func (c Chunk) Doc(p KeyPattern, uuid bson.Binary) bson.D {
 }
 
 // ParseChunk reads a config.chunks document. Unknown fields, such as those of
-// older versions, are ignored, and so is an _id that is no ObjectId.
+// older versions, are ignored, and so is an _id that is not an ObjectId.
 func ParseChunk(p KeyPattern, raw bson.Raw) (Chunk, error) {
 	var s storedChunk
 	if err := s.read(raw); err != nil {

@@ -118,7 +118,7 @@ func equalsOne(v bson.RawValue) bool {
 }
 
 // AppendEqual appends the comparable bytes of the shard key that a filter asks for,
-// which tells the value of each field. It reports false as QueryKey does.
+// which returns the value of each field. It reports false as QueryKey does.
 func (p KeyPattern) AppendEqual(dst []byte, valueOf func(field string) (bson.RawValue, bool)) ([]byte, bool) {
 	for i := range p.Len() {
 		v, ok := valueOf(p.p.fields[i])

@@ -23,7 +23,7 @@ type Gap struct {
 const atlasError mongoerr.Code = 8000
 
 // Refused reports whether a server knew the answer and would not give it to this
-// user: another user may be told.
+// user: another user may be allowed to read it.
 func (g Gap) Refused() bool { return g.Code == mongoerr.Unauthorized || g.Code == atlasError }
 
 // GapTexts says what could not be read, and why. Collections with the same reason share a

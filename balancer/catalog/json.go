@@ -12,8 +12,8 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// Keys and chunks have a form in JSON that tells all of them, for plans, reports
-// and whoever reads those. Values of keys are canonical extended JSON.
+// Keys and chunks have a complete form in JSON, for plans, reports
+// and their readers. Values of keys are canonical extended JSON.
 
 // MarshalJSON returns the values of the key as an array, in the order of its
 // pattern; null for the zero Key.
@@ -121,7 +121,7 @@ func marshalValue(v bson.RawValue) (json.RawMessage, error) {
 			return text, nil
 		}
 	}
-	// Such as a text that is no UTF-8.
+	// Such as a text that is not valid UTF-8.
 	raw := base64.StdEncoding.EncodeToString(append([]byte{byte(v.Type)}, v.Value...))
 	return json.Marshal(map[string]string{rawField: raw})
 }

@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// ErrNotShardKey says that a document is no full shard key: a field is
+// ErrNotShardKey says that a document is not a full shard key: a field is
 // missing, too many or an array (rules/03-catalog-and-keys §4.3). Commands answer it with codes
 // of their own.
 var ErrNotShardKey = errors.New("not a full shard key")
@@ -26,7 +26,7 @@ type Key struct {
 	form string
 }
 
-// IsZero reports whether this is no key at all.
+// IsZero reports whether this is the zero key.
 func (k Key) IsZero() bool { return k.order == "" }
 
 // Compare orders keys field by field (rules/03-catalog-and-keys §4.2). Values that the server

@@ -7,7 +7,7 @@ import (
 )
 
 // Fraction returns how far a key lies between two bounds, from 0 to 1, by the
-// first field in which the bounds differ; one half where that can't be told.
+// first field in which the bounds differ; one half where that is not known.
 // Numbers, dates, strings, ObjectIds and binary data lie evenly between closed
 // bounds; numbers towards MinKey or MaxKey ever thinner.
 func (p KeyPattern) Fraction(lower, upper, key Key) float64 {
@@ -143,7 +143,7 @@ type keyScale struct {
 	radix  float64
 }
 
-// scaleDigits is how many bytes a float64 tells apart.
+// scaleDigits is how many bytes a float64 distinguishes.
 const scaleDigits = 6
 
 func scaleOf(lo, hi bson.RawValue, hashed bool) keyScale {

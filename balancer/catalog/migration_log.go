@@ -14,7 +14,7 @@ const (
 )
 
 // EndedMigration is a migration that has ended, well or not, as its donor's last
-// entry in the change log tells it (rules/03-helpers-examples-traps §6.1, rows 12 and 13).
+// entry in the change log records it (rules/03-helpers-examples-traps §6.1, rows 12 and 13).
 type EndedMigration struct {
 	LogEntry
 	From, To ShardID
@@ -27,7 +27,7 @@ type EndedMigration struct {
 	Counted          bool
 }
 
-// Migration returns the migration whose end the entry tells of, and whether it
+// Migration returns the migration whose end the entry records, and whether it
 // does.
 func (e LogEntry) Migration() (m EndedMigration, ended bool) {
 	if e.What != MigrationEnded {

@@ -15,7 +15,7 @@ import (
 )
 
 // KeyPattern is a shard-key pattern such as {region: 1, order_id: "hashed"}.
-// It is an immutable value; the zero one is no pattern.
+// It is an immutable value; the zero value is not a pattern.
 type KeyPattern struct{ p *pattern }
 
 type pattern struct {
@@ -100,7 +100,7 @@ func isHashed(v bson.RawValue) bool {
 	return ok && s == "hashed"
 }
 
-// IsZero reports whether this is no pattern.
+// IsZero reports whether this is the zero pattern.
 func (p KeyPattern) IsZero() bool { return p.p == nil }
 
 // Doc returns the pattern as it was given. It must not be changed.
@@ -231,7 +231,7 @@ func (b keyBuilder) key() Key {
 
 // ExtendBound reads a zone bound: the first fields of the key in key order,
 // the rest filled up with MinKey, in upper bounds too (rules/03-catalog-and-keys §4.5). A bound
-// that is no prefix is ShardKeyNotFound.
+// that is not a prefix is ShardKeyNotFound.
 func (p KeyPattern) ExtendBound(prefix bson.Raw) (Key, error) {
 	return p.extend(prefix, mongoerr.ShardKeyNotFound, mongoerr.ShardKeyNotFound)
 }

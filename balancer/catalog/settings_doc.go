@@ -4,7 +4,7 @@ import "go.mongodb.org/mongo-driver/v2/bson"
 
 // Doc returns the document of config.settings with the id that has these
 // settings, nil where none is needed or the release knows none of that id:
-// reading it (Load) gives the settings back. Days are told as windows, an unknown
+// reading it (Load) gives the settings back. Days become windows, an unknown
 // mode as it was written.
 func (s Settings) Doc(id string) bson.D {
 	switch {

@@ -24,7 +24,7 @@ type SnapshotParts struct {
 	Source Source
 	// Time is the clock of the cluster, not that of the reader.
 	Time time.Time
-	// ClusterTime is the logical time of the cluster; zero when it tells none.
+	// ClusterTime is the logical time of the cluster; zero when it reports none.
 	ClusterTime bson.Timestamp
 	ClusterID   bson.ObjectID
 	// Version is that of the router, such as 8.0.10; Release the line of
@@ -38,6 +38,9 @@ type SnapshotParts struct {
 	SettingsProblem string
 	// Balancer is what the balancer says of itself.
 	Balancer BalancerState
+	// Clock is that by which the balancer reads its windows. Where a reader leaves it
+	// out, it is what Changes and Actions show.
+	Clock BalancerClock
 
 	Shards      []ShardState
 	Databases   []Database
@@ -45,7 +48,7 @@ type SnapshotParts struct {
 	Routers     []Router
 
 	// Unsharded is what shards have of collections that are not sharded; nil when
-	// nobody looked.
+	// it was not read.
 	Unsharded []UnshardedData
 
 	// Deletions are the range deletions that shards have still to do. They lie
@@ -108,13 +111,13 @@ type ShardState struct {
 	// not asked.
 	Unreachable string
 	// Ping is how long the router waits for an answer of the shard's primary, and
-	// Version what runs there; zero when nobody tells.
+	// Version what runs there; zero when it is not known.
 	Ping    time.Duration
 	Version string
-	// CleanupDelay is how long the shard keeps what it gave away; zero when nobody
-	// tells.
+	// CleanupDelay is how long the shard keeps what it gave away; zero when it
+	// is not known.
 	CleanupDelay time.Duration
-	// Reported is what shardDrainingStatus says; nil when nobody asked, and
+	// Reported is what shardDrainingStatus says; nil when it was not read, and
 	// before 8.3.
 	Reported *ReportedDrain
 }
@@ -164,6 +167,9 @@ func NewSnapshot(p SnapshotParts) *Snapshot {
 	byTime := func(a, b LogEntry) int { return a.Time.Compare(b.Time) }
 	slices.SortStableFunc(p.Changes, byTime)
 	slices.SortStableFunc(p.Actions, byTime)
+	if p.Clock.Zone == nil {
+		p.Clock = ClockOf(p.Actions, p.Changes)
+	}
 	return &Snapshot{p}
 }
 

@@ -46,7 +46,7 @@ type ActiveResharding struct {
 	Kind      string // the command
 	State     string // in the server's words
 	Since     time.Time
-	// CopiedBytes of TotalBytes are done; zero when nobody tells.
+	// CopiedBytes of TotalBytes are done; zero when it is not known.
 	CopiedBytes, TotalBytes int64
 	// Remaining is the server's estimate; zero when it has none.
 	Remaining time.Duration
@@ -73,7 +73,7 @@ type Outcomes struct {
 // Outcome counts the migrations that ended alike.
 type Outcome struct {
 	// Error is what the donor wrote down, "aborted" where it gave no reason;
-	// empty for migrations that succeeded, whose shards are not told apart.
+	// empty for migrations that succeeded, whose shards are counted together.
 	Error    string
 	From, To ShardID
 	Count    int64
@@ -85,7 +85,7 @@ type LogEntry struct {
 	Time      time.Time
 	What      string
 	Namespace string
-	Shard     ShardID // whose entry it is; empty where it is not told
+	Shard     ShardID // whose entry it is; empty where it is not known
 	Raw       bson.Raw
 }
 
@@ -95,7 +95,7 @@ func (e LogEntry) Detail(name ...string) bson.RawValue {
 }
 
 // Inconsistency is where the catalog and the shards contradict each other, as
-// checkMetadataConsistency tells it (rules/03-commands §1.7). Namespace and Shard are empty
+// checkMetadataConsistency reports it (rules/03-commands §1.7). Namespace and Shard are empty
 // where it does not say.
 type Inconsistency struct {
 	Type, Description string

@@ -32,7 +32,7 @@ type CollectionState struct {
 	// looked for a document and found none.
 	EmptyZones []Key
 
-	// Reported is what balancerCollectionStatus says; nil when nobody asked.
+	// Reported is what balancerCollectionStatus says; nil when it was not read.
 	Reported *ReportedStatus
 }
 
@@ -80,7 +80,7 @@ type ChunkSize struct {
 	Bytes     int64
 	Documents int64
 	// First and Last are the smallest and the largest key that a document of the
-	// chunk has; zero when nobody looked.
+	// chunk has; zero when it was not read.
 	First, Last Key
 }
 
@@ -113,7 +113,7 @@ func (c *CollectionState) DataSizes(chunkSize int64) DataSizes {
 }
 
 // Owned returns what a shard has of a collection, and whether that is known. The
-// stage that tells the sizes leaves out shards that have nothing of it.
+// stage that reports the sizes leaves out shards that have nothing of it.
 func (s *Snapshot) Owned(c *CollectionState, shard ShardState) (ShardData, bool) {
 	data, told := c.Sizes[shard.ID]
 	silent := shard.Unreachable != "" || slices.ContainsFunc(s.parts.Source.Gaps, func(g Gap) bool {

@@ -32,7 +32,7 @@ func (w *Window) String() string {
 }
 
 // ParseWindow reads the activeWindow field. The zero RawValue (field absent)
-// is no window. Not a document is TypeMismatch; everything else that is wrong
+// is not a valid window. Not a document is TypeMismatch; everything else that is wrong
 // is BadValue.
 //
 // Unlike the server, which lets "-1:30" mean yesterday, negative hours and

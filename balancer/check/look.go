@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,9 +34,7 @@ type looking struct {
 // add notes a finding of the rule.
 func (l *looking) add(f Finding) {
 	f.Rule = l.choice.Name
-	if f.Severity == 0 {
-		f.Severity = l.choice.Severity
-	}
+	f.Severity = cmp.Or(f.Severity, l.choice.Severity)
 	l.findings = append(l.findings, f)
 }
 

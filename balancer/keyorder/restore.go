@@ -46,7 +46,7 @@ var tags = [256]byte{
 }
 
 // Restore appends the BSON bytes of the value whose encoding enc begins with,
-// given its type, and tells how many bytes of enc it took. It reports false when
+// given its type, and returns how many bytes of enc it took. It reports false when
 // the encoding does not fit the type.
 func Restore[T ~string | ~[]byte](dst []byte, enc T, t bson.Type) (out []byte, size int, ok bool) {
 	size = Size(enc)

@@ -2,71 +2,162 @@ package live
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
 
-// Interrupt kills the moves of this process that are in progress, and returns how many of
-// their operations it found: by their comment on the mongos and on shards, and by the
-// collection on donors, which don't get the comment but run one migration at a time. A move
-// that has finished copying can't be stopped.
-func (t *LeasedCluster) Interrupt(ctx context.Context) (found int, err error) {
-	moves := t.underWay()
-	for _, onMongos := range []bool{false, true} {
-		where := bson.A{bson.D{{Key: "command.comment", Value: t.executor.comment}}}
-		if !onMongos {
-			where = append(where, donors(moves)...)
+// StoppedMove is a move of this process whose donor was asked to stop it.
+type StoppedMove struct {
+	Namespace string
+	From, To  catalog.ShardID
+	// Over: the command has answered, with Err.
+	Over bool
+	Err  error
+}
+
+// Stopped reports whether the donor has stopped the move.
+func (s StoppedMove) Stopped() bool { return s.Over && mongoerr.Is(s.Err, mongoerr.Interrupted) }
+
+// errStopping is why a run that is being stopped moves nothing more.
+var errStopping = mongoerr.New(mongoerr.Interrupted, "nothing more is moved: the run is being stopped")
+
+// Between two looks for what is to be stopped.
+const interruptPause = 200 * time.Millisecond
+
+// Interrupt has donors stop the moves of this process, and lets no other begin. It returns
+// when all have answered: what it killed is a donor's worker, and the command, which waits
+// for it, says what came of that. A move that the donor is about to commit can't be stopped.
+// tell hears of each move when its donor is asked, and when it is over.
+func (t *LeasedCluster) Interrupt(ctx context.Context, tell func(StoppedMove)) error {
+	t.moving.Lock()
+	t.stopping = tell
+	t.moving.Unlock()
+	for {
+		left := t.toStop()
+		if len(left) == 0 && len(t.underWay()) == 0 {
+			return nil
 		}
-		ops, err := t.executor.list(ctx, "admin", aggregate(1,
-			bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: true}, {Key: "localOps", Value: onMongos}}}},
-			bson.D{{Key: "$match", Value: bson.D{{Key: "$or", Value: where}}}}))
-		if err != nil {
-			return found, err
-		}
-		for _, op := range ops {
-			_, err := t.executor.ask(ctx, "admin", bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: op.Lookup("opid")}})
-			if err != nil {
-				return found, err
+		if len(left) > 0 {
+			if err := t.killWorkers(ctx, left); err != nil && !errors.As(err, new(*mongoerr.UnansweredError)) {
+				return err
 			}
-			found++
+		}
+		select {
+		case <-time.After(interruptPause):
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
-	return found, nil
 }
 
-// donors selects the operations of migrations on their donors.
-func donors(moves []policy.Migration) (where bson.A) {
+// killWorkers kills the donors' workers of some moves, where they are at work.
+func (t *LeasedCluster) killWorkers(ctx context.Context, moves []*moveUnderWay) error {
+	ops, err := t.executor.list(ctx, "admin", aggregate(1,
+		bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: true}, {Key: "idleConnections", Value: true}}}},
+		bson.D{{Key: "$match", Value: bson.D{{Key: "$or", Value: bson.A{
+			bson.D{{Key: "desc", Value: "MoveChunk"}},
+			bson.D{{Key: "command._shardsvrMoveRange", Value: bson.D{{Key: "$exists", Value: true}}}},
+			bson.D{{Key: "command.moveChunk", Value: bson.D{{Key: "$exists", Value: true}}}},
+		}}}}}))
+	if err != nil {
+		return err
+	}
 	for _, m := range moves {
-		of := func(field string) bson.D {
-			return bson.D{{Key: "shard", Value: string(m.From)}, {Key: field, Value: m.Namespace}}
+		worker, is := m.worker(ops, t.executor.comment)
+		if !is {
+			continue
 		}
-		where = append(where, of("command._shardsvrMoveRange"), of("command.moveChunk"))
+		m.asked.Store(true)
+		_, err := t.executor.ask(ctx, "admin", bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: worker}})
+		if err != nil {
+			m.asked.Store(false)
+			return err
+		}
+		t.tellStopped(m, StoppedMove{})
 	}
-	return where
+	return nil
 }
 
-// begun registers a move until ended is called.
-func (t *LeasedCluster) begun(m policy.Migration) (ended func()) {
+// worker returns the operation of the donor that carries out a move. It names no collection.
+// A shard donates one range at a time: the worker is this move's when the only command there
+// that waits for one is.
+func (m *moveUnderWay) worker(ops []bson.Raw, comment string) (opid bson.RawValue, is bool) {
+	ours := false
+	for _, op := range ops {
+		if text(op, "shard") != string(m.From) {
+			continue
+		}
+		ns := text(op, "command", "_shardsvrMoveRange")
+		if ns == "" {
+			ns = text(op, "command", "moveChunk")
+		}
+		switch {
+		case text(op, "desc") == "MoveChunk":
+			opid = op.Lookup("opid")
+		case ns == "":
+		case ns != m.Namespace || text(op, "command", "toShard") != string(m.To) && text(op, "command", "to") != string(m.To):
+			return opid, false
+		case text(op, "command", "comment") != "" && text(op, "command", "comment") != comment:
+			return opid, false
+		default:
+			ours = true
+		}
+	}
+	return opid, ours && !opid.IsZero()
+}
+
+// moveUnderWay is a move whose command has not answered.
+type moveUnderWay struct {
+	policy.Migration
+	asked atomic.Bool // to stop
+}
+
+// begin registers a move until ended is called with what its command answered. The error
+// says that no move may begin.
+func (t *LeasedCluster) begin(m policy.Migration) (ended func(error) error, err error) {
 	t.moving.Lock()
 	defer t.moving.Unlock()
-	t.moves = append(t.moves, &m)
-	return func() {
+	if t.stopping != nil {
+		return nil, errStopping
+	}
+	move := &moveUnderWay{Migration: m}
+	t.moves = append(t.moves, move)
+	return func(err error) error {
 		t.moving.Lock()
-		defer t.moving.Unlock()
-		t.moves = slices.DeleteFunc(t.moves, func(other *policy.Migration) bool { return other == &m })
-	}
+		t.moves = slices.DeleteFunc(t.moves, func(other *moveUnderWay) bool { return other == move })
+		t.moving.Unlock()
+		if move.asked.Load() {
+			t.tellStopped(move, StoppedMove{Over: true, Err: err})
+		}
+		return err
+	}, nil
 }
 
-func (t *LeasedCluster) underWay() (list []policy.Migration) {
+func (t *LeasedCluster) tellStopped(m *moveUnderWay, s StoppedMove) {
+	t.moving.Lock()
+	tell := t.stopping
+	t.moving.Unlock()
+	s.Namespace, s.From, s.To = m.Namespace, m.From, m.To
+	tell(s)
+}
+
+func (t *LeasedCluster) underWay() []*moveUnderWay {
 	t.moving.Lock()
 	defer t.moving.Unlock()
-	for _, m := range t.moves {
-		list = append(list, *m)
-	}
-	return list
+	return slices.Clone(t.moves)
+}
+
+// toStop returns the moves under way whose donors have not been asked to stop them.
+func (t *LeasedCluster) toStop() []*moveUnderWay {
+	return slices.DeleteFunc(t.underWay(), func(m *moveUnderWay) bool { return m.asked.Load() })
 }
 
 // Comment returns the comment of this process's moves in the operations of servers.

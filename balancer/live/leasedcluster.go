@@ -38,8 +38,9 @@ type LeasedCluster struct {
 	paused    map[string]Paused
 	kept      []string
 
-	moving sync.Mutex          // holds
-	moves  []*policy.Migration // those of the engine that are under way
+	moving   sync.Mutex // holds what follows
+	moves    []*moveUnderWay
+	stopping func(StoppedMove) // hears of what is stopped; nil until that is asked for
 }
 
 var (
@@ -142,10 +143,14 @@ func (t *LeasedCluster) Do(ctx context.Context, c apply.Command) error {
 	if err := renew(ctx); err != nil {
 		return err
 	}
-	if c.Kind == plan.Move {
-		defer t.begun(policy.Migration{Namespace: c.Namespace, From: c.From, To: c.To})()
+	if c.Kind != plan.Move {
+		return t.Steps.Do(ctx, c)
 	}
-	return t.Steps.Do(ctx, c)
+	ended, err := t.begin(policy.Migration{Namespace: c.Namespace, From: c.From, To: c.To})
+	if err != nil {
+		return err
+	}
+	return ended(t.Steps.Do(ctx, c))
 }
 
 // Release returns the release of the mongos.
@@ -170,8 +175,11 @@ func (t *LeasedCluster) Move(ctx context.Context, m policy.Migration) error {
 	if err := t.renew(ctx); err != nil {
 		return err
 	}
-	defer t.begun(m)()
-	return t.executor.Move(ctx, m)
+	ended, err := t.begin(m)
+	if err != nil {
+		return err
+	}
+	return ended(t.executor.Move(ctx, m))
 }
 
 // Act runs an action for the engine, after a renewal of the lease.

@@ -19,9 +19,29 @@ type UnansweredMove struct {
 	// Min and Max are the bounds of the command, Find the query in place of them; nil
 	// if there was none.
 	Min, Max, Find bson.Raw
-	// Ago is how long ago the command was sent, so that the moment is known on the
-	// cluster's clock.
-	Ago time.Duration
+	// After is the change log as it was before the command was sent.
+	After LogMark
+}
+
+// LogMark is the newest entry of config.changelog at a moment, by its _id. Entries that the
+// cluster wrote later come after it, whatever the clocks of its members say.
+type LogMark string
+
+// markPatience is how long the change log may take to be read.
+const markPatience = 2 * time.Second
+
+// NewestEntry returns the newest entry of config.changelog, without waiting long for it.
+func NewestEntry(ctx context.Context, a CommandRunner) (LogMark, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer time.AfterFunc(markPatience, cancel).Stop()
+	docs, err := a.RunCursorCommand(ctx, "config", bson.D{{Key: "find", Value: "changelog"},
+		{Key: "filter", Value: bson.D{}}, sorted("$natural", -1), {Key: "limit", Value: 1},
+		{Key: "maxTimeMS", Value: markPatience.Milliseconds()}})
+	if err != nil || len(docs) == 0 {
+		return "", ServerError(err)
+	}
+	return LogMark(text(docs[0], "_id")), nil
 }
 
 // MoveState is what became of a move.
@@ -64,11 +84,7 @@ func OutcomeOfMove(ctx context.Context, a CommandRunner, m UnansweredMove) (Move
 	if chunk.Shard == m.To {
 		return is, nil
 	}
-	now, err := d.now(ctx)
-	if err != nil {
-		return is, err
-	}
-	running, err := d.movesNow(ctx, coll, chunk, m, now)
+	running, err := d.movesNow(ctx, coll, chunk, m)
 	if err != nil {
 		return is, err
 	}
@@ -76,7 +92,7 @@ func OutcomeOfMove(ctx context.Context, a CommandRunner, m UnansweredMove) (Move
 		is.State = MoveRunning
 		return is, nil
 	}
-	is.State, is.Error, err = d.loggedOutcome(ctx, coll, chunk, m, now)
+	is.State, is.Error, err = d.loggedOutcome(ctx, coll, chunk, m)
 	return is, err
 }
 
@@ -120,11 +136,11 @@ func (d *Executor) chunkBelow(ctx context.Context, coll catalog.Collection, boun
 
 // movesNow reports whether the move is in progress, by the shards or, in old releases, the
 // config server.
-func (d *Executor) movesNow(ctx context.Context, coll catalog.Collection, chunk catalog.Chunk, m UnansweredMove,
-	now time.Time) (bool, error) {
-	seen, err := NewCommandReader(d.commands, ReaderOptions{
-		Parts: Migrations, Now: now, Release: d.release, Wait: time.Minute,
-	}).Read(ctx)
+func (d *Executor) movesNow(
+	ctx context.Context, coll catalog.Collection, chunk catalog.Chunk, m UnansweredMove,
+) (bool, error) {
+	seen, err := NewCommandReader(d.commands,
+		ReaderOptions{Parts: Migrations, Release: d.release, Wait: time.Minute}).Read(ctx)
 	if err != nil {
 		return false, ServerError(err)
 	}
@@ -143,32 +159,42 @@ func within(coll catalog.Collection, chunk catalog.Chunk, bound bson.Raw) bool {
 	return err == nil && !key.Less(chunk.Min) && key.Less(chunk.Max)
 }
 
-// clocks is how far the clocks of a cluster's members may differ.
-const clocks = 5 * time.Second
+// mostEntries is how far back the change log is read for a move: each writes five entries.
+const mostEntries = 2000
 
-// loggedOutcome reads what the donor wrote down since the move was asked for.
-func (d *Executor) loggedOutcome(ctx context.Context, coll catalog.Collection, chunk catalog.Chunk, m UnansweredMove,
-	now time.Time) (MoveState, string, error) {
-	docs, err := d.list(ctx, "config", bson.D{{Key: "find", Value: "changelog"}, {Key: "filter", Value: bson.D{
-		{Key: "ns", Value: m.Namespace}, {Key: "details.to", Value: string(m.To)},
-		{Key: "what", Value: bson.D{{Key: "$in", Value: bson.A{"moveChunk.start", "moveChunk.from", "moveChunk.commit"}}}},
-		{Key: "time", Value: bson.D{{Key: "$gte", Value: now.Add(-m.Ago - clocks)}}},
-	}}, sorted("$natural", -1), {Key: "limit", Value: 50}})
+// loggedOutcome reads what the shards wrote down since the move was asked for. A donor whose
+// operation was killed can't write; the recipient does.
+func (d *Executor) loggedOutcome(
+	ctx context.Context, coll catalog.Collection, chunk catalog.Chunk, m UnansweredMove,
+) (MoveState, string, error) {
+	docs, err := d.list(ctx, "config", bson.D{{Key: "find", Value: "changelog"}, {Key: "filter", Value: bson.D{}},
+		sorted("$natural", -1), {Key: "limit", Value: int64(mostEntries)}})
 	if err != nil {
 		return "", "", err
 	}
+	aborted := ""
 	for _, doc := range docs {
+		if text(doc, "_id") == string(m.After) {
+			break
+		}
+		if text(doc, "ns") != m.Namespace || text(doc, "details", "to") != string(m.To) {
+			continue
+		}
 		lower := document(doc, "details", "min") // empty when the donor refused it early
 		if bounds, _ := lower.Elements(); len(bounds) > 0 && !within(coll, chunk, lower) {
 			continue
 		}
-		switch text(doc, "what") {
-		case "moveChunk.start":
+		what, note := text(doc, "what"), text(doc, "details", "note")
+		switch {
+		case what == "moveChunk.start" && aborted == "":
 			return MoveRunning, "", nil
-		case "moveChunk.from":
-			if note := text(doc, "details", "note"); note == "success" {
-				return MoveDone, "", nil // and went on from there
-			}
+		case what == "moveChunk.start":
+			return MoveFailed, aborted, nil
+		case what == "moveChunk.to" && note != "success":
+			aborted = cmp.Or(text(doc, "details", "errmsg"), "the recipient aborted it")
+		case what == "moveChunk.from" && note == "success":
+			return MoveDone, "", nil // and went on from there
+		case what == "moveChunk.from":
 			return MoveFailed, cmp.Or(text(doc, "details", "errmsg"), "the donor aborted it"), nil
 		}
 	}

@@ -25,6 +25,11 @@ func (r *reading) activity(ctx context.Context) error {
 	for _, op := range ops {
 		list.operation(op, r.parts.Time)
 	}
+	for _, op := range ops {
+		if err := r.nameless(ctx, op, &list); err != nil {
+			return err
+		}
+	}
 	before50 := r.parts.Release == (catalog.Release{}) || !r.parts.Release.AtLeast(catalog.Release50)
 	if r.reads(Migrations) && before50 {
 		if err := r.listedMigrations(ctx, &list); err != nil {
@@ -113,7 +118,39 @@ func (a *activity) migration(m catalog.ActiveMigration) {
 	}
 }
 
-// operation adds what an operation of a shard belongs to.
+// nameless adds the migration of a worker whose command is gone: it was killed, or who sent
+// it has stepped down. Workers don't name their collection; the change log does.
+func (r *reading) nameless(ctx context.Context, op bson.Raw, list *activity) error {
+	shard, party := catalog.ShardID(text(op, "shard")), "to"
+	switch text(op, "desc") {
+	case "MoveChunk":
+		party = "from"
+	case "migrateThread":
+	default:
+		return nil
+	}
+	known := slices.ContainsFunc(list.migrations, func(m catalog.ActiveMigration) bool {
+		return m.From == shard || m.To == shard
+	})
+	if known || shard == "" || text(op, "ns") != "" {
+		return nil
+	}
+	docs, err := r.source.list(ctx, find("changelog", bson.D{{Key: "what", Value: "moveChunk.start"},
+		{Key: "details." + party, Value: string(shard)}}).sorted("$natural", -1).limited(1))
+	if err := r.check(ctx, Migrations, catalog.Gap{What: "changelog"}, err); err != nil {
+		return err
+	}
+	for _, doc := range docs {
+		list.migration(catalog.ActiveMigration{
+			Namespace: text(doc, "ns"), Since: date(doc, "time"),
+			From: catalog.ShardID(text(doc, "details", "from")), To: catalog.ShardID(text(doc, "details", "to")),
+			Min: document(doc, "details", "min"), Max: document(doc, "details", "max"),
+		})
+	}
+	return nil
+}
+
+// operation adds what an operation of a shard belongs to, if it says that.
 func (a *activity) operation(op bson.Raw, now time.Time) {
 	if strings.HasPrefix(text(op, "desc"), "ReshardingMetrics") {
 		a.resharding(op, now)
@@ -128,7 +165,9 @@ func (a *activity) operation(op bson.Raw, now time.Time) {
 	if m.Namespace == "" {
 		m.Namespace = text(op, "ns")
 	}
-	a.migration(m)
+	if m.Namespace != "" {
+		a.migration(m)
+	}
 }
 
 // resharding adds what a participant of a resharding says: the coordinator knows the

@@ -2,6 +2,7 @@ package mock
 
 import (
 	"bytes"
+	"cmp"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -187,9 +188,7 @@ func (cks *Chunks) autoSplit(s *shard, ns string, doc bson.Raw) {
 		return
 	}
 	size := coll.MaxChunkSizeBytes
-	if size == 0 {
-		size = settings.MaxChunkSizeBytes
-	}
+	size = cmp.Or(size, settings.MaxChunkSizeBytes)
 	chunk, local := cks.config.table(ns).Find(key), s.colls[ns]
 	if !local.hasGrown(chunk, int64(len(doc)), size/autoSplitShare) {
 		return

@@ -216,7 +216,7 @@ func (cs *Collections) replaceView(ns, db string, v View) error {
 }
 
 // ViewOf returns the collection that a view stands on, through other views, and
-// the stages that make the view; false when the namespace is no view.
+// the stages that make the view; false when the namespace is not a view.
 func (cs *Collections) ViewOf(ns, db string) (on string, stages []bson.Raw, isView bool) {
 	for {
 		v, ok := cs.views[ns]

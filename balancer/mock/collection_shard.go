@@ -350,7 +350,7 @@ const (
 	sessionsInterval = 5 * time.Minute
 	// sessionsChunkBytes is its chunk size, since sizes count (SERVER-66078).
 	sessionsChunkBytes = 200_000
-	// sessionsTTL is when a session that nobody uses is deleted, in seconds.
+	// sessionsTTL is when a session that is not used is deleted, in seconds.
 	sessionsTTL = 1800
 )
 
@@ -370,7 +370,7 @@ func (cs *Collections) watchSessions() (again bool) {
 }
 
 // CreateSessions makes the collection of the sessions, sharded by _id, with one
-// chunk on the first shard. That it is there already is no error.
+// chunk on the first shard. That it is there already is not an error.
 func (cs *Collections) CreateSessions() error {
 	ids := slices.DeleteFunc(cs.shards.ids(), func(id catalog.ShardID) bool {
 		s, err := cs.config.ShardByID(string(id))

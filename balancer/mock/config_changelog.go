@@ -26,7 +26,7 @@ const (
 )
 
 // mostPlacements is how many rows config.placementHistory may have until those
-// go that nobody needs: a server, too, keeps them only as long as its oplog.
+// go that is not needed: a server, too, keeps them only as long as its oplog.
 const mostPlacements = 4000
 
 // hostName is the host that log entries name.
@@ -90,7 +90,8 @@ func (cl *changeLog) append(log string, limit int64, e logEntry) {
 	}
 	now := cl.clock.Now()
 	if now != cl.stamped {
-		cl.stamp, cl.stamped = now.AppendFormat(append(cl.stamp[:0], hostName+"-"...), "2006-01-02T15:04:05.000-07:00-"), now
+		cl.stamp = now.In(cl.zone).AppendFormat(append(cl.stamp[:0], hostName+"-"...), cl.release.LogTimeFormat()+"-")
+		cl.stamped = now
 		cl.stamp = slices.Grow(cl.stamp, hex.EncodedLen(len(bson.ObjectID{}))) // so that ids take no memory
 	}
 	number := cl.ids.NewObjectID()
@@ -232,7 +233,7 @@ func (q *unread) trimRooms(read *store.Collection) {
 	}
 }
 
-// enterUnread puts the entries of a log that nobody has looked at into its
+// enterUnread puts the entries of a log that was not read into its
 // collection.
 func (cfg *ConfigDB) enterUnread(ns string) {
 	q := cfg.unread[ns]

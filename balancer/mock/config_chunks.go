@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mongoerr"
 )
 
 // ConfigChunks is the collection config.chunks, which is made from the routing tables.
@@ -378,4 +380,17 @@ func (f chunkForm) chunkOrder(filter *filter.Filter, sort bson.Raw) (ordered, ne
 	direction, _ := elems[0].Value().AsFloat64OK()
 	newestFirst = elems[0].Key() == "lastmod" && direction == -1
 	return newestFirst || elems[0].Key() == "min" && direction == 1, newestFirst
+}
+
+// staleConfig returns a shard's refusal of a request routed by a table it does
+// not share; mongos tries again (rules/03-commands §0.7).
+func (cfg *ConfigDB) staleConfig(ns string, id catalog.ShardID, format string, args ...any) error {
+	err := mongoerr.New(mongoerr.StaleConfig, "%s", fmt.Sprintf(format, args...))
+	err.Extra = bson.D{{Key: "ns", Value: ns}}
+	if table := cfg.table(ns); table != nil {
+		version := versionDoc(table, table.ShardVersion(id))
+		err.Extra = append(err.Extra, bson.E{Key: "vReceived", Value: version}, bson.E{Key: "vWanted", Value: version})
+	}
+	err.Extra = append(err.Extra, bson.E{Key: "shardId", Value: string(id)})
+	return err
 }

@@ -191,7 +191,7 @@ func (mb *Membership) noteCount() {
 }
 
 // DefaultMaxTime returns how long a read may take that does not say it itself;
-// zero is no limit.
+// zero means no limit.
 func (cp *ClusterParameters) DefaultMaxTime() time.Duration {
 	if !cp.release.AtLeast(catalog.Release80) {
 		return 0

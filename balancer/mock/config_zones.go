@@ -205,7 +205,7 @@ func (zs *Zones) Assign(ns string, min, max bson.Raw, zone string) error {
 	return zs.put(ns, pattern.Bound(lower), pattern.Bound(upper), zone)
 }
 
-// Unassign removes exactly this range; none is no error.
+// Unassign removes exactly this range; none is not an error.
 func (zs *Zones) Unassign(ns string, min, max bson.Raw) error {
 	coll, sharded, err := zs.config.shardedEntry(ns)
 	if err != nil {

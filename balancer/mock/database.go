@@ -216,7 +216,7 @@ func (rq *Request) Create(ns string, options bson.D) error {
 	return nil
 }
 
-// isAs reports whether a collection, which is no view, has these options and no
+// isAs reports whether a collection, which is not a view, has these options and no
 // others: it may be created again.
 func (cs *Collections) isAs(ns string, options bson.D) bool {
 	wanted, err := bson.Marshal(options)
@@ -289,7 +289,7 @@ func (cs *Collections) localPrimary(ns string, options bson.D) *localCollection 
 	return l
 }
 
-// Drop drops a collection. It tells whether there was one; zones go all the same.
+// Drop drops a collection. It reports whether there was one; zones go all the same.
 func (cs *Collections) Drop(ns string) bool {
 	if !cs.Exists(ns) {
 		return cs.remove(ns) // what a shard may have left of it, too

@@ -58,7 +58,7 @@ func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
 	return nil
 }
 
-// checkInsert refuses new documents for views, and for what is no namespace.
+// checkInsert refuses new documents for views, and for what is not a namespace.
 func (cs *Collections) checkInsert(ns string) error {
 	if err := cs.refuseView(ns); err != nil {
 		return err

@@ -152,7 +152,7 @@ func sortedKeys(m map[string]bson.RawValue) []string {
 // went to the donor, writes after it go to the recipient.
 func (m *migration) commit() {
 	m.reached("commit")
-	if !m.cloning {
+	if !m.cloning || m.killed {
 		return
 	}
 	if err := m.ms.faults.reach(m.donor.id, configShard); err != nil {
@@ -320,7 +320,7 @@ func (m *migration) fail(err error) {
 		}
 		m.logReceiver(note)
 	}
-	if !m.rejected {
+	if !m.rejected && !m.killed {
 		m.logRange(m.donor.id, "moveChunk.error", nil)
 	}
 	m.finish(err)
@@ -337,7 +337,9 @@ func (m *migration) finish(err error) {
 		note = "success"
 	}
 	m.countEnd(m.ms.clock.Now(), err)
-	m.logSteps(m.donor.id, "moveChunk.from", m.donorTime, donorSteps, note)
+	if !m.killed { // an operation that was killed can't write any more
+		m.logSteps(m.donor.id, "moveChunk.from", m.donorTime, donorSteps, note)
+	}
 	m.free()
 	m.tell(err)
 	if m.ms.watch == nil {

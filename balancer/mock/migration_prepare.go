@@ -2,7 +2,6 @@ package mock
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"time"
 
@@ -29,7 +28,7 @@ const (
 	cloneBatch     = 16 << 20               // bytes of one clone batch
 	donorSteps     = 6
 	recvSteps      = 8
-	opsOfMigration = 3           // numbers that a migration takes among its shards' operations
+	opsOfMigration = 4           // numbers that a migration takes among its shards' operations
 	deletionPoll   = time.Second // how often a waiting recipient looks at range deletions
 )
 
@@ -49,6 +48,8 @@ type MoveRequest struct {
 	// nothing to wait for.
 	SecondaryThrottle bool
 	WriteConcern      bson.Raw
+	// Comment is that of the command, which its donor shows since 8.0; zero for none.
+	Comment bson.RawValue
 }
 
 // Migrations are the chunk migrations of a cluster: at most one for each shard.
@@ -153,6 +154,9 @@ type migration struct {
 	clonedSize   int64
 	donorTask    *rangeDeletion
 	recvTask     *rangeDeletion
+
+	// killed: killOp has ended the donor's worker, which has not come to its end yet.
+	killed bool
 
 	// event is the last one that was told of.
 	event string
@@ -409,19 +413,6 @@ func (m *migration) badBound(bound bson.Raw, err error) error {
 			m.coll.Pattern.Doc())
 	}
 	return m.ms.config.staleConfig(m.req.Namespace, m.donor.id, "%s", err)
-}
-
-// staleConfig returns a shard's refusal of a request routed by a table it does
-// not share; mongos tries again (rules/03-commands §0.7).
-func (cfg *ConfigDB) staleConfig(ns string, id catalog.ShardID, format string, args ...any) error {
-	err := mongoerr.New(mongoerr.StaleConfig, "%s", fmt.Sprintf(format, args...))
-	err.Extra = bson.D{{Key: "ns", Value: ns}}
-	if table := cfg.table(ns); table != nil {
-		version := versionDoc(table, table.ShardVersion(id))
-		err.Extra = append(err.Extra, bson.E{Key: "vReceived", Value: version}, bson.E{Key: "vWanted", Value: version})
-	}
-	err.Extra = append(err.Extra, bson.E{Key: "shardId", Value: string(id)})
-	return err
 }
 
 // waitForDeletions lets a migration wait until no range deletion of the shard

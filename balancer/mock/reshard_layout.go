@@ -68,9 +68,7 @@ func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req Resh
 	}
 	l := &reshardLayout{rs: rs, coll: coll, pattern: pattern, zones: zones, targets: targets, ranges: ranges,
 		chunks: int(req.InitialChunks)}
-	if l.chunks == 0 {
-		l.chunks = defaultReshardChunks
-	}
+	l.chunks = cmp.Or(l.chunks, defaultReshardChunks)
 	chunks, err := l.make()
 	if err != nil {
 		return err

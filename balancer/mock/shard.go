@@ -47,7 +47,7 @@ type localCollection struct {
 	// warnOnly: what the validator does not match is stored all the same.
 	// lenient: documents that were bad already may stay so.
 	warnOnly, lenient bool
-	maxBytes, maxDocs int64 // of a capped collection; zero is no limit
+	maxBytes, maxDocs int64 // of a capped collection; zero means no limit
 
 	// written counts the bytes since a shard last looked at a chunk to split it,
 	// by the lower bound of the chunk.
@@ -244,7 +244,7 @@ func (m *migration) countEnd(now time.Time, err error) {
 // Migrations returns a shard's counters of migrations and range deletions,
 // under their names in serverStatus.
 func (st *Statistics) Migrations(id catalog.ShardID) bson.D {
-	var n shardCounters // of a config server that is no shard, nothing
+	var n shardCounters // of a config server that is not a shard, nothing
 	if s := st.shards[id]; s != nil {
 		n = s.counters
 	}

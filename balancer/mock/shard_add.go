@@ -226,7 +226,7 @@ func (st *Statistics) IndexEntries(ns string, id catalog.ShardID) (uuid bson.Bin
 }
 
 // AddConfigShard makes the config server a shard of the cluster
-// (transitionFromDedicatedConfigServer). That it is one already is no error.
+// (transitionFromDedicatedConfigServer). That it is one already is not an error.
 func (mb *Membership) AddConfigShard() error {
 	if mb.shards[configShard] != nil {
 		return nil

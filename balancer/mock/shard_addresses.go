@@ -126,7 +126,7 @@ func (h *hosts) take(host string) (other string, taken bool) {
 	return other, taken
 }
 
-// makeUp returns a host that nobody has, the n-th if it is free.
+// makeUp returns a host that is not taken, the n-th if it is free.
 func (h *hosts) makeUp(n int) string {
 	set, member := "", ""
 	for i := n; set == "" || member == ""; i++ {

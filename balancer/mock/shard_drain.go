@@ -161,7 +161,7 @@ func (mb *Membership) ConfigShardToDrain() (catalog.Shard, error) {
 }
 
 // StartDraining marks a shard as draining, from when on the balancer empties
-// it. That it is draining is no error.
+// it. That it is draining is not an error.
 func (mb *Membership) StartDraining(shard catalog.Shard) error {
 	if err := mb.checkRemoval(shard); err != nil || shard.Draining {
 		return err
@@ -174,7 +174,7 @@ func (mb *Membership) StartDraining(shard catalog.Shard) error {
 	return nil
 }
 
-// StopDraining lets a shard stay. That it is not draining is no error.
+// StopDraining lets a shard stay. That it is not draining is not an error.
 func (mb *Membership) StopDraining(shard catalog.Shard) error {
 	if !shard.Draining {
 		return nil

@@ -2,6 +2,7 @@ package mock
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -177,12 +178,10 @@ func (rd *RangeDeleter) Tasks(id catalog.ShardID) []PendingDeletion {
 	return list
 }
 
-// deleteSome deletes one batch and tells how many documents it held.
+// deleteSome deletes one batch and returns how many documents it held.
 func (rd *RangeDeleter) deleteSome(s *shard, local *localCollection, task *rangeDeletion) int {
 	limit := int(rd.parameters.Int("rangeDeleterBatchSize"))
-	if limit == 0 {
-		limit = math.MaxInt32
-	}
+	limit = cmp.Or(limit, math.MaxInt32)
 	if local.docs.Count() == 0 {
 		return 0 // as where its data are virtual
 	}

@@ -14,7 +14,6 @@ import (
 	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/filter"
-	"shardsh/balancer/mongoerr"
 )
 
 // Statistics counts what shards and the config server hold.
@@ -243,36 +242,35 @@ type MigrationInfo struct {
 	// Step is how many of the donor's six steps are done, RecipientStep how
 	// many of the recipient's eight, zero before it began.
 	Step, RecipientStep int
-	// Op numbers the donor's command; the two after it are the workers'.
+	// Op numbers the donor's command; the two after it are the workers', and the one
+	// after those the donor's question to the recipient.
 	Op int32
-	// Command is what the donor was sent.
+	// Command is what the donor was sent; nil when nobody waits for its answer any more.
 	Command bson.D
+	// Waiting: the donor's worker waits for the recipient. Killed: killOp has ended it.
+	Waiting, Killed bool
 }
 
 // List lists the migrations under way, by donor.
 func (ms *Migrations) List() []MigrationInfo {
 	var list []MigrationInfo
 	for m := range ms.underWay {
-		list = append(list, MigrationInfo{
+		info := MigrationInfo{
 			Namespace: m.req.Namespace, From: m.req.From, To: m.req.To,
 			Min: orEmpty(m.req.Min), Max: orEmpty(m.req.Max),
-			Started: m.started, Step: len(m.donorTime), RecipientStep: len(m.recvTime),
-			Op: m.op, Command: moveCommand(m.asked(), m.coll.Epoch, m.coll.Timestamp),
-		})
+			Started: m.started, Step: len(m.donorTime), RecipientStep: len(m.recvTime), Op: m.op,
+			Waiting: m.awaitsRecipient(), Killed: m.killed,
+		}
+		if len(m.done) > 0 {
+			info.Command = moveCommand(m.asked(), m.coll.Epoch, m.coll.Timestamp)
+			if ms.release.AtLeast(catalog.Release80) && !m.req.Comment.IsZero() {
+				info.Command = append(info.Command, bson.E{Key: "comment", Value: m.req.Comment})
+			}
+		}
+		list = append(list, info)
 	}
 	slices.SortFunc(list, func(a, b MigrationInfo) int { return cmp.Compare(a.From, b.From) })
 	return list
-}
-
-// Kill ends the migration that an operation of a shard belongs to, if
-// it is copying: later it can't be stopped any more.
-func (ms *Migrations) Kill(id catalog.ShardID, op int32) {
-	for m := range ms.underWay {
-		mine := m.req.From == id && (op == m.op || op == m.op+1) || m.req.To == id && op == m.op+2
-		if mine && m.cloning {
-			m.fail(mongoerr.New(mongoerr.Interrupted, "operation was interrupted"))
-		}
-	}
 }
 
 func orEmpty(doc bson.Raw) bson.Raw {

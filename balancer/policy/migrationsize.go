@@ -1,6 +1,9 @@
 package policy
 
-import "shardsh/balancer/catalog"
+import (
+	"cmp"
+	"shardsh/balancer/catalog"
+)
 
 // DocumentsToCut returns how many documents of a chunk its donor gives, for a
 // chunk that holds so many and a chunk size that holds perPiece: one chunk size
@@ -26,9 +29,7 @@ func MostDocuments(r catalog.Release, documents, bytes, maxChunkSize int64) int6
 		return 250001
 	}
 	average := bytes / documents
-	if average == 0 {
-		average = 5
-	}
+	average = cmp.Or(average, 5)
 	perChunk := max(maxChunkSize/average, 1)
 	if !r.AtLeast(catalog.Release50) {
 		return 130 * perChunk / 100

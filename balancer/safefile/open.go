@@ -1,6 +1,6 @@
 // Package safefile reads files that somebody else may have made: none of them
 // takes more memory than it may, and none keeps the program waiting for ever. It
-// also writes files as a whole, and puts none in the place of what is no file.
+// also writes files as a whole, and puts none in the place of what is not a file.
 package safefile
 
 import (

@@ -9,7 +9,7 @@ import (
 )
 
 // Replace writes a file that only its owner can read. Whatever happens it is there
-// as a whole, or as it was before. What is no file, such as /dev/null or a pipe with
+// as a whole, or as it was before. What is not a file, such as /dev/null or a pipe with
 // a name, is written into and not replaced.
 func Replace(path string, write func(io.Writer) error) error {
 	if Special(path) {

@@ -68,9 +68,7 @@ func (c *call) failOld(message int, format string, args ...any) {
 func (c *call) messageText(i int) string {
 	if f, ok := goja.AssertFunction(c.Arg(i)); ok {
 		v, err := f(goja.Undefined())
-		if err != nil {
-			c.JS.Rethrow(err)
-		}
+		c.JS.Check(err)
 		return v.String()
 	}
 	if c.Object(i) != nil {
@@ -203,9 +201,7 @@ func (c *call) matches(text string, re *goja.Object) bool {
 		return false
 	}
 	v, err := test(re, c.JS.Runtime.ToValue(text))
-	if err != nil {
-		c.JS.Rethrow(err)
-	}
+	c.JS.Check(err)
 	return v.ToBoolean()
 }
 
@@ -305,9 +301,7 @@ func (c *call) validateThrown(thrown goja.Value, expected *goja.Object, f goja.C
 		}
 	}
 	v, err := f(goja.Undefined(), thrown)
-	if err != nil {
-		c.JS.Rethrow(err)
-	}
+	c.JS.Check(err)
 	if !v.ToBoolean() {
 		c.failAssert(2, "The validation function is expected to return true")
 	}
@@ -318,9 +312,7 @@ func (c *call) waitAssert(swallow bool) goja.Value {
 	condition := c.Arg(0)
 	if goja.IsString(condition) {
 		v, err := c.JS.Runtime.RunScript("<assert.soon>", "(function () { return ("+condition.String()+"); })")
-		if err != nil {
-			c.JS.Rethrow(err)
-		}
+		c.JS.Check(err)
 		condition = v
 	}
 	f, ok := goja.AssertFunction(condition)

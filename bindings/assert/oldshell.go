@@ -115,9 +115,7 @@ func oldAsserts() map[string]func(*call) goja.Value {
 				c.JS.ThrowType("assert.time takes a function")
 			}
 			v, err := f(goja.Undefined())
-			if err != nil {
-				c.JS.Rethrow(err)
-			}
+			c.JS.Check(err)
 			limit := c.Duration("assert.time", "timeout", 2, 30*time.Second)
 			if took := c.JS.Clock.Now().Sub(started); took > limit {
 				c.failOld(1, "assert.time failed: took %dms, limit %dms", took.Milliseconds(), limit.Milliseconds())

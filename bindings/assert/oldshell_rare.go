@@ -105,9 +105,7 @@ func (h *Host) automatic(assert *goja.Object) {
 				message = "[" + c.Text(0) + "] compared with [" + c.Text(1) + "]"
 			}
 			v, err := run(goja.Undefined(), append(args, c.JS.Runtime.ToValue(message))...)
-			if err != nil {
-				c.JS.Rethrow(err)
-			}
+			c.JS.Check(err)
 			return v
 		}))
 	}
@@ -116,9 +114,7 @@ func (h *Host) automatic(assert *goja.Object) {
 // evaluated returns the value of an argument's text, as of a program of its own.
 func (c *call) evaluated(i int) goja.Value {
 	v, err := c.JS.Runtime.RunString(c.Text(i))
-	if err != nil {
-		c.JS.Rethrow(err)
-	}
+	c.JS.Check(err)
 	return v
 }
 

@@ -24,9 +24,7 @@ func assertRejects(want bool) func(*call) goja.Value {
 				} else {
 					err = resolve(goja.Undefined())
 				}
-				if err != nil {
-					c.JS.Rethrow(err)
-				}
+				c.JS.Check(err)
 				return goja.Undefined()
 			})
 		}
@@ -48,9 +46,7 @@ func (c *call) promiseArgument() *goja.Object {
 	v := c.Arg(0)
 	if f, ok := goja.AssertFunction(v); ok {
 		returned, err := f(goja.Undefined())
-		if err != nil {
-			c.JS.Rethrow(err)
-		}
+		c.JS.Check(err)
 		if o, ok := returned.(*goja.Object); ok {
 			return o
 		}

@@ -1,6 +1,7 @@
 package complete
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -118,9 +119,7 @@ func (s *Completer) fileNames(typed string, onlyDirectories, shipped bool) []str
 	}
 	directory, start := filepath.Split(typed)
 	where := directory
-	if where == "" {
-		where = "."
-	}
+	where = cmp.Or(where, ".")
 	entries, err := os.ReadDir(where)
 	if err != nil {
 		return names

@@ -21,7 +21,7 @@ type Hooks struct {
 	History func() []string
 	// Run gives the terminal to a program until it ends.
 	Run func(*exec.Cmd) error
-	// ReadLine reads a line where input is no terminal.
+	// ReadLine reads a line where input is not a terminal.
 	ReadLine func() (string, error)
 	// Getenv looks up EDITOR and VISUAL.
 	Getenv func(name string) (string, bool)

@@ -28,9 +28,7 @@ func (s *Console) edit(c *script.Call) goja.Value {
 	if s.hooks.Run == nil {
 		c.JS.Throw("Error", "edit works at a prompt only")
 	}
-	if err := s.Sandbox.MayStart(); err != nil {
-		c.JS.Rethrow(err)
-	}
+	c.JS.Check(s.Sandbox.MayStart())
 	c.JS.Out.Write("Opening an editor...\n")
 	editor := s.editor()
 	if len(editor) == 0 {
@@ -99,8 +97,7 @@ func (s *Console) runEditor(editor []string, text string) (string, error) {
 	cmd := exec.Command(editor[0], append(editor[1:], path)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if err := s.hooks.Run(cmd); err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			return "", errors.New(editor[0] + " ended with " + exit.Error())
 		}
 		return "", err

@@ -224,9 +224,7 @@ func (cur *Cursor) take() goja.Value {
 	v := cur.host.JS.World.LazyDoc(doc)
 	for _, f := range cur.maps {
 		mapped, err := f(goja.Undefined(), v)
-		if err != nil {
-			cur.host.JS.Rethrow(err)
-		}
+		cur.host.JS.Check(err)
 		v = mapped
 	}
 	return v

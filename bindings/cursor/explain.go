@@ -1,6 +1,8 @@
 package cursor
 
 import (
+	"cmp"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -40,9 +42,7 @@ func (h *Host) Explained(d *server.Database, body bson.D, verbosity string) goja
 // Plan explains the query.
 func (cur *Cursor) Plan() goja.Value {
 	verbosity := cur.Explain
-	if verbosity == "" {
-		verbosity = "queryPlanner"
-	}
+	verbosity = cmp.Or(verbosity, "queryPlanner")
 	return cur.host.Explained(cur.d.Server(), cur.command(), verbosity)
 }
 

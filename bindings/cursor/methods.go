@@ -305,9 +305,7 @@ func cursorForEach(c *script.Call, cur *Cursor) goja.Value {
 	f, _ := goja.AssertFunction(c.Arg(0))
 	for v := cur.Next(); v != nil; v = cur.Next() {
 		result, err := f(goja.Undefined(), v)
-		if err != nil {
-			c.JS.Rethrow(err)
-		}
+		c.JS.Check(err)
 		if script.TypeOf(result) == "boolean" && !result.ToBoolean() {
 			cur.Close()
 			break

@@ -187,9 +187,7 @@ func (d *Database) rest(_ *script.Call, reply bson.Raw) []bson.Raw {
 
 func newMap(js *script.Engine) *goja.Object {
 	m, err := js.Runtime.New(js.Runtime.GlobalObject().Get("Map"))
-	if err != nil {
-		js.Rethrow(err)
-	}
+	js.Check(err)
 	return m
 }
 

@@ -104,18 +104,14 @@ func (h *Host) mayConnect(uri string) {
 		if slices.Contains(own, host) {
 			continue
 		}
-		if err := h.Opening.Sandbox.MayConnect(host); err != nil {
-			h.JS.Rethrow(err)
-		}
+		h.JS.Check(h.Opening.Sandbox.MayConnect(host))
 	}
 	for name, paths := range parameters {
 		for _, path := range paths {
 			if !strings.HasSuffix(strings.ToLower(name), "file") {
 				continue
 			}
-			if err := h.Opening.Sandbox.MayRead(path); err != nil {
-				h.JS.Rethrow(err)
-			}
+			h.JS.Check(h.Opening.Sandbox.MayRead(path))
 		}
 	}
 }
@@ -286,9 +282,7 @@ func (h *Host) askPassword() goja.Value {
 	if err == nil {
 		v, err = h.JS.Settle(v)
 	}
-	if err != nil {
-		h.JS.Rethrow(err)
-	}
+	h.JS.Check(err)
 	return v
 }
 

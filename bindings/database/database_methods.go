@@ -1,6 +1,8 @@
 package database
 
 import (
+	"cmp"
+
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -140,9 +142,7 @@ func dbDrop(c *script.Call, d *Database) goja.Value {
 	reply := d.Run(body)
 	o := c.JS.NewObject("ok", 1)
 	dropped := rawdoc.Text(reply, "dropped")
-	if dropped == "" {
-		dropped = d.Name
-	}
+	dropped = cmp.Or(dropped, d.Name)
 	script.Must(o.Set("dropped", dropped))
 	return o
 }

@@ -140,9 +140,7 @@ func connectionOldShellMethods() script.Methods[*Mongo] {
 			on := m.Database("admin").object
 			set, _ := goja.AssertFunction(on.Get("setLogLevel"))
 			v, err := set(on, c.Args...)
-			if err != nil {
-				c.JS.Rethrow(err)
-			}
+			c.JS.Check(err)
 			return v
 		}, "Sets how much the server logs."},
 		{"getClusterTime", "", func(c *script.Call, m *Mongo) goja.Value {

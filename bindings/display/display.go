@@ -1,6 +1,7 @@
 package display
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -93,9 +94,7 @@ func (s *Display) InspectOptions() values.InspectOptions {
 	o, look := values.DefaultInspect(), s.cfg.Look()
 	o.Color = s.cfg.Color
 	o.Depth = look.Depth
-	if o.Depth == 0 {
-		o.Depth = values.TopLevel
-	}
+	o.Depth = cmp.Or(o.Depth, values.TopLevel)
 	o.Compact = look.Compact
 	o.Stacks = look.Stacks
 	return o

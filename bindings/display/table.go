@@ -66,9 +66,7 @@ func (s *Display) renderTables(v goja.Value) (string, bool) {
 		return "", false
 	}
 	text, err := draw(goja.Undefined())
-	if err != nil {
-		s.JS.Rethrow(err)
-	}
+	s.JS.Check(err)
 	return text.String(), true
 }
 

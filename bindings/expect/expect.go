@@ -186,9 +186,7 @@ func (e *expecting) checkSettled(c *script.Call, on *subject, m Matcher) goja.Va
 	object := e.js.Runtime.ToValue(promise).(*goja.Object)
 	then, _ := goja.AssertFunction(object.Get("then"))
 	v, err := then(object, judge, other)
-	if err != nil {
-		e.js.Rethrow(err)
-	}
+	e.js.Check(err)
 	return v
 }
 
@@ -220,9 +218,7 @@ func (e *expecting) extend(c *script.Call) goja.Value {
 func (e *expecting) own(name string, f goja.Callable) Matcher {
 	return Matcher{Name: name, Holds: func(m *Match) bool {
 		v, err := f(goja.Undefined(), append([]goja.Value{m.Received}, m.Args...)...)
-		if err != nil {
-			e.js.Rethrow(err)
-		}
+		e.js.Check(err)
 		answer, ok := v.(*goja.Object)
 		if !ok || script.Property(answer, "pass") == nil {
 			e.js.ThrowInvalid("the matcher %s has to return {pass, message}", name)
@@ -233,9 +229,7 @@ func (e *expecting) own(name string, f goja.Callable) Matcher {
 		v, _ := m.Found.(goja.Value)
 		if f, ok := goja.AssertFunction(v); ok {
 			text, err := f(goja.Undefined())
-			if err != nil {
-				e.js.Rethrow(err)
-			}
+			e.js.Check(err)
 			v = text
 		}
 		return script.OptionalText(v)

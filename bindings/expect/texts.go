@@ -38,9 +38,7 @@ func (m *Match) matchesText(text string, expected goja.Value) bool {
 func matchesPattern(js *script.Engine, pattern *goja.Object, text string) bool {
 	search, _ := goja.AssertFunction(js.Runtime.ToValue("").ToObject(js.Runtime).Get("search"))
 	at, err := search(js.Runtime.ToValue(text), pattern)
-	if err != nil {
-		js.Rethrow(err)
-	}
+	js.Check(err)
 	return at.ToInteger() >= 0
 }
 

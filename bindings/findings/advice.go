@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -115,9 +116,7 @@ func PresplitText(a keyadvice.Presplit) string {
 		rows := [][]string{{"zone", "shards", "documents", "chunks"}}
 		for _, z := range a.Zones {
 			name := z.Zone
-			if name == "" {
-				name = "(no zone)"
-			}
+			name = cmp.Or(name, "(no zone)")
 			rows = append(rows, []string{name, strconv.Itoa(z.Shards), keyadvice.Percent(z.Share),
 				strconv.FormatInt(z.Chunks, 10)})
 		}

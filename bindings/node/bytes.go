@@ -29,9 +29,7 @@ func (s *World) webGlobal(name string) goja.Value { return s.fromSource("<web>",
 func (s *World) fromSource(file, text, name string) goja.Value {
 	return s.JS.Classes.Cached(file, func() *goja.Object {
 		v, err := s.JS.Runtime.RunScript(file, text)
-		if err != nil {
-			s.JS.Rethrow(err)
-		}
+		s.JS.Check(err)
 		build, _ := goja.AssertFunction(v)
 		encode := s.JS.Runtime.ToValue(func(fc goja.FunctionCall) goja.Value {
 			return s.JS.Runtime.ToValue(s.JS.Runtime.NewArrayBuffer(encodeText(fc.Argument(0).String(),
@@ -42,9 +40,7 @@ func (s *World) fromSource(file, text, name string) goja.Value {
 			return s.JS.Runtime.ToValue(decodeBytes(data, fc.Argument(1).String()))
 		})
 		table, err := build(goja.Undefined(), encode, decode)
-		if err != nil {
-			s.JS.Rethrow(err)
-		}
+		s.JS.Check(err)
 		return table.(*goja.Object)
 	}).Get(name)
 }
@@ -93,9 +89,7 @@ func decodeBytes(data []byte, encoding string) string {
 // buffer makes a Buffer of bytes.
 func (s *World) buffer(data []byte) goja.Value {
 	b, err := s.JS.Runtime.New(s.bytesGlobal("Buffer"), s.JS.Runtime.ToValue(s.JS.Runtime.NewArrayBuffer(data)))
-	if err != nil {
-		s.JS.Rethrow(err)
-	}
+	s.JS.Check(err)
 	return b
 }
 

@@ -25,9 +25,7 @@ func (s *World) clone(v goja.Value, seen map[*goja.Object]*goja.Object) goja.Val
 	}
 	if class := script.CollectionClass(s.JS.Runtime, o); class != nil {
 		fresh, err := s.JS.Runtime.New(class, s.clone(script.Spread(s.JS.Runtime, o), seen))
-		if err != nil {
-			s.JS.Rethrow(err)
-		}
+		s.JS.Check(err)
 		return fresh
 	}
 	var copied *goja.Object
@@ -36,9 +34,7 @@ func (s *World) clone(v goja.Value, seen map[*goja.Object]*goja.Object) goja.Val
 		copied = s.JS.Runtime.NewArray()
 	case "Date":
 		fresh, err := s.JS.Runtime.New(s.JS.Runtime.GlobalObject().Get("Date"), o.ToNumber())
-		if err != nil {
-			s.JS.Rethrow(err)
-		}
+		s.JS.Check(err)
 		return fresh
 	case "Object":
 		if o.Get("_bsontype") != nil { // values that never change

@@ -16,9 +16,7 @@ func fileGlobals() []global {
 	return []global{
 		{"load", "path:string", func(c *call) goja.Value {
 			v, err := c.JS.Modules.Load(c.Text(0))
-			if err != nil {
-				c.JS.Rethrow(err)
-			}
+			c.JS.Check(err)
 			if p, ok := script.AsPromise(v); ok && p.State() == goja.PromiseStatePending {
 				return v // it awaits at its top level, and so may the caller
 			}
@@ -143,9 +141,7 @@ func (s *World) mayRead(path string) { s.refuse(s.cfg.Sandbox.MayRead(path)) }
 
 // refuse throws a refusal of the sandbox; nil is none.
 func (s *World) refuse(err error) {
-	if err != nil {
-		s.JS.Rethrow(err)
-	}
+	s.JS.Check(err)
 }
 
 // writeFile writes a text; how is os.O_TRUNC or os.O_APPEND.

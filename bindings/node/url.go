@@ -19,9 +19,7 @@ func (s *World) newURL() *goja.Object {
 	add := moduleBuilder{s: s, o: exports}.add
 	add("parse", func(c *call) any {
 		u, err := c.JS.Runtime.New(exports.Get("URL"), c.Arg(0))
-		if err != nil {
-			c.JS.Rethrow(err)
-		}
+		c.JS.Check(err)
 		o := c.JS.Runtime.NewObject()
 		for _, name := range []string{"protocol", "host", "port", "hostname", "hash", "search", "pathname", "href"} {
 			script.Must(o.Set(name, u.Get(name)))
@@ -30,16 +28,12 @@ func (s *World) newURL() *goja.Object {
 	})
 	add("fileURLToPath", func(c *call) any {
 		u, err := c.JS.Runtime.New(exports.Get("URL"), c.JS.Runtime.ToValue(c.Text(0)))
-		if err != nil {
-			c.JS.Rethrow(err)
-		}
+		c.JS.Check(err)
 		return script.FromURL(u.Get("pathname").String())
 	})
 	add("pathToFileURL", func(c *call) any {
 		u, err := c.JS.Runtime.New(exports.Get("URL"), c.JS.Runtime.ToValue("file://"+script.Ignore(filepath.Abs(c.Text(0)))))
-		if err != nil {
-			c.JS.Rethrow(err)
-		}
+		c.JS.Check(err)
 		return u
 	})
 	return exports

@@ -154,9 +154,7 @@ func (c *call) formatNumber(v goja.Value, reader string) string {
 	}
 	read, _ := goja.AssertFunction(c.JS.Runtime.GlobalObject().Get(reader))
 	n, err := read(goja.Undefined(), v)
-	if err != nil {
-		c.JS.Rethrow(err)
-	}
+	c.JS.Check(err)
 	if f := n.ToFloat(); f == 0 && math.Signbit(f) {
 		return "-0"
 	}

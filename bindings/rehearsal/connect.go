@@ -35,7 +35,7 @@ func (r *Rehearsal) Connect(
 	from.sessions = !hello.Lookup("logicalSessionTimeoutMinutes").IsZero()
 	msg, _ := hello.Lookup("msg").StringValueOK()
 	w := &Way{Plays: msg == "isdbgrid", pipe: wire.NewPipe(), served: make(chan struct{})}
-	w.server = &wire.Server{Handler: &front{r: r, from: from, plays: w.Plays}}
+	w.server = &wire.Server{Handler: &handler{r: r, from: from, plays: w.Plays}}
 	go func() {
 		defer close(w.served)
 		// Serve ends with an error when Close stops the server: nothing to say.

@@ -1,6 +1,8 @@
 package rehearsal
 
 import (
+	"cmp"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/wire"
@@ -53,9 +55,7 @@ func results(req wire.Request) []string {
 		}
 		if name := text(doc, collection); name != "" {
 			in := text(doc, database)
-			if in == "" {
-				in = req.Database
-			}
+			in = cmp.Or(in, req.Database)
 			list = append(list, in+"."+name)
 		}
 	}

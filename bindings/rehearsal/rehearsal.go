@@ -19,7 +19,7 @@ import (
 
 // Options say how a rehearsal goes.
 type Options struct {
-	// Tell is told of each command that changes something.
+	// Tell gets each command that changes something.
 	Tell func(database string, command bson.Raw)
 	// Note tells people something in a line.
 	Note func(text string)
@@ -36,8 +36,8 @@ type Rehearsal struct {
 	o     Options
 	table map[string]*commands.Command
 
-	mu    sync.Mutex
-	stage *stage // nil before the first change
+	mu   sync.Mutex
+	mock *clusterMock // nil before the first change
 }
 
 // New makes a Rehearsal. It sends nothing.
@@ -47,8 +47,8 @@ func New(o Options) *Rehearsal { return &Rehearsal{o: o, table: commands.ByName(
 func (r *Rehearsal) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.stage != nil {
-		r.stage.cluster.Close()
+	if r.mock != nil {
+		r.mock.cluster.Close()
 	}
 }
 
@@ -60,8 +60,8 @@ type clock struct{ r *Rehearsal }
 func (c clock) now() script.Clock {
 	c.r.mu.Lock()
 	defer c.r.mu.Unlock()
-	if c.r.stage != nil {
-		return c.r.stage.cluster.Clock()
+	if c.r.mock != nil {
+		return c.r.mock.cluster.Clock()
 	}
 	return c.r.o.Clock
 }
@@ -70,19 +70,19 @@ func (c clock) Now() time.Time { return c.now().Now() }
 
 func (c clock) Sleep(ctx context.Context, d time.Duration) error { return c.now().Sleep(ctx, d) }
 
-// begun returns the stage; nil before the first change.
-func (r *Rehearsal) begun() *stage {
+// begun returns the mock; nil before the first change.
+func (r *Rehearsal) begun() *clusterMock {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.stage
+	return r.mock
 }
 
 // begin reads the cluster and has a mock play it, once.
-func (r *Rehearsal) begin(ctx context.Context, from *source) (*stage, error) {
+func (r *Rehearsal) begin(ctx context.Context, from *source) (*clusterMock, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.stage != nil {
-		return r.stage, nil
+	if r.mock != nil {
+		return r.mock, nil
 	}
 	s, err := from.snapshot(ctx)
 	if err != nil {
@@ -94,18 +94,18 @@ func (r *Rehearsal) begin(ctx context.Context, from *source) (*stage, error) {
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.OperationFailed, "the dry run can't go on: no mock of the cluster: %v", err)
 	}
-	r.stage = &stage{cluster: cluster, router: router.New(cluster, nil), note: r.o.Note, picture: s,
+	r.mock = &clusterMock{cluster: cluster, router: router.New(cluster, nil), note: r.o.Note, picture: s,
 		state: newState()}
 	r.o.Note("Dry run: nothing is changed. From here on a mock in this process stands for the cluster, with its shards, " +
 		"chunks, zones and settings; of large collections that the script changes, the mock has only what the script wrote.")
 	for _, gap := range s.Parts().Source.Gaps {
 		r.o.Note("Dry run: not included, as it could not be read: " + gap.What + " " + gap.Namespace + ": " + gap.Reason)
 	}
-	return r.stage, nil
+	return r.mock, nil
 }
 
-// front is how one client comes to a rehearsal: with a login of its own.
-type front struct {
+// handler is how one client comes to a rehearsal: with a login of its own.
+type handler struct {
 	r    *Rehearsal
 	from *source
 	// plays says that the server is a router, which a mock can stand in for. What
@@ -114,7 +114,7 @@ type front struct {
 }
 
 // Handle answers a command.
-func (f *front) Handle(ctx context.Context, req wire.Request) bson.Raw {
+func (f *handler) Handle(ctx context.Context, req wire.Request) bson.Raw {
 	reply, err := f.answer(ctx, req)
 	if err == nil {
 		return reply
@@ -127,15 +127,15 @@ func (f *front) Handle(ctx context.Context, req wire.Request) bson.Raw {
 }
 
 // Leave lets the mock forget a connection.
-func (f *front) Leave(c *wire.Client) {
+func (f *handler) Leave(c *wire.Client) {
 	if s := f.r.begun(); s != nil {
 		s.router.Leave(c)
 	}
 }
 
-func (f *front) answer(ctx context.Context, req wire.Request) (bson.Raw, error) {
+func (f *handler) answer(ctx context.Context, req wire.Request) (bson.Raw, error) {
 	s := f.r.begun()
-	if handle := f.special(req); handle != nil {
+	if handle := f.connectionCommand(req); handle != nil {
 		return handle(ctx, s, req)
 	}
 	if commands.ReadsOnly(f.r.table, req.Body) {
@@ -158,18 +158,18 @@ func (f *front) answer(ctx context.Context, req wire.Request) (bson.Raw, error) 
 	if cmd == nil || s.has(cmd) { // what the release lacks changes nothing
 		f.r.o.Tell(req.Database, plain(req.Body))
 	}
-	s.bring(ctx, f.from, req)
-	return s.router.Handle(ctx, onStage(req)), nil
+	s.copyFor(ctx, f.from, req)
+	return s.router.Handle(ctx, mockRequest(req)), nil
 }
 
 // has reports whether the cluster's release has a command.
-func (s *stage) has(cmd *commands.Command) bool {
+func (s *clusterMock) has(cmd *commands.Command) bool {
 	return cmd.Since == (catalog.Release{}) || s.cluster.Release().AtLeast(cmd.Since)
 }
 
 // read answers what changes nothing: from the cluster, or from the mock what there
 // may have changed.
-func (f *front) read(ctx context.Context, s *stage, req wire.Request) (bson.Raw, error) {
+func (f *handler) read(ctx context.Context, s *clusterMock, req wire.Request) (bson.Raw, error) {
 	if s == nil {
 		return f.from.ask(ctx, req)
 	}
@@ -177,8 +177,8 @@ func (f *front) read(ctx context.Context, s *stage, req wire.Request) (bson.Raw,
 	case req.Command == "listDatabases":
 		return s.databasesToo(ctx, f.from, req)
 	case s.knows(req):
-		s.bringUsers(ctx, f.from, req)
-		return s.router.Handle(ctx, onStage(req)), nil
+		s.copyUsers(ctx, f.from, req)
+		return s.router.Handle(ctx, mockRequest(req)), nil
 	}
 	return f.from.ask(ctx, req)
 }

@@ -90,8 +90,7 @@ func (s *source) keep(ctx context.Context, was, open int64, more bool, session *
 
 // replied returns what a server said, be it an error.
 func replied(reply bson.Raw, err error) (bson.Raw, error) {
-	var refused mongo.CommandError
-	if errors.As(err, &refused) && refused.Raw != nil {
+	if refused, ok := errors.AsType[mongo.CommandError](err); ok && refused.Raw != nil {
 		reply, err = refused.Raw, nil
 	}
 	if err != nil {

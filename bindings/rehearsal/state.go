@@ -76,7 +76,7 @@ func (s *state) drop(database string) {
 	s.databases[database], s.dropped[database] = true, true
 }
 
-// takeUsers reports whether the users of a database are to be brought; once.
+// takeUsers reports whether the users of a database are to be copied; once.
 func (s *state) takeUsers(database string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

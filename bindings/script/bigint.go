@@ -113,16 +113,12 @@ func (s limits) defineBigInts() {
 func (s limits) operate(source string, x, y goja.Value) goja.Value {
 	f := s.Classes.Cached(source, func() *goja.Object {
 		f, err := s.Runtime.RunScript("<operators>", source)
-		if err != nil {
-			s.Rethrow(err)
-		}
+		s.Check(err)
 		return f.(*goja.Object)
 	})
 	run, _ := goja.AssertFunction(f)
 	v, err := run(goja.Undefined(), x, y)
-	if err != nil {
-		s.Rethrow(err)
-	}
+	s.Check(err)
 	return v
 }
 

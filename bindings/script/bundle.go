@@ -224,8 +224,7 @@ func (s *Modules) addSources(sourceMap []byte, tree *ast.Program, absolute func(
 
 // renamed makes an error about a file use the name the user gave it.
 func (s *Modules) renamed(err error, path, name string) error {
-	var e *transpileError
-	if errors.As(err, &e) && e.file == path {
+	if e, ok := errors.AsType[*transpileError](err); ok && e.file == path {
 		e.file = name
 	}
 	return err
@@ -243,9 +242,7 @@ func (c *Call) importModule() goja.Value {
 	v, err := then(promise, c.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value {
 		return c.JS.Modules.namespace(m())
 	}))
-	if err != nil {
-		c.JS.Rethrow(err)
-	}
+	c.JS.Check(err)
 	return v
 }
 

@@ -276,8 +276,7 @@ func Must(err error) {
 	if err == nil {
 		return
 	}
-	var exception *goja.Exception
-	if errors.As(err, &exception) {
+	if exception, ok := errors.AsType[*goja.Exception](err); ok {
 		panic(exception)
 	}
 	panic(fmt.Sprintf("setting a property: %v", err))

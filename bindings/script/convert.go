@@ -40,8 +40,7 @@ func (s *Engine) Value(v goja.Value) bson.RawValue {
 
 // ThrowConversion throws what made a value no BSON.
 func (s *Engine) ThrowConversion(err error) {
-	var exception *goja.Exception
-	if errors.As(err, &exception) {
+	if exception, ok := errors.AsType[*goja.Exception](err); ok {
 		panic(exception)
 	}
 	s.Throw("BSONError", "%s", err)

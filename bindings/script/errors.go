@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -225,9 +226,7 @@ func (d *ErrorDescriber) describe(thrown goja.Value) *Error {
 	switch {
 	case IsError(obj):
 		e.Name, e.Message = OptionalText(obj.Get("name")), OptionalText(message)
-		if e.Name == "" {
-			e.Name = "Error"
-		}
+		e.Name = cmp.Or(e.Name, "Error")
 	case code != nil && obj.Get("errmsg") != nil:
 		e.Name, e.Message = "MongoshInternalError", OptionalText(obj.Get("errmsg"))
 	default:
@@ -293,6 +292,13 @@ func (s *Engine) ThrowType(format string, args ...any) {
 	panic(s.Runtime.NewTypeError(fmt.Sprintf(format, args...)))
 }
 
+// Check throws an error, unless it is nil, as Rethrow does.
+func (s *Engine) Check(err error) {
+	if err != nil {
+		s.Rethrow(err)
+	}
+}
+
 // Rethrow passes on an error that came out of JavaScript called from Go.
 func (s *Engine) Rethrow(err error) {
 	var exception *goja.Exception
@@ -306,8 +312,7 @@ func (s *Engine) Rethrow(err error) {
 	case errors.As(err, &exception):
 		panic(exception)
 	}
-	var file *missingFileError
-	if errors.As(err, &file) {
+	if file, ok := errors.AsType[*missingFileError](err); ok {
 		e := s.World.Errors.New("Error", file.text)
 		for name, v := range map[string]string{"code": file.code, "syscall": file.syscall, "path": file.path} {
 			if v != "" {

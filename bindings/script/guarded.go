@@ -58,9 +58,7 @@ func (s limits) guardedConstructor(original *goja.Object, check func(args []goja
 		}
 		check(call.Arguments)
 		o, err := construct(newTarget, call.Arguments...)
-		if err != nil {
-			s.Rethrow(err)
-		}
+		s.Check(err)
 		return o
 	}).(*goja.Object)
 	proto := original.Get("prototype")

@@ -131,8 +131,7 @@ func FileError(err error, operation, path string) error {
 	case errors.Is(err, syscall.ENOTDIR):
 		code, text = "ENOTDIR", "not a directory"
 	default:
-		var p *fs.PathError
-		if errors.As(err, &p) {
+		if p, ok := errors.AsType[*fs.PathError](err); ok {
 			text = p.Err.Error()
 		}
 	}

@@ -46,9 +46,7 @@ func (s *Engine) definePolyfills() {
 			return
 		}
 		v, err := s.Runtime.RunScript("<polyfills>", polyfillSource)
-		if err != nil {
-			s.Rethrow(err)
-		}
+		s.Check(err)
 		table := v.(*goja.Object)
 		for _, owner := range table.Keys() {
 			loaded[owner] = table.Get(owner).(*goja.Object)

@@ -292,12 +292,10 @@ func endsEarly(err error, text string) bool {
 }
 
 func firstError(err error) (*parser.Error, bool) {
-	var list parser.ErrorList
-	if errors.As(err, &list) && len(list) > 0 {
+	if list, ok := errors.AsType[parser.ErrorList](err); ok && len(list) > 0 {
 		return list[0], true
 	}
-	var one *parser.Error
-	if errors.As(err, &one) {
+	if one, ok := errors.AsType[*parser.Error](err); ok {
 		return one, true
 	}
 	return nil, false

@@ -42,9 +42,7 @@ func (r *regexps) define() {
 			newTarget = original
 		}
 		o, err := construct(newTarget, expand(call.Arguments)...)
-		if err != nil {
-			r.js.Rethrow(err)
-		}
+		r.js.Check(err)
 		return o
 	}).(*goja.Object)
 	proto := original.Get("prototype").(*goja.Object)

@@ -41,9 +41,7 @@ func (s *Modules) NewRequire(dir string) *goja.Object {
 				return
 			}
 			_, file, err := c.JS.Modules.findModule(c.Text(0))
-			if err != nil {
-				c.JS.Rethrow(err)
-			}
+			c.JS.Check(err)
 			path = c.JS.Runtime.ToValue(file)
 		})
 		return path
@@ -79,9 +77,7 @@ func (s *Modules) requireOrImport(id string) (exports func() goja.Value, done go
 		s.js.Throw("Error", "module '%s' is not available in shardsh", name)
 	}
 	text, path, err := s.findModule(id)
-	if err != nil {
-		s.js.Rethrow(err)
-	}
+	s.js.Check(err)
 	cache := s.moduleCache()
 	if m, ok := cache.Get(path).(*goja.Object); ok {
 		return exportsOf(m), nil

@@ -23,9 +23,7 @@ const valueSize = 16
 // throwRange throws a RangeError.
 func (s limits) throwRange(message string) {
 	e, err := s.Runtime.New(s.Runtime.GlobalObject().Get("RangeError"), s.Runtime.ToValue(message))
-	if err != nil {
-		s.Rethrow(err)
-	}
+	s.Check(err)
 	panic(e)
 }
 

@@ -179,14 +179,10 @@ func (s *Engine) Sleep(d time.Duration) {
 		s.loop.inside = true
 		err := s.loop.runDue(end)
 		s.loop.inside = false
-		if err != nil {
-			s.Rethrow(err)
-		}
+		s.Check(err)
 	}
 	if rest := end.Sub(s.Clock.Now()); rest > 0 {
-		if err := s.sleep(rest); err != nil {
-			s.Rethrow(err)
-		}
+		s.Check(s.sleep(rest))
 	}
 }
 

@@ -41,8 +41,7 @@ func (s *Engine) JSON(v goja.Value) string {
 
 // ThrownBy returns what a script threw; nil for errors of other kinds.
 func ThrownBy(err error) goja.Value {
-	var ex *goja.Exception
-	if errors.As(err, &ex) {
+	if ex, ok := errors.AsType[*goja.Exception](err); ok {
 		return ex.Value()
 	}
 	return nil

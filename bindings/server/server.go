@@ -111,7 +111,7 @@ type Request struct {
 	ReadPreference *readpref.ReadPref
 }
 
-// Send runs a command and returns the reply. A reply of ok: 1 is no error,
+// Send runs a command and returns the reply. A reply of ok: 1 is not an error,
 // whatever write errors it lists. Errors are the driver's; the end of the
 // script's context ends the script here.
 func (s *Gateway) Send(r Request) (bson.Raw, error) {
@@ -139,8 +139,7 @@ func (s *Gateway) Answer(reply bson.Raw, err error) (bson.Raw, error) {
 	if s.JS.Context().Err() != nil {
 		s.Interrupt()
 	}
-	var write mongo.WriteException
-	if errors.As(err, &write) {
+	if write, ok := errors.AsType[mongo.WriteException](err); ok {
 		if write.Raw != nil {
 			return write.Raw, nil
 		}

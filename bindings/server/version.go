@@ -11,7 +11,7 @@ import (
 // Version is a version of MongoDB: major, minor and patch.
 type Version [3]int
 
-// parseVersion reads a version such as 8.0.10 or 8.3.0-rc1. What is no number
+// parseVersion reads a version such as 8.0.10 or 8.3.0-rc1. What is not a number
 // counts as 0.
 func parseVersion(text string) (v Version) {
 	text, _, _ = strings.Cut(text, "-")

@@ -29,7 +29,7 @@ type Values struct {
 	path    string          // of the file that keeps them; empty for none
 }
 
-// Default returns the values of a shell that nobody has changed.
+// Default returns the values of a shell that was not changed.
 func Default() *Values {
 	return &Values{
 		DisplayBatchSize: 20, Look: display.Look{Compact: 3, Depth: 6}, HistoryLength: 1000,

@@ -22,14 +22,14 @@ import (
 )
 
 // paceNames are the options of helpers that move something, all at a pace.
-const paceNames = "maxMoves,maxBytes,for,pauseBetween,window,pauseWhen"
+const paceNames = "maxMoves,maxBytes,for,pauseBetween,window,timeZone,pauseWhen"
 
 // runOptionNames are the options of helpers that carry a plan out.
 const runOptionNames = "pauseBalancing,forceJumbo,parallel,journal,resume,dryRun," + paceNames
 
 // pacedHelp is what the help of a helper that has the cluster's balancer do something
 // says of these options.
-const pacedHelp = "With any of {pauseBalancing, forceJumbo, parallel, maxMoves, maxBytes, for, pauseBetween, window, pauseWhen, " +
+const pacedHelp = "With any of {pauseBalancing, forceJumbo, parallel, maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, " +
 	"journal, resume, dryRun} shardsh's own engine does it by plan, at that pace, and returns its result, like " +
 	"sh.apply()."
 
@@ -59,6 +59,7 @@ func (h helperOptions) pace() action.Pace {
 	p := action.Pace{
 		MaxMoves: int(h.count("maxMoves")), MaxBytes: h.size("maxBytes"), For: h.duration("for", 0),
 		PauseBetween: h.duration("pauseBetween", 0), Parallel: action.DefaultParallel,
+		TimeZone: h.text("timeZone"),
 	}
 	if h.get("parallel") != nil {
 		p.Parallel = int(h.count("parallel"))
@@ -117,11 +118,16 @@ func (c *call) reporter(h helperOptions) (r *actiontext.Reporter, control action
 	r = &actiontext.Reporter{Progress: c.s.Display.Progress(h.flag("progress", true)), Note: c.JS.Out.Warn}
 	tick, still := actiontext.Ticks(r.Progress, script.OnWallClock(c.JS.Clock))
 	control.Tick = tick
-	ctx, end := c.JS.Context(), func() {}
-	if control.Insist = script.SecondInterrupt(ctx); control.Insist == nil {
+	ctx := c.JS.Context()
+	second, third, done := script.MoreInterrupts(ctx)
+	var end func()
+	if control.Insist = second; second == nil {
 		control.Hard, end = grace(ctx)
+	} else {
+		control.Hard, end = endsWith(ctx, third)
 	}
 	return r, control, func() {
+		done()
 		end()
 		still()
 		r.Progress.End()
@@ -141,6 +147,19 @@ func grace(ctx context.Context) (hard context.Context, leave func()) {
 		stop()
 		cancel()
 	}
+}
+
+// endsWith returns a context that ends when a channel is closed.
+func endsWith(ctx context.Context, closed <-chan struct{}) (hard context.Context, leave func()) {
+	hard, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		select {
+		case <-closed:
+			cancel()
+		case <-hard.Done():
+		}
+	}()
+	return hard, cancel
 }
 
 // planAction is an action that carries a plan out.

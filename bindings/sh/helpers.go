@@ -54,7 +54,7 @@ func (sh *Helpers) limited(body bson.D) bson.D {
 
 func (sh *Helpers) config() *server.Database { return sh.current().Sibling("config") }
 
-// checkMongos warns when the connection is no mongos: once for each database
+// checkMongos warns when the connection is not a mongos: once for each database
 // object, and the helper goes on (rules/04-objects §5.1).
 func (sh *Helpers) checkMongos() {
 	d := sh.current()
@@ -73,7 +73,7 @@ func checked(f func(*call, *Helpers) goja.Value) func(*call, *Helpers) goja.Valu
 	}
 }
 
-// routed returns helpers that refuse to ask what is no mongos: a shard or a config
+// routed returns helpers that refuse to ask what is not a mongos: a shard or a config
 // server would answer of itself what they ask of the cluster.
 func routed(lists ...[]helper) [][]helper {
 	for _, list := range lists {
@@ -121,7 +121,7 @@ func shardMethods() []helper {
 			reshardOptions + "}", checked(onMongos(shReshard)),
 			"Shards a collection by another key and shows the progress; {progress: false} hides it."},
 		{"status", "verbose?:boolean|object{verbose,full} configDB?:object", checked(func(c *call, sh *Helpers) goja.Value {
-			return c.s.shardingStatus(sh.current(), sh.configArgument(c, 1), c.statusOptions(0))
+			return c.s.shardingStatus(sh.current(), c.configArgument(sh, 1), c.statusOptions(0))
 		}), "Shows the shards, the balancer and the sharded collections; true for everything, {full: true} for mongosh's " +
 			"layout on a terminal too."},
 		{"addShard", "url:string options?:object{@addShard}", checked(simple("addShard")),
@@ -208,7 +208,7 @@ func (c *call) statusOptions(i int) StatusOptions {
 
 // configArgument returns a config database given as an argument, or the current
 // one.
-func (sh *Helpers) configArgument(c *call, i int) *server.Database {
+func (c *call) configArgument(sh *Helpers, i int) *server.Database {
 	if d, ok := script.Receiver[Database](c.Arg(i)); ok {
 		return d.Server()
 	}

@@ -1,6 +1,7 @@
 package sh
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"time"
@@ -44,7 +45,7 @@ func shardLegacyMethods() []helper {
 		{"getBalancerLockDetails", "", lockEra("getBalancerLockDetails"), ""},
 		{"getBalancerHost", "", lockEra("getBalancerHost"), ""},
 		{"getBalancerWindow", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
-			doc := c.s.setting(sh.configArgument(c, 0), "balancer")
+			doc := c.s.setting(c.configArgument(sh, 0), "balancer")
 			if _, err := doc.LookupErr("activeWindow"); err != nil {
 				return goja.Null()
 			}
@@ -52,14 +53,14 @@ func shardLegacyMethods() []helper {
 		}, "Returns the times between which the balancer works, or null."},
 		{"getActiveMigrations", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
 			var items []any
-			seen := c.s.look(sh.current(), sh.configArgument(c, 0), live.ReaderOptions{Parts: live.Migrations})
+			seen := c.s.look(sh.current(), c.configArgument(sh, 0), live.ReaderOptions{Parts: live.Migrations})
 			for _, m := range listedMigrations(seen) {
 				items = append(items, c.JS.NewObject("_id", m.Namespace, "when", c.s.timeOrNull(m.Since)))
 			}
 			return c.JS.Runtime.NewArray(items...)
 		}, "Returns the migrations in progress."},
 		{"getRecentFailedRounds", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
-			f := c.s.failedRounds(c.s.look(sh.current(), sh.configArgument(c, 0), live.ReaderOptions{Parts: live.Rounds}))
+			f := c.s.failedRounds(c.s.look(sh.current(), c.configArgument(sh, 0), live.ReaderOptions{Parts: live.Rounds}))
 			o := c.JS.NewObject("count", f.count, "lastErr", "", "lastTime", goja.Undefined())
 			if f.count > 0 {
 				script.Must(o.Set("lastErr", f.message))
@@ -69,12 +70,10 @@ func shardLegacyMethods() []helper {
 		}, "Returns how many of the last five rounds failed."},
 		{"getRecentMigrations", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
 			var items []any
-			seen := c.s.look(sh.current(), sh.configArgument(c, 0), live.ReaderOptions{Parts: live.Outcomes, Span: lookBack})
+			seen := c.s.look(sh.current(), c.configArgument(sh, 0), live.ReaderOptions{Parts: live.Outcomes, Span: lookBack})
 			for _, m := range outcomes(seen) {
 				id := m.Error
-				if id == "" {
-					id = "Success"
-				}
+				id = cmp.Or(id, "Success")
 				o := c.JS.NewObject("_id", id, "count", m.Count)
 				if m.From != "" {
 					script.Must(o.Set("from", string(m.From)))
@@ -85,7 +84,7 @@ func shardLegacyMethods() []helper {
 			return c.JS.Runtime.NewArray(items...)
 		}, "Returns how the migrations of the last day ended."},
 		{"getShouldAutoSplit", "configDB?:object", func(c *call, sh *Helpers) goja.Value {
-			doc := c.s.setting(sh.configArgument(c, 0), "autosplit")
+			doc := c.s.setting(c.configArgument(sh, 0), "autosplit")
 			return c.JS.Runtime.ToValue(doc == nil || rawdoc.TruthyAt(doc, "enabled"))
 		}, ""},
 		{"_getBalancerStatus", "", func(c *call, sh *Helpers) goja.Value {
@@ -109,9 +108,7 @@ func shardLegacyMethods() []helper {
 		{"_collRE", "collection:any", func(c *call, _ *Helpers) goja.Value {
 			re, err := c.JS.Runtime.New(c.JS.Runtime.GlobalObject().Get("RegExp"),
 				c.JS.Runtime.ToValue("^"+regexp.QuoteMeta(c.namespaceArgument(0))+"-.*"))
-			if err != nil {
-				c.JS.Rethrow(err)
-			}
+			c.JS.Check(err)
 			return re
 		}, ""},
 		{"_pchunk", "chunk:object", func(c *call, _ *Helpers) goja.Value {

@@ -46,7 +46,8 @@ func shMoveChunk(c *call, sh *Helpers) goja.Value {
 // move sends a move. Where its answer is lost, the cluster is asked what became of
 // it before anything is said.
 func (sh *Helpers) move(c *call, body bson.D) goja.Value {
-	began := c.JS.Clock.Now()
+	asked := askedMove(rawdoc.Of(body))
+	asked.After = sh.newestEntry(c)
 	reply, err := c.s.Gateway.Send(sh.current().Sibling("admin").Request(sh.limited(body)))
 	if err == nil {
 		return c.s.Display.Reply(reply)
@@ -55,8 +56,15 @@ func (sh *Helpers) move(c *call, body bson.D) goja.Value {
 	if !server.Lost(err) {
 		panic(lost)
 	}
-	m := lostMove{c: c, sh: sh, began: began, lost: lost, asked: askedMove(rawdoc.Of(body))}
+	m := lostMove{c: c, sh: sh, lost: lost, asked: asked}
 	return m.end()
+}
+
+// newestEntry is where the change log ends before a move. Whoever may not read it is told of
+// moves before this one, too, in case the answer is lost.
+func (sh *Helpers) newestEntry(c *call) live.LogMark {
+	mark, _ := live.NewestEntry(c.JS.Context(), sh.commandRunner())
+	return mark
 }
 
 func askedMove(body bson.Raw) live.UnansweredMove {
@@ -77,7 +85,6 @@ func askedMove(body bson.Raw) live.UnansweredMove {
 type lostMove struct {
 	c     *call
 	sh    *Helpers
-	began time.Time
 	lost  *goja.Object // the error
 	asked live.UnansweredMove
 }
@@ -121,7 +128,6 @@ func (m *lostMove) message() string { return script.OptionalText(m.lost.Get("mes
 
 // look asks what became of the move; what fails is thrown.
 func (m *lostMove) look() live.MoveOutcome {
-	m.asked.Ago = m.c.JS.Clock.Now().Sub(m.began)
 	is, err := live.OutcomeOfMove(m.c.JS.Context(), m.sh.commandRunner(), m.asked)
 	if err != nil {
 		m.c.s.Gateway.Throw(err)

@@ -168,14 +168,14 @@ func asking(m helper) func(*call, *Helpers) goja.Value {
 		case code.ToInteger() == int64(mongoerr.Unauthorized):
 			script.Define(e, "message", c.JS.Runtime.ToValue(live.ShortenUnauthorized(script.OptionalText(e.Get("message")))))
 		default:
-			sh.ask(c, e, params)
+			c.suggest(sh, e, params)
 		}
 		panic(ex)
 	}
 }
 
-// ask puts the question into an error's message, which has to be about the name.
-func (sh *Helpers) ask(c *call, e *goja.Object, params []string) {
+// suggest puts the question "Did you mean …?" into an error's message, which has to be about the name.
+func (c *call) suggest(sh *Helpers, e *goja.Object, params []string) {
 	message := script.OptionalText(e.Get("message"))
 	for i, param := range params {
 		kind := nameKinds()[param]

@@ -79,7 +79,7 @@ func shReshard(c *call, sh *Helpers) goja.Value {
 }
 
 // adminTelling runs a command on a goroutine of its own, which it waits for, and
-// tells how far the operation on ns is. The command has no session: Ctrl-C ends
+// shows how far the operation on ns is. The command has no session: Ctrl-C ends
 // the waiting and kills nothing.
 func (sh *Helpers) adminTelling(body bson.D, ns string, p *display.Progress) bson.Raw {
 	s := sh.s

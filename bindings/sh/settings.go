@@ -23,7 +23,7 @@ func shardSettingMethods() []helper {
 		{"disableMigrations", "ns:string|object", checked(shMigrations(false)),
 			"Forbids all migrations of a collection, by hand too."},
 		{"getBalancerState", "configDB?:object", checked(func(c *call, sh *Helpers) goja.Value {
-			doc := c.s.setting(sh.configArgument(c, 0), "balancer")
+			doc := c.s.setting(c.configArgument(sh, 0), "balancer")
 			return c.JS.Runtime.ToValue(doc == nil || !rawdoc.TruthyAt(doc, "stopped"))
 		}), "Returns whether the balancer is enabled."},
 		{"isBalancerRunning", "configDB?:object", checked(shIsBalancerRunning),

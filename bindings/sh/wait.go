@@ -1,6 +1,7 @@
 package sh
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -150,9 +151,7 @@ func (w *wait) tell(now standing) {
 		a = now.amount()
 	}
 	what := now.what
-	if what == "" {
-		what = now.why
-	}
+	what = cmp.Or(what, now.why)
 	if w.outlook != nil {
 		switch toGo := w.outlook.toGo(); {
 		case a != nil:

@@ -1,6 +1,7 @@
 package shelltest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -157,9 +158,7 @@ func (f *Fixture) answer(r wire.Request) (bson.D, error) {
 
 func (f *Fixture) cursor(ns string, docs []bson.Raw, batch int) bson.D {
 	id := int64(0)
-	if batch == 0 {
-		batch = 101
-	}
+	batch = cmp.Or(batch, 101)
 	if len(docs) > batch {
 		f.last++
 		id = f.last

@@ -79,9 +79,7 @@ func (d *definitions) describe(c *script.Call, m mode) goja.Value {
 	d.current = s
 	defer func() { d.current = outer }()
 	v, err := body(goja.Undefined())
-	if err != nil {
-		d.js.Rethrow(err)
-	}
+	d.js.Check(err)
 	if _, promise := script.AsPromise(v); promise {
 		d.js.Throw("Error", "describe(%q) is async: its tests would come too late; await in before() or in the tests",
 			name)

@@ -1,6 +1,7 @@
 package testrunner
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -65,9 +66,7 @@ func (before inventory) missing(now inventory) (lost []string) {
 		for _, id := range slices.Sorted(maps.Keys(was.ids)) {
 			if !is.ids[id] {
 				gone++
-				if example == "" {
-					example = id
-				}
+				example = cmp.Or(example, id)
 			}
 		}
 		if gone > 0 {

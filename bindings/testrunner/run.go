@@ -1,6 +1,7 @@
 package testrunner
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"regexp"
@@ -61,9 +62,7 @@ const defaultTimeout = 10 * time.Second
 
 func (o *Options) settle() {
 	o.Repeat, o.Jobs = max(o.Repeat, 1), max(o.Jobs, 1)
-	if o.Timeout == 0 {
-		o.Timeout = defaultTimeout
-	}
+	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
 	if len(o.Releases) == 0 {
 		o.Releases = []catalog.Release{{}}
 	}

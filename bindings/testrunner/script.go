@@ -120,9 +120,7 @@ func (f *file) runScript(r scriptRun) scriptResult {
 		errs.WriteString(strings.TrimRight(f.options.ErrorText(err), "\n") + "\n")
 	}
 	w.recordLosses()
-	if err := f.callbacks.failure(); err != nil {
-		js.Rethrow(err)
-	}
+	js.Check(f.callbacks.failure())
 	return scriptResult{exitCode: code, output: out.String(), errors: errs.String(), commands: w.recorder.takeCommands()}
 }
 

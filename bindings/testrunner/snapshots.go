@@ -171,9 +171,7 @@ func (f *file) snapshotMatcher() expect.Matcher {
 			}
 			name := f.attempt.snapshotName(script.OptionalText(m.Arg(0)))
 			v, err := f.snapshots.check(name, expect.Layout(js, m.Received))
-			if err != nil {
-				js.Rethrow(err)
-			}
+			js.Check(err)
 			m.Found = v
 			return v.fine
 		},

@@ -36,9 +36,9 @@ func (j *jsonWriter) write(v goja.Value) (text string, ok bool) {
 	}
 	j.path = append(j.room.path[:0], step{name: "(root)"})
 	j.counts = j.room.counts[:0]
-	j.buf, j.natural = j.w.spare.takeRoom(), j.w.fields.natural()
+	j.buf, j.natural = j.w.spare.takeBuffer(), j.w.fields.natural()
 	j.value(v)
-	defer j.w.spare.giveRoom(j.buf)
+	defer j.w.spare.giveBuffer(j.buf)
 	return string(j.buf), true
 }
 

@@ -20,7 +20,7 @@ type fieldOrder struct {
 // order.
 type orderWatch struct {
 	highest int64 // index seen last; -1 before the first
-	named   bool  // a name that is no index was seen
+	named   bool  // a name that is not an index was seen
 	broken  bool
 }
 
@@ -61,7 +61,7 @@ func namesOf(body []byte) (names []string) {
 
 // KeepsOrder reports whether the fields of v are in the order they were given
 // in, whatever their names: a Map's are, and those of a document from a server
-// that nobody added to.
+// that was not added to.
 func (w *World) KeepsOrder(v goja.Value) bool {
 	o, ok := v.(*goja.Object)
 	if !ok {

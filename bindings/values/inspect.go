@@ -1,6 +1,7 @@
 package values
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -141,9 +142,7 @@ func newInspector(w *World, o InspectOptions) *inspector {
 	o.MaxItems = limit(o.MaxItems, defaultMaxItems)
 	o.MaxString = limit(o.MaxString, defaultMaxString)
 	o.Width = limit(o.Width, lineWidth)
-	if o.Compact == 0 {
-		o.Compact = defaultCompact
-	}
+	o.Compact = cmp.Or(o.Compact, defaultCompact)
 	return &inspector{w: w, o: o}
 }
 

@@ -1,6 +1,7 @@
 package values
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -262,9 +263,7 @@ func (in *inspector) functionText(o *goja.Object, class string, known bool, tag 
 }
 
 func (in *inspector) classText(o *goja.Object, name, class string, known bool, tag string) string {
-	if name == "" {
-		name = "(anonymous)"
-	}
+	name = cmp.Or(name, "(anonymous)")
 	text := "class " + name
 	if known && class != "Function" {
 		text += " [" + class + "]"

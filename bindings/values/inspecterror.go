@@ -42,7 +42,7 @@ func (in *inspector) errorStack(o *goja.Object) string {
 
 // ErrorText returns an error as the shell reports it (rules/04-values-and-language §3.5), without
 // "Uncaught": the name, the code's name in brackets, the message, then what the
-// server added and the cause. A thrown value that is no Error is reported as
+// server added and the cause. A thrown value that is not an Error is reported as
 // one.
 func (w *World) ErrorText(v goja.Value, o InspectOptions) string {
 	var text string

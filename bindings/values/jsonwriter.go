@@ -256,7 +256,7 @@ func (j *jsonWriter) element(i int, v goja.Value) {
 		j.raw("null")
 		return
 	}
-	name := "" // of a value that holds nothing, nobody asks for it
+	name := "" // of a value that holds nothing, it is not needed
 	if _, isObject := v.(*goja.Object); isObject {
 		name = "index " + strconv.Itoa(i)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // lazyDoc reads the fields of a server's document from its bytes, each when a
-// script looks at it. It answers for its object as long as nobody changes that;
+// script looks at it. It answers for its object as long as that is not changed;
 // then the object becomes one like any other, for good: it settles. So it does at
 // what the bytes can't stand for, such as names in an order that JavaScript
 // doesn't keep, and when it is looked at so often that reading bytes is dearer.
@@ -51,7 +51,7 @@ var typeOfLazy = reflect.TypeFor[*lazyDoc]()
 
 // LazyDoc makes an object of a document that looks to scripts as DocToJS's does,
 // at the price of what they look at.
-func (w *World) LazyDoc(d bson.Raw) goja.Value { return w.lazy(w.spare.keep(d), 0) }
+func (w *World) LazyDoc(d bson.Raw) goja.Value { return w.lazy(w.spare.copy(d), 0) }
 
 // lazy is LazyDoc for bytes that stay as they are.
 func (w *World) lazy(d []byte, level int) goja.Value {

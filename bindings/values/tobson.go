@@ -39,7 +39,7 @@ func (w *World) DocFromJS(v goja.Value) (bson.Raw, error) {
 	if ex := w.rt.Try(func() { e.root(v) }); ex != nil {
 		return nil, ex
 	}
-	doc := w.spare.keep(e.buf)
+	doc := w.spare.copy(e.buf)
 	w.spare.giveEncoder(e)
 	return doc, nil
 }

@@ -46,7 +46,7 @@ type World struct {
 	printers   printers
 
 	fields   objectFields
-	spare    spare
+	spare    buffers
 	settling settling
 }
 

@@ -114,8 +114,8 @@ is waited for.
 The cluster's balancer must not work on the same collections: stop it, switch it
 off for them, or give --pause-balancing, which switches it on again at the end.
 
-Ctrl-C ends the run after the step under way; a second one asks the servers to
-stop that step; a third one leaves it to them.
+Ctrl-C ends the run after the step under way; a second one has the donor stop
+that step, and waits for its answer; a third one leaves it to the cluster.
 
 Exit codes: 0 done, or a limit is reached; 1 not done: the reason is printed;
 2 wrong command line; 130, 143 interrupted.`,

@@ -167,7 +167,7 @@ func newBalanceReporter(
 	r.start = func() {
 		stop = context.AfterFunc(ctx, func() {
 			defer close(noted)
-			notice(env.stderr, o.quiet, "Stopping after the running steps. Ctrl-C again asks the servers to stop them.")
+			notice(env.stderr, o.quiet, "Stopping after the running steps. Ctrl-C again has their donors stop them.")
 		})
 	}
 	r.end = func() {
@@ -248,8 +248,8 @@ kill the next run does that, or --give-back: what is off is noted in shardsh.lea
 
 It ends when nothing more is to be moved, at a limit (--max-moves, --max-bytes,
 --for), and when an operator has to decide. Ctrl-C lets the moves under way come
-to their end; a second one asks the servers to stop them; a third one leaves them
-to the cluster.
+to their end; a second one has their donors stop them, and waits for the answers;
+a third one leaves them to the cluster.
 
 Exit codes: 0 balanced, or stopped by a limit; 1 it can't go on; 2 wrong command
 line; 130, 143 interrupted.`,

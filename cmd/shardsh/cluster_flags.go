@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -178,9 +179,7 @@ func (o *mockFlags) topology() (*mock.Topology, error) {
 
 // shardsOf reads --mock as a number of shards; false when it names a file.
 func shardsOf(text string) (int, bool, error) {
-	if text == "" {
-		text = bareMock
-	}
+	text = cmp.Or(text, bareMock)
 	if strings.Trim(text, "-0123456789") != "" {
 		return 0, false, nil
 	}

@@ -163,9 +163,7 @@ func connectMock(env environment, o *clusterFlags, s session) (*connection, erro
 		return nil, err
 	}
 	database := o.database
-	if database == "" {
-		database = "test"
-	}
+	database = cmp.Or(database, "test")
 	what, deployment := "mock", "mock: mongos"
 	if played != nil {
 		what, deployment = metadata.Name(played), "snapshot: mongos"

@@ -68,7 +68,7 @@ func runREPL(ctx context.Context, env environment, o *shellFlags, conn *connecti
 		Color:   env.color(),
 		Exit:    askedToLeave,
 		Explain: explain, Page: pages(env, shell, editor), Suggestion: shell.Suggestion, MidLine: shell.JS.Out.MidLine,
-		Timers: timers, Screen: screen, Insistent: script.WithSecondInterrupt,
+		Timers: timers, Screen: screen, MoreInterrupts: script.WithMoreInterrupts,
 	})
 	if err != nil {
 		return err

@@ -192,8 +192,7 @@ command line.`,
 
 // listenError makes an error of the network one that says what to do.
 func listenError(address string, err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err
 	}
 	return fmt.Errorf("can't listen on %s: %w. --port takes another port, 0 any that is free", address, err)

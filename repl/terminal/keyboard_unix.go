@@ -90,7 +90,7 @@ func (k *keyboard) begin(touched bool) {
 	k.forward.Go(k.run)
 }
 
-// end stops handing on. left tells whether Ctrl-C ended the line: one that
+// end stops handing on. left reports whether Ctrl-C ended the line: one that
 // liner has not read yet, because it was busy, ends the next.
 func (k *keyboard) end(line string) (left bool) {
 	close(k.ended)

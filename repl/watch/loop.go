@@ -91,7 +91,7 @@ type outlook struct {
 	began     time.Time
 }
 
-// Run shows the cluster until ctx ends or somebody quits, which is no error. A
+// Run shows the cluster until ctx ends or somebody quits, which is not an error. A
 // cluster that can't be read at the beginning is one; later it is told, and tried
 // again.
 func Run(ctx context.Context, c Config) error {

@@ -1,6 +1,7 @@
 package dumpfile
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -143,9 +144,7 @@ func (r *reader) release() error {
 			last = router
 		}
 	}
-	if r.parts.Version == "" {
-		r.parts.Version = last.Version
-	}
+	r.parts.Version = cmp.Or(r.parts.Version, last.Version)
 	line, known := catalog.ReleaseOf(r.parts.Version)
 	if !known {
 		line, r.parts.Version = catalog.Release80, catalog.Release80.String()
@@ -208,6 +207,7 @@ func (r *reader) time() {
 	}
 	r.gap("time", "", "not recorded in a dump: %s is the time of its last event",
 		p.Time.UTC().Format(time.RFC3339))
+	p.Clock = catalog.ClockOf(p.Actions, p.Changes)
 	since := p.Time.Add(-catalog.LogSpan)
 	for _, log := range []*[]catalog.LogEntry{&p.Changes, &p.Actions} {
 		var recent []catalog.LogEntry

@@ -1,6 +1,7 @@
 package snapfile
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -9,7 +10,7 @@ import (
 )
 
 // Save writes a snapshot to a file, which is there as a whole or not at all; what
-// is no file, such as /dev/null, is not replaced by one.
+// is not a file, such as /dev/null, is not replaced by one.
 func Save(path string, s *catalog.Snapshot) error {
 	return safefile.Replace(path, func(to io.Writer) error { return Write(to, s) })
 }
@@ -26,9 +27,7 @@ func Open(path string, limits Limits) (*catalog.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	if limits.Bytes == 0 {
-		limits.Bytes = mostOf(info.Size())
-	}
+	limits.Bytes = cmp.Or(limits.Bytes, mostOf(info.Size()))
 	parts, err := read(f, limits.orDefault())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

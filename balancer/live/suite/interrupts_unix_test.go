@@ -22,12 +22,12 @@ var stages = []struct {
 	made int64  // moves, when the run has ended
 }{
 	{"once", "Stopping after the running steps", 1},
-	{"twice", "The servers were asked to stop the migrations", 0},
+	{"twice", "has stopped the move", 0},
 	{"three times", "The servers complete what was running", 0},
 }
 
 // TestInterrupts sends SIGINT to runs in the middle of their first move: the first time
-// the move is brought to its end, the second time the servers are asked to stop it, and
+// the move is brought to its end, the second time its donor is asked to stop it, and
 // the third time, when nothing came of that, it is left to them. The same command once
 // more ends well.
 func TestInterrupts(t *testing.T) {
@@ -98,7 +98,7 @@ func interrupting(t *testing.T, r *rig, w work, times int) {
 		case 0:
 			run.says(t, stages[0].told)
 		case 1:
-			await("the servers were asked", killing)
+			await("the donor was asked", killing)
 		}
 	}
 	result := <-over
@@ -138,7 +138,7 @@ func (r *rig) migrating(t *testing.T) {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); {
 		cursor, err := r.client.Database("admin").Aggregate(context.Background(), bson.A{
-			bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: true}}}},
+			bson.D{{Key: "$currentOp", Value: bson.D{{Key: "allUsers", Value: true}, {Key: "idleConnections", Value: true}}}},
 			bson.D{{Key: "$match", Value: bson.D{{Key: "desc", Value: "MoveChunk"}}}}})
 		var found []bson.Raw
 		if err == nil {

@@ -152,69 +152,6 @@ func (k *Clock) Every(d time.Duration, f func() (again bool)) {
 	})
 }
 
-// pump runs the events of a cluster on real time as they fall due.
-func (k *Clock) pump(ctx context.Context) {
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	for {
-		timer.Reset(k.runDue())
-		select {
-		case <-ctx.Done():
-			return
-		case <-k.kick:
-		case <-timer.C:
-		}
-	}
-}
-
-// runDue runs what is due on real time, and tells how long nothing will be.
-func (k *Clock) runDue() time.Duration {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.runUntil(time.Now(), func() {})
-	k.Ran()
-	k.pass()
-	k.Wake()
-	if due, ok := k.queue.Next(); ok {
-		return time.Until(due)
-	}
-	return time.Hour
-}
-
-// Await blocks the caller, who holds the lock, until done. On virtual time it
-// runs the events that come next; on real time it gives the lock away while
-// it waits. A deadline that is not zero ends the wait with MaxTimeMSExpired.
-// Virtual time stands still for everybody else meanwhile: nobody can bring a
-// node back, so who waits for one gives up after a while.
-func (k *Clock) Await(ctx context.Context, deadline time.Time, done func() bool) error {
-	if k.realTime {
-		return k.awaitReal(ctx, deadline, done)
-	}
-	began := k.Now()
-	for !done() {
-		if ctx.Err() != nil {
-			return interrupted(ctx)
-		}
-		if k.closed {
-			return ErrClosed()
-		}
-		if k.Now().Sub(began) > faultPatience && k.Away() {
-			return errNodesAway()
-		}
-		due, ok := k.queue.Next()
-		if !ok {
-			return errNothingToWaitFor
-		}
-		if !deadline.IsZero() && due.After(deadline) {
-			k.advance(deadline)
-			return errMaxTime()
-		}
-		k.runNext()
-		k.Ran()
-	}
-	return nil
-}
-
 // advance runs everything due until t. Each event's changes are written on
 // their own, so that a process that is killed leaves no burst half done.
 func (k *Clock) advance(t time.Time) {
@@ -225,192 +162,11 @@ func (k *Clock) advance(t time.Time) {
 	k.runUntil(t, each)
 }
 
-func (k *Clock) awaitReal(ctx context.Context, deadline time.Time, done func() bool) error {
-	if !deadline.IsZero() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, deadline)
-		defer cancel()
-	}
-	stop := context.AfterFunc(ctx, func() {
-		k.mu.Lock()
-		k.Wake()
-		k.mu.Unlock()
-	})
-	defer stop()
-	replaced := k.replaced.Load()
-	for !done() {
-		if k.replaced.Load() != replaced {
-			return ErrReplaced()
-		}
-		if err := ctx.Err(); err != nil {
-			if errors.Is(err, context.DeadlineExceeded) && !deadline.IsZero() {
-				return errMaxTime()
-			}
-			return interrupted(ctx)
-		}
-		if k.closed {
-			return ErrClosed()
-		}
-		k.pass()
-		k.cond.Wait() // other commands run meanwhile
-	}
-	return nil
-}
-
-// interrupted returns why a command has ended: what whoever ended it says, if
-// that is an answer to a client.
-func interrupted(ctx context.Context) error {
-	cause := context.Cause(ctx)
-	if _, known := mongoerr.CodeOf(cause); known {
-		return cause
-	}
-	return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", cause)
-}
-
-// ErrClosed returns the error of what waits while the cluster is closed.
-func ErrClosed() error {
-	return mongoerr.New(mongoerr.ShutdownInProgress, "the mock cluster is closed")
-}
-
-// faultPatience is how much virtual time a command waits while nodes are away.
-const faultPatience = 24 * time.Hour
-
-func errNodesAway() error {
-	return mongoerr.New(mongoerr.HostUnreachable, "operation waits for a node that is away, and virtual time has gone "+
-		"on for %v: mockRestart and mockHeal bring nodes back", faultPatience)
-}
-
-func errMaxTime() error {
-	return mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit")
-}
-
 // Spend lets a command take virtual time, so that scripts that poll without
 // sleeping see time pass. It does nothing on real time.
 func (k *Clock) Spend(d time.Duration) {
 	if !k.realTime {
 		k.advance(k.queue.Now().Add(d))
-	}
-}
-
-// Shared gives scripts the cluster's time. Its methods take the lock.
-type Shared struct{ clock *Clock }
-
-// Shared returns the clock for those that do not hold the lock.
-func (k *Clock) Shared() Shared { return Shared{k} }
-
-// glance is what one look at a virtual clock takes: a loop that waits for a
-// time without sleeping ends.
-const glance = 10 * time.Microsecond
-
-// Now returns the cluster's time. On virtual time each look moves it a little.
-func (t Shared) Now() time.Time {
-	t.clock.Lock()
-	defer t.clock.Unlock()
-	t.clock.Spend(glance)
-	return t.clock.Now()
-}
-
-// Peek returns the cluster's time without moving it.
-func (t Shared) Peek() time.Time { return t.clock.LastNow() }
-
-// Sleep waits for d: really, or by jumping on virtual time.
-func (t Shared) Sleep(ctx context.Context, d time.Duration) error {
-	if !t.clock.realTime {
-		t.clock.Lock()
-		defer t.clock.Unlock()
-		t.clock.Spend(d)
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// pacing is virtual time that goes by on its own. It is brought up to date when
-// somebody takes the lock, and when an event falls due: in between nobody could
-// tell, and nothing runs.
-type pacing struct {
-	speed float64   // virtual time for real time; 0 = it does not go by
-	upTo  time.Time // real time that has been gone by for
-	wake  time.Time // real time of the next look at the events
-}
-
-// shortestWait keeps very fast clusters from doing nothing but to wake up.
-const shortestWait = time.Millisecond
-
-// keepPace runs the events of a cluster with a pace as they fall due, until ctx
-// ends. Whoever waits still makes time jump.
-func (k *Clock) keepPace(ctx context.Context) {
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	for {
-		timer.Reset(k.catchUp())
-		select {
-		case <-ctx.Done():
-			return
-		case <-k.kick:
-		case <-timer.C:
-		}
-	}
-}
-
-// catchUp brings virtual time up to date, and tells how long nothing falls due.
-func (k *Clock) catchUp() time.Duration {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.keepUp()
-	k.pacing.wake = k.nextWake()
-	return max(time.Until(k.pacing.wake), shortestWait)
-}
-
-// mostBehind is how much real time virtual time makes up for when its events could
-// not run as they fell due: the process, or the machine, stood still.
-const mostBehind = time.Second
-
-// keepUp lets the virtual time go by that has passed. None goes by for what its
-// events take themselves: where that is more than their share, the cluster is
-// slower than its pace, and does not fall ever further behind with its lock held.
-func (k *Clock) keepUp() {
-	p := &k.pacing
-	if p.speed == 0 || k.closed {
-		return
-	}
-	due := p.upTo
-	if p.wake.After(due) {
-		due = p.wake
-	}
-	now := time.Now()
-	if now.Sub(due) > mostBehind {
-		now = due.Add(mostBehind)
-	}
-	k.Spend(time.Duration(p.speed * float64(now.Sub(p.upTo))))
-	p.upTo = time.Now()
-}
-
-// nextWake returns the real time at which the next event falls due.
-func (k *Clock) nextWake() time.Time {
-	wait := time.Hour
-	if due, ok := k.queue.Next(); ok {
-		if until := float64(due.Sub(k.queue.Now())) / k.pacing.speed; until < float64(wait) {
-			wait = time.Duration(until)
-		}
-	}
-	return k.pacing.upTo.Add(wait)
-}
-
-// rouse wakes the pacing when an event falls due sooner than it thinks.
-func (k *Clock) rouse() {
-	if k.pacing.speed == 0 || !k.nextWake().Before(k.pacing.wake.Add(-shortestWait)) {
-		return
-	}
-	select {
-	case k.kick <- struct{}{}:
-	default:
 	}
 }
 
@@ -434,7 +190,7 @@ func (k *Clock) Unlock() {
 	k.mu.Unlock()
 }
 
-// WithLock runs f with the lock held. No time passes, and nobody hears how long it
+// WithLock runs f with the lock held. No time passes, and Held does not hear how long it
 // was held.
 func (k *Clock) WithLock(f func()) {
 	k.mu.Lock()
@@ -499,11 +255,6 @@ func (k *Clock) Outside(work func() error) error {
 	k.Unlock()
 	defer k.Lock() // a panic goes on to who holds it
 	return work()
-}
-
-// ErrReplaced returns the error of what was in progress when a snapshot was loaded.
-func ErrReplaced() error {
-	return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: a snapshot was loaded")
 }
 
 // Advance lets virtual time jump; everything due by then happens. On real time

@@ -33,7 +33,7 @@ type Command struct {
 	// Asks are nodes besides those of the documents it reads or writes.
 	Asks   Nodes
 	Effect Effect
-	// Anyone may run it, authenticated or not; of others Privilege tells whether
+	// Anyone may run it, authenticated or not; of others Privilege reports whether
 	// their roles allow it.
 	Anyone    bool
 	Privilege access.Rule

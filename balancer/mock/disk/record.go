@@ -91,8 +91,7 @@ func (e *RecordError) Unwrap() error { return e.Err }
 func Read(from Source, bucket string, read func(key, value []byte) error) error {
 	for key, value := range from.Each(bucket) {
 		if err := read(key, value); err != nil {
-			var inner *RecordError
-			if errors.As(err, &inner) {
+			if errors.As(err, new(*RecordError)) {
 				return err // of what belongs to this entry
 			}
 			return &RecordError{bucket, append([]byte(nil), key...), err}

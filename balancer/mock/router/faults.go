@@ -57,10 +57,10 @@ func (r *Router) delayed(c *call.Call, raw bson.Raw) (bson.Raw, lateness) {
 		took = max(0, c.Deadline.Sub(r.Cluster.Now()))
 		raw = r.reply(nil, call.ErrMaxTime())
 	}
-	if r.Cluster.RealTime() {
+	if r.Cluster.Time().RealTime() {
 		return raw, lateness(took)
 	}
-	r.Cluster.Spend(took)
+	r.Cluster.Time().Spend(took)
 	return raw, 0
 }
 

@@ -57,7 +57,7 @@ func WithIdleCursors(d time.Duration) Option {
 }
 
 // WithCursorBytes sets how many bytes open cursors may hold together before the
-// one that nobody has read for longest is closed.
+// one that was not read for longest is closed.
 func WithCursorBytes(n int64) Option {
 	return func(r *Router) { r.Cursors.Most = n }
 }
@@ -139,8 +139,8 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	if v := c.Body.Lookup("lsid"); !v.IsZero() {
 		c.LSID, c.LSIDErr = c.ReadSessionID("OperationSessionInfo.lsid", v)
 	}
-	if r.Cluster.RealTime() {
-		c.Now = r.Cluster.LastNow()
+	if r.Cluster.Time().RealTime() {
+		c.Now = r.Cluster.Time().LastNow()
 	}
 	ctx, kill := context.WithCancelCause(ctx)
 	defer r.Operations.Begin(req.Command, c, kill)()
@@ -175,7 +175,7 @@ func (r *Router) perform(cmd *call.Command, c *call.Call) (
 	r.Cluster.Lock()
 	defer r.Cluster.Unlock()
 	if c.Now.IsZero() {
-		r.Cluster.Spend(commandTime)
+		r.Cluster.Time().Spend(commandTime)
 		c.Now = r.Cluster.Now()
 		err = r.check(cmd, c)
 	}
@@ -188,8 +188,8 @@ func (r *Router) perform(cmd *call.Command, c *call.Call) (
 
 // run runs a command that has been checked.
 func (r *Router) run(cmd *call.Command, c *call.Call) (bson.D, error) {
-	if c.Replaced != r.Cluster.Replaced() {
-		c.Replaced = r.Cluster.Replaced() // another state, with other users
+	if c.Replaced != r.Cluster.Time().Replaced() {
+		c.Replaced = r.Cluster.Time().Replaced() // another state, with other users
 		if err := r.CheckPrivileges(cmd, c); err != nil {
 			return nil, err
 		}
@@ -207,7 +207,7 @@ func (r *Router) run(cmd *call.Command, c *call.Call) (bson.D, error) {
 
 // runOutside runs a command that needs no cluster.
 func (r *Router) runOutside(cmd *call.Command, c *call.Call) (bson.D, error) {
-	c.Now = r.Cluster.LastNow()
+	c.Now = r.Cluster.Time().LastNow()
 	if err := r.checkFirst(cmd, c); err != nil {
 		return nil, err
 	}
@@ -228,7 +228,7 @@ func (r *Router) check(cmd *call.Command, c *call.Call) error {
 	if cmd == nil {
 		return mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", c.Invoked)
 	}
-	c.Cmd, c.Replaced = cmd, r.Cluster.Replaced()
+	c.Cmd, c.Replaced = cmd, r.Cluster.Time().Replaced()
 	if err := r.checkFirst(cmd, c); err != nil {
 		return err
 	}

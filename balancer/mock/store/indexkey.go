@@ -64,7 +64,7 @@ func (ix *Index) read(into *indexKeys, doc bson.Raw) (err error) {
 }
 
 // plainKey appends the only key of a document that has no arrays on the way to
-// the indexed fields; found tells whether there is any of these. It is not plain
+// the indexed fields; found reports whether there is any of these. It is not plain
 // where there may be arrays.
 func (ix *Index) plainKey(dst []byte, doc bson.Raw) (key []byte, found, plain bool) {
 	for _, f := range ix.fields {

@@ -3,6 +3,7 @@
 package complete
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -188,9 +189,7 @@ func (a Answer) matching(prefix, lead string) Answer {
 		}
 	}
 	a.Words = words
-	if a.Names == "" {
-		a.Names = KindNone
-	}
+	a.Names = cmp.Or(a.Names, KindNone)
 	return a
 }
 

@@ -163,8 +163,7 @@ const unauthorized = 13
 // nobody tells a server that asks nobody to log in from one that does.
 func (c Cluster) nobody(ctx context.Context, s *section) {
 	err := c.ask(ctx, "listShards", &bson.Raw{})
-	var refused mongo.ServerError
-	if errors.As(err, &refused) && refused.HasErrorCode(unauthorized) {
+	if refused, ok := errors.AsType[mongo.ServerError](err); ok && refused.HasErrorCode(unauthorized) {
 		s.add(Fail, "user", "log in: --username NAME, with the password in "+
 			"SHARDSH_PASSWORD, --passwordFile or at the prompt", "none, but the server requires a login")
 		return

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -125,9 +126,7 @@ func Settings(list []Setting) []Line {
 	s := &section{name: "Settings"}
 	for _, one := range list {
 		grade := one.Grade
-		if grade == "" {
-			grade = OK
-		}
+		grade = cmp.Or(grade, OK)
 		text := one.Value
 		if one.Source != "" {
 			text = fmt.Sprintf("%s (from %s)", one.Value, one.Source)

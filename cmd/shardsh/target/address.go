@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"net/url"
 	"strconv"
 	"strings"
@@ -122,9 +123,7 @@ func (s Server) checkHost() error {
 // hosts returns those of --host, with the port of --port.
 func (s Server) hosts(list string) ([]string, error) {
 	port := s.Port
-	if port == "" {
-		port = defaultPort
-	}
+	port = cmp.Or(port, defaultPort)
 	var hosts []string
 	for host := range strings.SplitSeq(list, ",") {
 		if host == "" {

@@ -49,8 +49,7 @@ const authenticationFailed = 18
 // reason the network gave, or the server.
 func unreachable(c *ConnectionString, err error) error {
 	reason := err
-	var selection topology.ServerSelectionError
-	if errors.As(err, &selection) {
+	if selection, ok := errors.AsType[topology.ServerSelectionError](err); ok {
 		for _, server := range selection.Desc.Servers {
 			if server.LastError != nil {
 				reason = server.LastError
@@ -58,8 +57,7 @@ func unreachable(c *ConnectionString, err error) error {
 			}
 		}
 	}
-	var refused driver.Error
-	if errors.As(reason, &refused) && refused.Code != 0 || refusedInWords(reason, &refused) {
+	if refused, ok := errors.AsType[driver.Error](reason); ok && refused.Code != 0 || refusedInWords(reason, &refused) {
 		source, ok := c.get("authSource")
 		if !ok {
 			source = "admin"

@@ -67,8 +67,7 @@ func hopeless(err error) bool {
 			return true
 		}
 	}
-	var dns *net.DNSError
-	if errors.As(err, &dns) {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return dns.IsNotFound
 	}
 	var op *net.OpError

@@ -195,7 +195,7 @@ func (c *Cursor) weigh() {
 	c.bytes = int64(w)
 }
 
-// forgetOldest closes the cursor that nobody has read for longest; false where
+// forgetOldest closes the cursor that was not read for longest; false where
 // there is none, or somebody reads each.
 func (cs *Cursors) forgetOldest() bool {
 	var oldest int64
@@ -207,7 +207,7 @@ func (cs *Cursors) forgetOldest() bool {
 	return cs.Kill(oldest)
 }
 
-// sweep closes the cursors that nobody has read for too long. It looks for them
+// sweep closes the cursors that were not read for too long. It looks for them
 // ten times in their life, and when there is no more room.
 func (cs *Cursors) sweep(now time.Time) {
 	if now.Sub(cs.swept) < cs.Life/10 && len(cs.Open) < maxCursors {

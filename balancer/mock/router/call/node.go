@@ -76,7 +76,7 @@ type Own interface {
 	Sections() []Section
 	Services() bson.A
 	// Operations are those that $currentOp shows.
-	Operations(c *Call, allUsers bool) ([]bson.Raw, error)
+	Operations(c *Call, allUsers, idle bool) ([]bson.Raw, error)
 	// Hello is what a primary says of its set, in place of a mongos's role.
 	Hello(c *Call, role string) bson.D
 }

@@ -41,7 +41,7 @@ type RetryableWrite struct {
 }
 
 const (
-	// SessionLife is how long a session lives that nobody uses, in real time:
+	// SessionLife is how long a session lives that is not used, in real time:
 	// logicalSessionTimeoutMinutes of hello.
 	SessionLife = 30 * time.Minute
 	// MaxSessions is the default of the server parameter of that name.

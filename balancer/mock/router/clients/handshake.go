@@ -58,7 +58,7 @@ func hello(c *call.Call) (bson.D, error) {
 		bson.E{Key: "maxBsonObjectSize", Value: int32(call.MaxDocumentBytes)},
 		bson.E{Key: "maxMessageSizeBytes", Value: int32(call.MaxMessageBytes)},
 		bson.E{Key: "maxWriteBatchSize", Value: int32(call.MaxWriteBatch)},
-		bson.E{Key: "localTime", Value: bson.NewDateTimeFromTime(c.Cluster.LastNow().Add(c.Node.ClockAhead()))},
+		bson.E{Key: "localTime", Value: bson.NewDateTimeFromTime(c.Cluster.Time().LastNow().Add(c.Node.ClockAhead()))},
 		bson.E{Key: "logicalSessionTimeoutMinutes", Value: int32(30)},
 		bson.E{Key: "connectionId", Value: c.Client.ID},
 		bson.E{Key: "maxWireVersion", Value: mock.MaxWireVersion(c.Cluster.Release())},

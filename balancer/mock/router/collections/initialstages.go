@@ -105,7 +105,7 @@ func indexStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, e
 				{Key: "key", Value: index.Key},
 				{Key: "host", Value: p.Host},
 				{Key: "accesses", Value: bson.D{{Key: "ops", Value: int64(0)},
-					{Key: "since", Value: bson.NewDateTimeFromTime(c.Cluster.Started())}}},
+					{Key: "since", Value: bson.NewDateTimeFromTime(c.Cluster.Time().Started())}}},
 				{Key: "shard", Value: string(p.Shard)},
 				{Key: "spec", Value: index.Doc()},
 			})

@@ -63,8 +63,7 @@ func mockLoad(c *call.Call) (bson.D, error) {
 
 func fileError(err error) error {
 	code := mongoerr.FailedToParse
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if errors.As(err, new(*fs.PathError)) {
 		code = mongoerr.OperationFailed
 	}
 	return mongoerr.New(code, "%s", err)

@@ -110,7 +110,7 @@ func (f *Failure) FailAfter(reply bson.Raw) bson.Raw {
 	return changed
 }
 
-// Replace sets a fail point and tells how often the one before it struck.
+// Replace sets a fail point and returns how often the one before it struck.
 func (p *Point) Replace(next *Point) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -51,14 +51,14 @@ func memberDiagnosticData(c *call.Call) (bson.D, error) {
 
 // memberOps shows the member's operations: what clients ask of it, and its parts
 // of migrations.
-func memberOps(c *call.Call, allUsers bool) ([]bson.Raw, error) {
+func memberOps(c *call.Call, allUsers, idle bool) ([]bson.Raw, error) {
 	ops, err := servers.LocalOps(c, allUsers)
 	if err != nil || c.Node.AuthRequired && !allUsers {
 		return ops, err
 	}
 	var docs []bson.D
 	for _, m := range c.Cluster.Migrations().List() {
-		for _, op := range servers.MigrationOps(c.Cluster, m) {
+		for _, op := range servers.MigrationOps(c.Cluster, m, idle) {
 			if op[0].Value == string(c.Node.Member.ID) {
 				docs = append(docs, asLocalOp(op))
 			}
@@ -73,6 +73,9 @@ func memberOps(c *call.Call, allUsers bool) ([]bson.Raw, error) {
 func asLocalOp(op bson.D) bson.D {
 	op = slices.Clone(op[1:])
 	for i, e := range op {
+		if e.Key == "client_s" {
+			op[i].Key = "client"
+		}
 		if text, isText := e.Value.(string); e.Key == "opid" && isText {
 			id, _ := localOpID(text)
 			op[i].Value = id

@@ -60,7 +60,7 @@ func term(c *call.Call) int64 {
 }
 
 // elected is when the member became the primary.
-func elected(c *call.Call) time.Time { return c.Cluster.Started() }
+func elected(c *call.Call) time.Time { return c.Cluster.Time().Started() }
 
 // stampOf returns the first timestamp of a second.
 func stampOf(at time.Time) bson.Timestamp { return bson.Timestamp{T: uint32(at.Unix()), I: 1} }

@@ -32,8 +32,8 @@ func (self) ParameterNames() []string { return memberParameterNames() }
 
 func (m self) Sections() []call.Section { return memberSections(m.ID) }
 
-func (self) Operations(c *call.Call, allUsers bool) ([]bson.Raw, error) {
-	return memberOps(c, allUsers)
+func (self) Operations(c *call.Call, allUsers, idle bool) ([]bson.Raw, error) {
+	return memberOps(c, allUsers, idle)
 }
 
 // Hello is asked without the cluster's lock.

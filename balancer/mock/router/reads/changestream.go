@@ -208,7 +208,7 @@ func (s *changeStream) Read(c *call.Call, open *call.Cursor, deadline time.Time)
 			return err
 		}
 		changed := func() bool { return c.Cluster.Changes().Any(s.at) }
-		if over, err := waitIsOver(c.Cluster.Await(c.Ctx, deadline, changed)); over {
+		if over, err := waitIsOver(c.Cluster.Time().Await(c.Ctx, deadline, changed)); over {
 			return err
 		}
 	}

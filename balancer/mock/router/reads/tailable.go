@@ -61,14 +61,14 @@ func (t *tail) Read(c *call.Call, open *call.Cursor, deadline time.Time) error {
 			return err
 		}
 		grown := func() bool { return c.Cluster.Collections().TailGrown(t.place) }
-		if over, err := waitIsOver(c.Cluster.Await(c.Ctx, deadline, grown)); over {
+		if over, err := waitIsOver(c.Cluster.Time().Await(c.Ctx, deadline, grown)); over {
 			return err
 		}
 	}
 }
 
 // waitIsOver reports whether a wait has ended without what it was for. That its
-// time is over, or that nothing can happen any more, is no error.
+// time is over, or that nothing can happen any more, is not an error.
 func waitIsOver(err error) (over bool, failure error) {
 	if err == nil {
 		return false, nil

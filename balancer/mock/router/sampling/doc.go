@@ -1,3 +1,3 @@
 // Package sampling keeps queries of collections, as configureQueryAnalyzer asks for,
-// and tells how far they would go with a shard key: to one shard, some, or all.
+// and returns how far they would go with a shard key: to one shard, some, or all.
 package sampling

@@ -10,7 +10,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
@@ -80,7 +79,7 @@ func operationDoc(o call.Operation, cluster *mock.Cluster) bson.D {
 }
 
 // currentOpOptions are the fields of the stage (rules/03-commands §1.7).
-type currentOpOptions struct{ allUsers, localOps bool }
+type currentOpOptions struct{ allUsers, localOps, idle bool }
 
 func readCurrentOpOptions(spec bson.RawValue) (o currentOpOptions, err error) {
 	doc, isDoc := spec.DocumentOK()
@@ -94,7 +93,7 @@ func readCurrentOpOptions(spec bson.RawValue) (o currentOpOptions, err error) {
 	}
 	var ignored bool
 	known := map[string]*bool{
-		"allUsers": &o.allUsers, "localOps": &o.localOps, "idleConnections": &ignored, "idleCursors": &ignored,
+		"allUsers": &o.allUsers, "localOps": &o.localOps, "idleConnections": &o.idle, "idleCursors": &ignored,
 		"idleSessions": &ignored, "truncateOps": &ignored, "backtrace": &ignored, "targetAllNodes": &ignored,
 	}
 	for _, e := range elems {
@@ -121,7 +120,7 @@ func currentOpStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, err
 		return nil, err
 	}
 	if c.Node.Member != nil {
-		return c.Node.Own.Operations(c, options.allUsers)
+		return c.Node.Own.Operations(c, options.allUsers, options.idle)
 	}
 	if options.localOps {
 		return LocalOps(c, options.allUsers)
@@ -134,7 +133,7 @@ func currentOpStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, err
 		return call.MarshalAll(docs)
 	}
 	for _, m := range c.Cluster.Migrations().List() {
-		docs = append(docs, MigrationOps(c.Cluster, m)...)
+		docs = append(docs, MigrationOps(c.Cluster, m, options.idle)...)
 	}
 	raws, err := call.MarshalAll(docs)
 	if err != nil {
@@ -271,22 +270,4 @@ func killOnShard(cluster *mock.Cluster, text string) (bson.D, error) {
 	}
 	cluster.Migrations().Kill(shard.ID, id)
 	return bson.D{{Key: "shard", Value: string(shard.ID)}, {Key: "shardid", Value: id}}, nil
-}
-
-// shardOp returns how an operation of a shard begins.
-func shardOp(cluster *mock.Cluster, on catalog.ShardID, opid int32, desc, op, ns string, seconds int64) bson.D {
-	return bson.D{
-		{Key: "shard", Value: string(on)},
-		{Key: "type", Value: "op"},
-		{Key: "host", Value: cluster.FirstMember(on)},
-		{Key: "desc", Value: desc},
-		{Key: "active", Value: true},
-		{Key: "currentOpTime", Value: cluster.Now().Format("2006-01-02T15:04:05.000-07:00")},
-		{Key: "opid", Value: fmt.Sprintf("%s:%d", on, opid)},
-		{Key: "secs_running", Value: seconds},
-		{Key: "microsecs_running", Value: seconds * 1_000_000},
-		{Key: "op", Value: op},
-		{Key: "ns", Value: ns},
-		{Key: "redacted", Value: false},
-	}
 }

@@ -44,7 +44,7 @@ func newMoving(t *testing.T) (*tester, <-chan bson.Raw) {
 func awaitOperation(x *tester, filter bson.D) bson.Raw {
 	x.T.Helper()
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		reply := x.OK("admin", append(d("currentOp", 1), filter...))
+		reply := x.OK("admin", append(d("currentOp", 1, "$all", true), filter...))
 		if op, is := reply.Lookup("inprog", "0").DocumentOK(); is {
 			return op
 		}
@@ -71,7 +71,7 @@ func TestCurrentOpOfAMigration(t *testing.T) {
 			t.Errorf("the donor's command lacks %s: %s", name, command)
 		}
 	}
-	id := op.Lookup("opid").StringValue()
+	id := donor.Lookup("opid").StringValue()
 	if !strings.HasPrefix(id, "a:") {
 		t.Errorf("opid %s", id)
 	}
@@ -81,6 +81,23 @@ func TestCurrentOpOfAMigration(t *testing.T) {
 	}
 	if reply := <-moved; reply.Lookup("code").AsInt64() != 11601 {
 		t.Errorf("the killed move answered %s", reply)
+	}
+	if left := x.Migrations(); len(left) > 0 {
+		t.Errorf("goes on: %v", left)
+	}
+}
+
+// Who sent the command that is killed hears so, and the migration goes on.
+func TestKillOpOfTheCommand(t *testing.T) {
+	x, moved := newMoving(t)
+	awaitOperation(x, d("desc", "migrateThread"))
+	op := awaitOperation(x, d("command._shardsvrMoveRange", "x.y"))
+	x.OK("admin", d("killOp", 1, "op", op.Lookup("opid")))
+	if reply := <-moved; reply.Lookup("code").AsInt64() != 11601 {
+		t.Errorf("the killed move answered %s", reply)
+	}
+	if left := x.Migrations(); len(left) != 1 || left[0].Command != nil {
+		t.Errorf("under way: %v", left)
 	}
 }
 

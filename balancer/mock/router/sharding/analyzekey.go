@@ -95,7 +95,7 @@ func errSampleWithout(name string) error {
 	return mongoerr.New(mongoerr.InvalidOptions, "Cannot specify '%s' when 'keyCharacteristics' is set to false", name)
 }
 
-// analyzable refuses what is no collection of a user.
+// analyzable refuses what is not a collection of a user.
 func analyzable(c *call.Call, ns, command string) error {
 	db, _, err := catalog.SplitNamespace(ns)
 	switch {

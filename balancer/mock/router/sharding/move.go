@@ -217,6 +217,7 @@ func move(c *call.Call, request func(*call.Call) (mock.MoveRequest, error)) erro
 		if err != nil {
 			return err
 		}
+		req.Comment = c.Body.Lookup("comment")
 		err = c.Cluster.Migrations().Move(c.Ctx, req, c.Deadline)
 		if !mongoerr.Is(err, mongoerr.StaleConfig) {
 			return err
@@ -229,8 +230,7 @@ func move(c *call.Call, request func(*call.Call) (mock.MoveRequest, error)) erro
 
 // errOld makes an error into an old-style one, without a code.
 func errOld(err error) error {
-	var server *mongoerr.ServerError
-	if errors.As(err, &server) {
+	if server, ok := errors.AsType[*mongoerr.ServerError](err); ok {
 		return mongoerr.NewNoCode("%s", server.Message)
 	}
 	return mongoerr.NewNoCode("%s", err)

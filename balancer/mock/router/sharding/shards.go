@@ -43,7 +43,7 @@ func addShard(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "shardAdded", Value: string(id)}}, err
 }
 
-// removeShard tells how far the removal is.
+// removeShard returns how far the removal is.
 func removeShard(c *call.Call) (bson.D, error) {
 	removal, err := c.Cluster.Membership().Remove(c.Args.Text("removeShard"))
 	if err != nil {
@@ -52,7 +52,7 @@ func removeShard(c *call.Call) (bson.D, error) {
 	return removalDoc(removal), nil
 }
 
-// removalDoc tells how far the removal of a shard is.
+// removalDoc returns how far the removal of a shard is.
 func removalDoc(removal mock.Removal) bson.D {
 	shard := bson.E{Key: "shard", Value: string(removal.Shard)}
 	left := bson.D{{Key: "note", Value: noteToMove}, {Key: "dbsToMove", Value: removal.Databases}}

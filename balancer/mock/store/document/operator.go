@@ -5,7 +5,7 @@ import "strings"
 // IsOperator reports whether a name is that of an operator.
 func IsOperator(name string) bool { return strings.HasPrefix(name, "$") }
 
-// IsReference reports whether a name is a field of a DBRef, which is no operator.
+// IsReference reports whether a name is a field of a DBRef, which is not an operator.
 func IsReference(name string) bool { return name == "$ref" || name == "$id" || name == "$db" }
 
 // IsExpression reports whether a document's first field is an operator.

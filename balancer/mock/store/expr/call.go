@@ -23,7 +23,7 @@ var functions = merged(
 )
 
 // namedFunction is an operator with arguments by name. A missing required one,
-// an unknown one and an argument that is no object fail with their own codes.
+// an unknown one and an argument that is not an object fail with their own codes.
 type namedFunction struct {
 	args                         []string
 	required                     int // the first so many of args

@@ -284,7 +284,7 @@ func slope(xs []float64, ys []value.Value, unit float64) (value.Value, error) {
 	return value.Double((value.ToDouble(last) - value.ToDouble(first)) / (width / unit)), nil
 }
 
-// area sums trapezoids between points; what is no number does not count.
+// area sums trapezoids between points; what is not a number does not count.
 type area struct {
 	unit, sum float64
 	x, y      float64 // the last point

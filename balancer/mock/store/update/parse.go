@@ -32,7 +32,7 @@ type change struct {
 type modifier struct {
 	op      string
 	creates bool // makes the path when it is missing
-	lenient bool // a path that cannot be is no error
+	lenient bool // a path that cannot be is not an error
 	appends bool // an array only grows at its end
 	apply   func(old value.Value, u *updating) (value.Value, error)
 }

@@ -30,7 +30,7 @@ var (
 func MustDecimal(s string) bson.Decimal128 {
 	d, err := bson.ParseDecimal128(s)
 	if err != nil {
-		panic(err) // a constant that is no number
+		panic(err) // a constant that is not a number
 	}
 	return d
 }

@@ -260,7 +260,7 @@ func decimalToDouble(d bson.Decimal128) float64 {
 }
 
 // ToInteger returns the number cut to an integer and clamped to 64 bits; NaN
-// and what is no number give zero.
+// and what is not a number give zero.
 func ToInteger(v Value) int64 {
 	switch v.Type {
 	case bson.TypeInt32:
@@ -348,7 +348,7 @@ func WholeInt32(v Value) (int, bool) {
 	return int(n), ok && n == int64(int32(n))
 }
 
-// IsNaN reports whether the value is a double or decimal that is no number.
+// IsNaN reports whether the value is a double or decimal that is not a number.
 func IsNaN(v Value) bool {
 	switch v.Type {
 	case bson.TypeDouble:

@@ -14,8 +14,8 @@ import (
 	"shardsh/balancer/mock/wire"
 )
 
-// stage is the mock that plays the cluster from the first change on.
-type stage struct {
+// clusterMock is the mock that plays the cluster from the first change on.
+type clusterMock struct {
 	cluster *mock.Cluster
 	router  *router.Router
 	note    func(string)
@@ -24,9 +24,9 @@ type stage struct {
 	state
 }
 
-// onStage is a command as the mock gets it: retryable writes keep their number,
+// mockRequest returns a command as the mock gets it: retryable writes keep their number,
 // statements of a transaction are commands of their own.
-func onStage(req wire.Request) wire.Request {
+func mockRequest(req wire.Request) wire.Request {
 	alone := req.Body.Lookup("autocommit").IsZero()
 	req.Body = edited(req.Body, func(e bson.RawElement) (any, bool) {
 		switch e.Key() {
@@ -44,7 +44,7 @@ func onStage(req wire.Request) wire.Request {
 }
 
 // run has the mock do something for the rehearsal itself.
-func (s *stage) run(ctx context.Context, database string, command bson.D) bson.Raw {
+func (s *clusterMock) run(ctx context.Context, database string, command bson.D) bson.Raw {
 	body := mustMarshal(append(command, bson.E{Key: "$db", Value: database}))
 	return s.router.Handle(ctx, wire.Request{
 		Database: database, Command: command[0].Key, Body: body, Client: new(wire.Client),
@@ -64,7 +64,7 @@ var ofDatabase = []string{"listCollections", "dbStats"}
 var ofUsers = []string{"usersInfo", "rolesInfo"}
 
 // knows reports whether the mock is to answer what changes nothing.
-func (s *stage) knows(req wire.Request) bool {
+func (s *clusterMock) knows(req wire.Request) bool {
 	name := req.Command
 	if name == "explain" {
 		inner, _ := req.Body.Lookup("explain").DocumentOK()
@@ -92,12 +92,12 @@ func (s *stage) knows(req wire.Request) bool {
 }
 
 // databasesToo is listDatabases, with those that the mock has more or less.
-func (s *stage) databasesToo(ctx context.Context, from *source, req wire.Request) (bson.Raw, error) {
+func (s *clusterMock) databasesToo(ctx context.Context, from *source, req wire.Request) (bson.Raw, error) {
 	reply, err := from.ask(ctx, req)
 	if err != nil || reply.Lookup("databases").IsZero() {
 		return reply, err
 	}
-	mine := s.router.Handle(ctx, onStage(req))
+	mine := s.router.Handle(ctx, mockRequest(req))
 	return edited(reply, func(e bson.RawElement) (any, bool) {
 		if e.Key() != "databases" {
 			return e.Value(), true
@@ -136,7 +136,7 @@ func documents(v bson.RawValue) (docs []bson.Raw) {
 	return docs
 }
 
-// told is a note about a collection.
-func (s *stage) told(ns, format string, args ...any) {
+// addNote adds a note about a collection.
+func (s *clusterMock) addNote(ns, format string, args ...any) {
 	s.note("Dry run: " + ns + ": " + fmt.Sprintf(format, args...))
 }

@@ -11,8 +11,11 @@ import (
 
 var okay = bson.D{{Key: "ok", Value: 1.0}}
 
-// special returns what answers commands about connections, sessions and cursors; nil for others.
-func (f *front) special(req wire.Request) func(context.Context, *stage, wire.Request) (bson.Raw, error) {
+// connectionCommand returns the handler of a command about connections, sessions and
+// cursors; nil for others.
+func (f *handler) connectionCommand(
+	req wire.Request,
+) func(context.Context, *clusterMock, wire.Request) (bson.Raw, error) {
 	switch req.Command {
 	case "hello", "isMaster", "ismaster":
 		return f.hello
@@ -21,7 +24,7 @@ func (f *front) special(req wire.Request) func(context.Context, *stage, wire.Req
 	case "killCursors":
 		return f.killCursors
 	case "endSessions", "refreshSessions", "killSessions", "commitTransaction":
-		return func(context.Context, *stage, wire.Request) (bson.Raw, error) { return mustMarshal(okay), nil }
+		return func(context.Context, *clusterMock, wire.Request) (bson.Raw, error) { return mustMarshal(okay), nil }
 	case "abortTransaction":
 		return f.abort
 	}
@@ -33,7 +36,7 @@ var ofConnection = map[string]bool{"topologyVersion": true, "connectionId": true
 	"saslSupportedMechs": true, "speculativeAuthenticate": true, "serviceId": true}
 
 // hello is that of the server, at the time of the rehearsal.
-func (f *front) hello(ctx context.Context, s *stage, req wire.Request) (bson.Raw, error) {
+func (f *handler) hello(ctx context.Context, s *clusterMock, req wire.Request) (bson.Raw, error) {
 	reply, err := f.from.greeting(ctx, req.Command)
 	if err != nil {
 		return nil, err
@@ -49,15 +52,15 @@ func (f *front) hello(ctx context.Context, s *stage, req wire.Request) (bson.Raw
 	}), nil
 }
 
-func (f *front) getMore(ctx context.Context, s *stage, req wire.Request) (bson.Raw, error) {
+func (f *handler) getMore(ctx context.Context, s *clusterMock, req wire.Request) (bson.Raw, error) {
 	id, _ := req.Body.Lookup("getMore").AsInt64OK()
 	if s == nil || f.from.has(id) {
 		return f.from.ask(ctx, req)
 	}
-	return s.router.Handle(ctx, onStage(req)), nil
+	return s.router.Handle(ctx, mockRequest(req)), nil
 }
 
-func (f *front) killCursors(ctx context.Context, s *stage, req wire.Request) (bson.Raw, error) {
+func (f *handler) killCursors(ctx context.Context, s *clusterMock, req wire.Request) (bson.Raw, error) {
 	ids, _ := req.Body.Lookup("cursors").ArrayOK()
 	values, err := ids.Values()
 	if err != nil {
@@ -68,12 +71,12 @@ func (f *front) killCursors(ctx context.Context, s *stage, req wire.Request) (bs
 			return f.from.ask(ctx, req)
 		}
 	}
-	return s.router.Handle(ctx, onStage(req)), nil
+	return s.router.Handle(ctx, mockRequest(req)), nil
 }
 
 // abort says what a rehearsal has not: its mock does each write of a transaction at
 // once.
-func (f *front) abort(context.Context, *stage, wire.Request) (bson.Raw, error) {
+func (f *handler) abort(context.Context, *clusterMock, wire.Request) (bson.Raw, error) {
 	f.r.o.Note("Dry run: the transaction is aborted, but its writes stay in the rehearsal.")
 	return mustMarshal(okay), nil
 }

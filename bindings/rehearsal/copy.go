@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// mostDocuments and mostBytes bound a collection whose documents are brought.
+	// mostDocuments and mostBytes bound a collection whose documents are copied.
 	mostDocuments = 1000
 	mostBytes     = 16 << 20
 )
 
-// bring gets into the mock what a command is about that the metadata do not tell:
+// copyFor gets into the mock what a command is about that is not in the metadata:
 // collections that are not sharded, indexes, users, and documents where they are few.
-func (s *stage) bring(ctx context.Context, from *source, req wire.Request) {
-	s.bringUsers(ctx, from, req)
+func (s *clusterMock) copyFor(ctx context.Context, from *source, req wire.Request) {
+	s.copyUsers(ctx, from, req)
 	if req.Command == "dropDatabase" {
 		s.drop(req.Database)
 		return
@@ -32,19 +32,19 @@ func (s *stage) bring(ctx context.Context, from *source, req wire.Request) {
 		}
 		first, inDatabase := s.touch(ns)
 		if inDatabase {
-			s.bringDatabase(ctx, from, database)
+			s.copyDatabase(ctx, from, database)
 		}
 		if first && s.isThere(ns) {
-			s.bringContents(ctx, from, database, name)
+			s.copyContents(ctx, from, database, name)
 		}
 	}
 }
 
-// bringDatabase makes the collections of a database, as far as they are not there.
-func (s *stage) bringDatabase(ctx context.Context, from *source, database string) {
+// copyDatabase makes the collections of a database, as far as they are not there.
+func (s *clusterMock) copyDatabase(ctx context.Context, from *source, database string) {
 	list, err := from.list(ctx, database, bson.D{{Key: "listCollections", Value: 1}})
 	if err != nil {
-		s.told(database, "its collections can't be listed: %v", err)
+		s.addNote(database, "its collections can't be listed: %v", err)
 		return
 	}
 	for _, c := range list {
@@ -60,14 +60,14 @@ func (s *stage) bringDatabase(ctx context.Context, from *source, database string
 			command = append(command, bson.E{Key: e.Key(), Value: e.Value()})
 		}
 		if reply := s.run(ctx, database, command); failed(reply) {
-			s.told(database+"."+name, "can't be made on the mock: %s", errmsg(reply))
+			s.addNote(database+"."+name, "can't be made on the mock: %s", errmsg(reply))
 		}
 	}
 }
 
-// bringContents copies the indexes and documents of a collection that exists. It must
+// copyContents copies the indexes and documents of a collection that exists. It must
 // not be called for one that does not: listIndexes makes a router create the database.
-func (s *stage) bringContents(ctx context.Context, from *source, database, name string) {
+func (s *clusterMock) copyContents(ctx context.Context, from *source, database, name string) {
 	ns := database + "." + name
 	indexes, err := from.list(ctx, database, bson.D{{Key: "listIndexes", Value: name}})
 	if err != nil { // it is a view
@@ -77,13 +77,13 @@ func (s *stage) bringContents(ctx context.Context, from *source, database, name 
 	if len(indexes) > 0 {
 		command := bson.D{{Key: "createIndexes", Value: name}, {Key: "indexes", Value: indexes}}
 		if reply := s.run(ctx, database, command); failed(reply) {
-			s.told(ns, "its indexes can't be made on the mock: %s", errmsg(reply))
+			s.addNote(ns, "its indexes can't be made on the mock: %s", errmsg(reply))
 		}
 	}
 	if c := s.picture.Collection(ns); c != nil && !c.Unsplittable {
 		for _, data := range c.Sizes {
 			if data.Documents > 0 {
-				s.told(ns, "the rehearsal counts its documents, but can't read or change them: queries for them "+
+				s.addNote(ns, "the rehearsal counts its documents, but can't read or change them: queries for them "+
 					"find none from here on")
 				return
 			}
@@ -97,19 +97,19 @@ func (s *stage) bringContents(ctx context.Context, from *source, database, name 
 	}
 	switch {
 	case err != nil:
-		s.told(ns, "its documents can't be read: %v", err)
+		s.addNote(ns, "its documents can't be read: %v", err)
 	case len(documents) > mostDocuments || bytes > mostBytes:
-		s.told(ns, "it has too many documents for the rehearsal: queries for them find none from here on")
+		s.addNote(ns, "it has too many documents for the rehearsal: queries for them find none from here on")
 	case len(documents) > 0:
 		command := bson.D{{Key: "insert", Value: name}, {Key: "documents", Value: documents}}
 		if reply := s.run(ctx, database, command); failed(reply) {
-			s.told(ns, "its documents can't be brought into the rehearsal: %s", errmsg(reply))
+			s.addNote(ns, "its documents can't be brought into the rehearsal: %s", errmsg(reply))
 		}
 	}
 }
 
-// bringUsers makes the roles and the users of a database, for commands about them.
-func (s *stage) bringUsers(ctx context.Context, from *source, req wire.Request) {
+// copyUsers makes the roles and the users of a database, for commands about them.
+func (s *clusterMock) copyUsers(ctx context.Context, from *source, req wire.Request) {
 	if !strings.Contains(req.Command, "User") && !strings.Contains(req.Command, "Role") &&
 		!slices.Contains(ofUsers, req.Command) || !s.takeUsers(req.Database) {
 		return
@@ -118,12 +118,12 @@ func (s *stage) bringUsers(ctx context.Context, from *source, req wire.Request) 
 		reply, err := from.client.Database(req.Database).RunCommand(ctx, bson.D{{Key: command, Value: 1},
 			{Key: "showPrivileges", Value: command == "rolesInfo"}}).Raw()
 		if err != nil {
-			s.told(req.Database, "its users and roles are not in the rehearsal: %v", err)
+			s.addNote(req.Database, "its users and roles are not in the rehearsal: %v", err)
 			return
 		}
 		for _, doc := range documents(reply.Lookup(field)) {
 			if reply := s.run(ctx, req.Database, make(doc)); failed(reply) {
-				s.told(req.Database, "%s", errmsg(reply))
+				s.addNote(req.Database, "%s", errmsg(reply))
 			}
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"shardsh/bindings/write"
 )
 
-// makeRooms gives each room of objects what it needs of the shell.
-func (s *Shell) makeRooms() {
+// makeParts gives each package of objects what it needs of the shell.
+func (s *Shell) makeParts() {
 	maxTime := func() int64 { return s.settings.MaxTimeMS }
 	cursors := &cursor.Host{
 		JS: s.JS, Gateway: s.gateway, Display: s.display,

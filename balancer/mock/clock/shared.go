@@ -1,0 +1,45 @@
+package clock
+
+import (
+	"context"
+	"time"
+)
+
+// Shared gives scripts the cluster's time. Its methods take the lock.
+type Shared struct{ clock *Clock }
+
+// Shared returns the clock for those that do not hold the lock.
+func (k *Clock) Shared() Shared { return Shared{k} }
+
+// glance is what one look at a virtual clock takes: a loop that waits for a
+// time without sleeping ends.
+const glance = 10 * time.Microsecond
+
+// Now returns the cluster's time. On virtual time each look moves it a little.
+func (t Shared) Now() time.Time {
+	t.clock.Lock()
+	defer t.clock.Unlock()
+	t.clock.Spend(glance)
+	return t.clock.Now()
+}
+
+// Peek returns the cluster's time without moving it.
+func (t Shared) Peek() time.Time { return t.clock.LastNow() }
+
+// Sleep waits for d: really, or by jumping on virtual time.
+func (t Shared) Sleep(ctx context.Context, d time.Duration) error {
+	if !t.clock.realTime {
+		t.clock.Lock()
+		defer t.clock.Unlock()
+		t.clock.Spend(d)
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

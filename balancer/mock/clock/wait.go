@@ -1,0 +1,107 @@
+package clock
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// Await blocks the caller, who holds the lock, until done. On virtual time it
+// runs the events that come next; on real time it gives the lock away while
+// it waits. A deadline that is not zero ends the wait with MaxTimeMSExpired.
+// Virtual time stands still for all others meanwhile. They cannot bring a node
+// back, so a wait for one ends after a while.
+func (k *Clock) Await(ctx context.Context, deadline time.Time, done func() bool) error {
+	if k.realTime {
+		return k.awaitReal(ctx, deadline, done)
+	}
+	began := k.Now()
+	for !done() {
+		if ctx.Err() != nil {
+			return interrupted(ctx)
+		}
+		if k.closed {
+			return ErrClosed()
+		}
+		if k.Now().Sub(began) > faultPatience && k.Away() {
+			return errNodesAway()
+		}
+		due, ok := k.queue.Next()
+		if !ok {
+			return errNothingToWaitFor
+		}
+		if !deadline.IsZero() && due.After(deadline) {
+			k.advance(deadline)
+			return errMaxTime()
+		}
+		k.runNext()
+		k.Ran()
+	}
+	return nil
+}
+
+func (k *Clock) awaitReal(ctx context.Context, deadline time.Time, done func() bool) error {
+	if !deadline.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline)
+		defer cancel()
+	}
+	stop := context.AfterFunc(ctx, func() {
+		k.mu.Lock()
+		k.Wake()
+		k.mu.Unlock()
+	})
+	defer stop()
+	replaced := k.replaced.Load()
+	for !done() {
+		if k.replaced.Load() != replaced {
+			return ErrReplaced()
+		}
+		if err := ctx.Err(); err != nil {
+			if errors.Is(err, context.DeadlineExceeded) && !deadline.IsZero() {
+				return errMaxTime()
+			}
+			return interrupted(ctx)
+		}
+		if k.closed {
+			return ErrClosed()
+		}
+		k.pass()
+		k.cond.Wait() // other commands run meanwhile
+	}
+	return nil
+}
+
+// interrupted returns why a command has ended: what whoever ended it says, if
+// that is an answer to a client.
+func interrupted(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if _, known := mongoerr.CodeOf(cause); known {
+		return cause
+	}
+	return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", cause)
+}
+
+// ErrClosed returns the error of what waits while the cluster is closed.
+func ErrClosed() error {
+	return mongoerr.New(mongoerr.ShutdownInProgress, "the mock cluster is closed")
+}
+
+// faultPatience is how much virtual time a command waits while nodes are away.
+const faultPatience = 24 * time.Hour
+
+func errNodesAway() error {
+	return mongoerr.New(mongoerr.HostUnreachable, "operation waits for a node that is away, and virtual time has gone "+
+		"on for %v: mockRestart and mockHeal bring nodes back", faultPatience)
+}
+
+func errMaxTime() error {
+	return mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit")
+}
+
+// ErrReplaced returns the error of what was in progress when a snapshot was loaded.
+func ErrReplaced() error {
+	return mongoerr.New(mongoerr.Interrupted, "operation was interrupted: a snapshot was loaded")
+}

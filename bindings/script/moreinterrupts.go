@@ -1,0 +1,56 @@
+package script
+
+import (
+	"context"
+	"sync"
+)
+
+// moreInterrupts are the Ctrl-C after the first one, which ends a context.
+type moreInterrupts struct {
+	mu            sync.Mutex
+	listeners     int
+	pressed       int
+	second, third chan struct{}
+}
+
+type interruptsKey struct{}
+
+// WithMoreInterrupts returns a context that carries a second and a third Ctrl-C, for work
+// that does not end at the first one. Each call of again is one of them; it reports whether
+// anything listens to it.
+func WithMoreInterrupts(ctx context.Context) (heard context.Context, again func() (taken bool)) {
+	m := &moreInterrupts{second: make(chan struct{}), third: make(chan struct{})}
+	return context.WithValue(ctx, interruptsKey{}, m), m.press
+}
+
+func (m *moreInterrupts) press() (taken bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.pressed++
+	switch m.pressed {
+	case 1:
+		close(m.second)
+	case 2: // the third, with the one that ended the context
+		close(m.third)
+	default:
+		return false
+	}
+	return m.listeners > 0
+}
+
+// MoreInterrupts returns channels that a second and a third Ctrl-C close, until done is
+// called; nil for a context without them.
+func MoreInterrupts(ctx context.Context) (second, third <-chan struct{}, done func()) {
+	m, is := ctx.Value(interruptsKey{}).(*moreInterrupts)
+	if !is {
+		return nil, nil, func() {}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.listeners++
+	return m.second, m.third, sync.OnceFunc(func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.listeners--
+	})
+}
