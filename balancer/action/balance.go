@@ -73,6 +73,10 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 	if err := b.Validate(); err != nil {
 		return BalanceResult{}, err
 	}
+	c, err := c.in(b.TimeZone)
+	if err != nil {
+		return BalanceResult{}, err
+	}
 	reporter := &serial{next: r}
 	if c.Guarded {
 		if err := c.askGuard(ctx); err != nil {

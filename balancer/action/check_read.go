@@ -43,7 +43,7 @@ func (c Check) snapshot(
 	ctx context.Context, source Source, commands live.CommandRunner, needs check.Need,
 ) (*catalog.Snapshot, error) {
 	o := live.ReaderOptions{
-		Parts:    live.Identity | live.Settings | live.Balancer | live.Shards | live.Collections,
+		Parts:    live.Identity | live.Settings | live.Balancer | live.Clock | live.Shards | live.Collections,
 		Required: live.Collections,
 		Source:   source.Origin, Span: c.Policy.Span, Selected: c.Policy.Namespaces.Match,
 	}
@@ -70,7 +70,7 @@ func (c Check) snapshot(
 // hasWindow reports whether there is something to forecast.
 func hasWindow(s *catalog.Snapshot) bool {
 	settings := s.Settings()
-	return settings.Window != nil || len(settings.Days) > 0
+	return settings.Windowed()
 }
 
 // balanceUnknown reports whether the server did not say of a collection whether

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -30,6 +31,16 @@ type Cluster struct {
 	Clock   apply.Clock
 	// Computing is called around what takes long and much memory; nil is not.
 	Computing func(compute func() (*plan.Plan, error)) (*plan.Plan, error)
+
+	zone *time.Location // of the config servers, if it was named
+}
+
+// in returns the cluster with the time zone of its config servers; empty leaves it to
+// be found out.
+func (c Cluster) in(zone string) (Cluster, error) {
+	var err error
+	c.zone, err = locationOf(zone)
+	return c, err
 }
 
 func (c Cluster) runner() live.CommandRunner {
@@ -60,7 +71,7 @@ func (e *AccessError) Unwrap() error { return e.Err }
 // because of us, or of a run before this one that was killed, count as on. What a
 // plan can do without is noted when it could not be read.
 func (c Cluster) snapshot(ctx context.Context, namespaces []string, r *serial) (*catalog.Snapshot, error) {
-	s, err := live.NewReader(c.Client, live.ReaderOptions{Parts: live.Current}).Read(ctx)
+	s, err := live.NewReader(c.Client, live.ReaderOptions{Parts: live.Current, Zone: c.zone}).Read(ctx)
 	if err != nil {
 		return nil, &AccessError{err}
 	}

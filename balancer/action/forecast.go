@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/forecast"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
@@ -13,8 +14,8 @@ import (
 type Forecast struct {
 	// Goal is for these collections; the zero Goal is to balance all.
 	Goal plan.Goal
-	// TimeZone is that of the config servers, such as Europe/Berlin; empty is by
-	// their logs.
+	// TimeZone is that of the config servers' primary, such as Europe/Berlin or +02:00,
+	// in which the balancer reads its windows; empty is by their logs.
 	TimeZone string
 	// Seed is for what is not known.
 	Seed uint64
@@ -34,9 +35,9 @@ func locationOf(name string) (*time.Location, error) {
 	if name == "" {
 		return nil, nil
 	}
-	in, err := time.LoadLocation(name)
+	in, err := catalog.ParseTimeZone(name)
 	if err != nil {
-		return nil, refuse("{timeZone} takes a name such as Europe/Berlin or UTC: %s", err)
+		return nil, refuse("{timeZone}: %s", err)
 	}
 	return in, nil
 }
@@ -48,14 +49,15 @@ func (f Forecast) Run(ctx context.Context, source Source, r Reporter) (made fore
 		return made, err
 	}
 	reporter := &serial{next: r}
-	s, err := source.look(ctx, live.ReaderOptions{}, reporter)
+	zone, err := locationOf(f.TimeZone)
+	if err != nil {
+		return made, err
+	}
+	s, err := source.look(ctx, live.ReaderOptions{Zone: zone}, reporter)
 	if err != nil {
 		return made, err
 	}
 	o := forecast.Options{Goal: f.Goal, Seed: f.Seed, Watch: reporter.watch(ctx)}
-	if o.Location, err = locationOf(f.TimeZone); err != nil {
-		return made, err
-	}
 	err = source.compute(func() (err error) {
 		made, err = forecast.Of(s, o)
 		return err

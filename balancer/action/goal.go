@@ -26,6 +26,10 @@ type aim struct {
 // run plans, unless a journal has the plan, and carries it out. When the cluster moves
 // on another plan takes over.
 func (a aim) run(ctx context.Context, c Cluster, r *serial) (PlanResult, error) {
+	c, err := c.in(a.TimeZone)
+	if err != nil {
+		return PlanResult{}, err
+	}
 	open := func() (*apply.Execution, error) { return a.resume() }
 	if a.Resume == "" {
 		p, err := a.plan(ctx, c, r)

@@ -28,6 +28,9 @@ type job struct {
 // of the cluster: what was shown is what is carried out, and nobody waits for a lease
 // that is held while somebody is asked.
 func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, err error) {
+	if c, err = c.in(j.TimeZone); err != nil {
+		return result, err
+	}
 	work, err := j.open()
 	if err != nil {
 		return result, err

@@ -37,10 +37,16 @@ func (c Cluster) acquire(ctx context.Context, runner live.CommandRunner, doing s
 	l := &leased{Cluster: c, runner: runner}
 	var err error
 	if dryRun {
-		l.steps, err = live.NewSteps(ctx, runner)
+		var steps *live.Steps
+		if steps, err = live.NewSteps(ctx, runner); err == nil {
+			steps.SetZone(c.zone)
+			l.steps = steps
+		}
 	} else {
 		l.lease, err = live.Acquire(ctx, c.Client, runner, live.Self(doing))
-		l.steps = l.lease
+		if l.steps = l.lease; err == nil {
+			l.lease.SetZone(c.zone)
+		}
 	}
 	if err != nil && !errors.As(err, new(*live.HeldError)) {
 		err = &AccessError{err}
@@ -103,7 +109,7 @@ func (l *leased) run(ctx context.Context, work *apply.Execution, o apply.Options
 // replan makes a plan from the cluster as it is. What is switched off only because
 // of us, or of a run before this one that was killed, counts as on.
 func (l *leased) replan(ctx context.Context, g plan.Goal, limits plan.Limits, paused []string) (*plan.Plan, error) {
-	s, err := live.NewReader(l.Client, live.ReaderOptions{}).Read(ctx)
+	s, err := live.NewReader(l.Client, live.ReaderOptions{Zone: l.zone}).Read(ctx)
 	if err != nil {
 		return nil, live.ServerError(err)
 	}

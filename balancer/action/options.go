@@ -57,6 +57,9 @@ type Pace struct {
 	PauseBetween time.Duration
 	// Window is when moves begin, by the cluster's clock; nil is always.
 	Window *pace.Window
+	// TimeZone is that of the config servers, as that of Forecast: where the balancer
+	// has a window that can't be placed, nothing begins beside it.
+	TimeZone string
 	// PauseWhen is when nothing begins; nil is never.
 	PauseWhen *pace.Condition
 	// Parallel is how many moves run at once: DefaultParallel, unless set. A shard
@@ -75,7 +78,8 @@ func (p Pace) validate() error {
 	case p.MaxBytes < 0:
 		return refuse("{maxBytes} can't be negative: %d", p.MaxBytes)
 	}
-	return nil
+	_, err := locationOf(p.TimeZone)
+	return err
 }
 
 func (p Pace) rules() pace.Rules {

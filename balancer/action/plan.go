@@ -25,6 +25,8 @@ type Plan struct {
 	Seed uint64
 	// IgnoreWindow plans as if the balancer worked around the clock.
 	IgnoreWindow bool
+	// TimeZone is that of the config servers, as that of Forecast.
+	TimeZone string
 }
 
 // Validate refuses values that can't be.
@@ -43,6 +45,9 @@ func (p Plan) Validate() error {
 		if err := p.Cuts.Validate(); err != nil {
 			return err
 		}
+	}
+	if _, err := locationOf(p.TimeZone); err != nil {
+		return err
 	}
 	_, err := modelOf(p.Model, p.Seed)
 	return err
@@ -64,7 +69,11 @@ func (p Plan) Run(ctx context.Context, source Source, r Reporter) (*plan.Plan, e
 		return nil, err
 	}
 	reporter := &serial{next: r}
-	s, err := source.look(ctx, live.ReaderOptions{}, reporter)
+	zone, err := locationOf(p.TimeZone)
+	if err != nil {
+		return nil, err
+	}
+	s, err := source.look(ctx, live.ReaderOptions{Zone: zone}, reporter)
 	if err != nil {
 		return nil, err
 	}

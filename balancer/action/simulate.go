@@ -39,15 +39,16 @@ func (v Simulate) Run(ctx context.Context, source Source, r Reporter) (out whati
 		return out, err
 	}
 	reporter := &serial{next: r}
-	s, err := source.look(ctx, live.ReaderOptions{}, reporter)
+	zone, err := locationOf(v.TimeZone)
+	if err != nil {
+		return out, err
+	}
+	s, err := source.look(ctx, live.ReaderOptions{Zone: zone}, reporter)
 	if err != nil {
 		return out, err
 	}
 	o := whatif.Options{Seed: v.Seed, Watch: reporter.watch(ctx)}
 	if o.Model, err = modelOf(v.Model, v.Seed); err != nil {
-		return out, err
-	}
-	if o.Location, err = locationOf(v.TimeZone); err != nil {
 		return out, err
 	}
 	err = source.compute(func() (err error) {

@@ -30,7 +30,7 @@ type Source struct {
 // Read reads parts of the cluster. A Snapshot that was read before is what it is.
 func (s Source) Read(ctx context.Context, o live.ReaderOptions) (*catalog.Snapshot, error) {
 	if s.Snapshot != nil {
-		return s.Snapshot, nil
+		return s.Snapshot.WithClock(o.Zone), nil
 	}
 	o.Source = s.Origin
 	read, err := live.NewReader(s.Client, o).Read(ctx)

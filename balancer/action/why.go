@@ -20,6 +20,8 @@ type Why struct {
 	Key   bson.Raw
 	Shard catalog.ShardID
 	Zone  string
+	// TimeZone is that of the config servers, as that of Forecast.
+	TimeZone string
 }
 
 // WhyResult is the answer: About a cluster or a part of it, or about a Chunk.
@@ -50,7 +52,8 @@ func (w Why) Validate() error {
 	case w.Key != nil && w.Namespace == "":
 		return refuse("{key} needs {ns}: it is the key of a chunk of a collection")
 	}
-	return nil
+	_, err := locationOf(w.TimeZone)
+	return err
 }
 
 // Run reads the cluster and answers. For a name that the cluster does not have the
@@ -59,7 +62,11 @@ func (w Why) Run(ctx context.Context, source Source, r Reporter) (WhyResult, err
 	if err := w.Validate(); err != nil {
 		return WhyResult{}, err
 	}
-	s, err := source.look(ctx, live.ReaderOptions{Parts: live.WithStatus | live.Causes}, &serial{next: r})
+	zone, err := locationOf(w.TimeZone)
+	if err != nil {
+		return WhyResult{}, err
+	}
+	s, err := source.look(ctx, live.ReaderOptions{Parts: live.WithStatus | live.Causes, Zone: zone}, &serial{next: r})
 	if err != nil {
 		return WhyResult{}, err
 	}

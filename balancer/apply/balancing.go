@@ -17,6 +17,11 @@ type BalancerError struct {
 	Namespaces []string
 	// Opens is when its window opens; zero when it works now.
 	Opens time.Time
+	// Unplaced is its window when the time zone of that is not known, with Opens the
+	// latest time when that can be open; empty when it is known.
+	Unplaced string
+	// Round says that it is in a round although its window is closed.
+	Round bool
 	// Defragments has those of the collections that are being defragmented, which
 	// goes on whatever the switches of a collection say.
 	Defragments []string
@@ -25,7 +30,13 @@ type BalancerError struct {
 // What says what the balancer does, without a remedy.
 func (e *BalancerError) What() string {
 	what := "the cluster's balancer is on and balances "
-	if !e.Opens.IsZero() {
+	switch {
+	case e.Round:
+		what = "the cluster's balancer is in a round, although its window is closed, and balances "
+	case e.Unplaced != "":
+		what = fmt.Sprintf("the cluster's balancer is on, its window is %s, so that it may be open before this ends, "+
+			"and it balances ", e.Unplaced)
+	case !e.Opens.IsZero():
 		what = fmt.Sprintf("the cluster's balancer is on, its window opens at %s, before this ends, and it "+
 			"balances ", e.Opens.UTC().Format(time.RFC3339))
 	}
@@ -47,7 +58,11 @@ func (e *BalancerError) Error() string {
 			remedy = append(remedy, fmt.Sprintf("sh.disableBalancing(%q)", ns))
 		}
 	}
-	text := e.What() + ": " + remedy[0] + ", or " + strings.Join(remedy[1:], " and ")
+	text := e.What() + ": "
+	if e.Unplaced != "" {
+		text += "name the time zone of the config servers (--time-zone Europe/Berlin, timeZone: \"Europe/Berlin\"), or "
+	}
+	text += remedy[0] + ", or " + strings.Join(remedy[1:], " and ")
 	if len(e.Defragments) == 0 {
 		text += "; or pause the balancing of these collections for the run (--pause-balancing, pauseBalancing: true)"
 	}
@@ -61,15 +76,55 @@ func BalancerWorks(s *catalog.Snapshot, namespaces []string, within time.Duratio
 	if p.Balancer.Mode != catalog.ModeFull {
 		return nil
 	}
-	settings := p.Settings
-	opens, ever := settings.NextOpen(p.Time)
-	if !ever || opens.After(p.Time.Add(within)) {
+	opening := s.Opening()
+	if opening.Never || opening.Earliest.After(p.Time.Add(within)) {
 		return nil
 	}
-	e := &BalancerError{}
-	if opens.After(p.Time) {
-		e.Opens = opens
+	e := balanced(s, namespaces)
+	if len(e.Namespaces) == 0 {
+		return nil
 	}
+	switch {
+	case !opening.Sure():
+		e.Unplaced, e.Opens = s.WindowText(), opening.Latest
+	case opening.Earliest.After(p.Time):
+		e.Opens = opening.Earliest
+	}
+	return e
+}
+
+// Undisturbed returns a *BalancerError when the balancer would work on one of the
+// collections now or within a time, or is in a round although its settings forbid it:
+// then its clock is not what is believed, or a round goes on that began before. A look
+// is what was read of the cluster. Each pass through its loop counts as a round, for a
+// few milliseconds every ten seconds, so a round is looked for twice.
+func Undisturbed(
+	ctx context.Context, c Looker, look *catalog.Snapshot, namespaces []string, within time.Duration, clock Clock,
+) error {
+	err := BalancerWorks(look, namespaces, within)
+	if err != nil || !look.Parts().Balancer.InRound {
+		return err
+	}
+	busy := balanced(look, namespaces)
+	if len(busy.Namespaces) == 0 {
+		return nil
+	}
+	if err := clock.Sleep(ctx, roundPause); err != nil {
+		return context.Cause(ctx)
+	}
+	if look, err = c.Look(ctx, namespaces); err != nil {
+		return err
+	}
+	if look.Parts().Balancer.InRound {
+		busy.Round = true
+		return busy
+	}
+	return nil
+}
+
+// balanced returns an error with those of some collections that the balancer may move.
+func balanced(s *catalog.Snapshot, namespaces []string) *BalancerError {
+	e := &BalancerError{}
 	for _, ns := range namespaces {
 		c := s.Collection(ns)
 		switch {
@@ -79,9 +134,6 @@ func BalancerWorks(s *catalog.Snapshot, namespaces []string, within time.Duratio
 		case c.BalanceableIn(s.Release()):
 			e.Namespaces = append(e.Namespaces, ns)
 		}
-	}
-	if len(e.Namespaces) == 0 {
-		return nil
 	}
 	return e
 }

@@ -278,7 +278,7 @@ func (r *run) attempt(ctx context.Context, first bool) error {
 			return err
 		}
 	}
-	if err := BalancerWorks(look, r.namespaces, r.remaining()); err != nil {
+	if err := Undisturbed(ctx, r.cluster, look, r.namespaces, r.remaining(), r.o.Clock); err != nil {
 		return err
 	}
 	if err := r.rehearse(ctx, look); err != nil {

@@ -38,6 +38,9 @@ type SnapshotParts struct {
 	SettingsProblem string
 	// Balancer is what the balancer says of itself.
 	Balancer BalancerState
+	// Clock is that by which the balancer reads its windows. Where a reader leaves it
+	// out, it is what Changes and Actions show.
+	Clock BalancerClock
 
 	Shards      []ShardState
 	Databases   []Database
@@ -164,6 +167,9 @@ func NewSnapshot(p SnapshotParts) *Snapshot {
 	byTime := func(a, b LogEntry) int { return a.Time.Compare(b.Time) }
 	slices.SortStableFunc(p.Changes, byTime)
 	slices.SortStableFunc(p.Actions, byTime)
+	if p.Clock.Zone == nil {
+		p.Clock = ClockOf(p.Actions, p.Changes)
+	}
 	return &Snapshot{p}
 }
 

@@ -169,22 +169,42 @@ func (d *Diagnosis) mode() []Finding {
 	return []Finding{f}
 }
 
-// ofWindow takes the clock of the Snapshot for that of the config servers: they
-// tell no other.
+// ofWindow says that the window is closed, or that it may be.
 func ofWindow(s *catalog.Snapshot) []Finding {
-	settings, now := s.Settings(), s.Time()
-	if now.IsZero() {
+	opening, now := s.Opening(), s.Time()
+	if now.IsZero() || opening.Never || opening.Latest.Equal(now) {
 		return nil
 	}
-	opens, ok := settings.NextOpen(now)
-	if !ok || opens.Equal(now) {
-		return nil
+	wait := opening.Latest.Sub(now)
+	var f Finding
+	switch {
+	case s.Parts().Clock.Zone == nil:
+		f = finding(WindowUnplaced, Scope{}, fmt.Sprintf(
+			"the balancing window is %s, as the config servers' logs do not show theirs: it %s",
+			s.WindowText(), maybeOpen(opening, now)))
+	case !opening.Sure():
+		f = finding(WindowUnplaced, Scope{}, fmt.Sprintf(
+			"the balancing window is %s, and daylight saving may have begun or ended since: it %s",
+			s.WindowText(), maybeOpen(opening, now)))
+	default:
+		f = finding(WindowShut, Scope{}, fmt.Sprintf("the balancing window %s is closed; it opens in %s, at %s",
+			s.WindowText(), humanize.Duration(wait), opening.Latest.Format("Monday 15:04")))
 	}
-	wait := opens.Sub(now)
-	f := finding(WindowShut, Scope{}, fmt.Sprintf(
-		"the balancing window is closed; it opens in %s, at %s if the config servers' clock is %s",
-		humanize.Duration(wait), opens.Format("Monday 15:04"), now.Location()))
-	f.Due = opens
+	f.Due = opening.Latest
 	f.Numbers = []Number{{Name: "opensIn", Value: int64(wait.Seconds()), Unit: Seconds}}
+	if !opening.Sure() {
+		f.Numbers = append(f.Numbers, Number{
+			Name: "opensInAtLeast", Value: int64(opening.Earliest.Sub(now).Seconds()), Unit: Seconds,
+		})
+	}
 	return []Finding{f}
+}
+
+// maybeOpen says between what the opening of a window lies that can't be placed.
+func maybeOpen(o catalog.Opening, now time.Time) string {
+	latest := humanize.Duration(o.Latest.Sub(now))
+	if o.Earliest.Equal(now) {
+		return fmt.Sprintf("may be open now, or open in up to %s", latest)
+	}
+	return fmt.Sprintf("opens in %s to %s", humanize.Duration(o.Earliest.Sub(now)), latest)
 }

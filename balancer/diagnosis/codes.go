@@ -36,6 +36,8 @@ const (
 
 	DuplicateMachineIDs Code = "duplicateMachineIds"
 
+	WindowUnplaced Code = "windowUnplaced"
+
 	RoundsFailing     Code = "roundsFailing"
 	MigrationsFailing Code = "migrationsFailing"
 	MigrationUnderWay Code = "migrationUnderWay"
@@ -145,6 +147,9 @@ func Definitions() []Definition {
 			"A plan ends because the balancer would retry the same step without success.",
 			"Fix the cause that the error names."},
 		ofPolicy(WindowShut, Info, Balancer),
+		{WindowUnplaced, Info, Balancer,
+			"The balancer has a window in the local time of the config servers' primary, and what time that is is not known.",
+			"Name the time zone with --time-zone (timeZone)."},
 		{PausedByRun, Info, Nobody,
 			"A run of shardsh that is running has disabled the balancing of collections.",
 			"No action needed: the run enables it again at its end."},

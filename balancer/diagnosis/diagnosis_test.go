@@ -48,11 +48,18 @@ func TestFindings(t *testing.T) {
 			[]string{"balancerOff info cluster: the balancer is in mode autoSplitOnly: it moves " +
 				"nothing: sh.startBalancer()"}},
 		{"window",
+			newCluster(t).with(shut),
+			[]string{"windowShut info cluster: the balancing window 22:00-06:00 UTC is closed; it opens in 10h, at Friday " +
+				"22:00"}},
+		{"window in an unknown time zone",
 			newCluster(t).with(func(c *cluster) { c.Settings.Window = &catalog.Window{Start: 22 * 60, Stop: 6 * 60} }),
-			[]string{"windowShut info cluster: the balancing window is closed; it opens in 10h, at Friday " +
-				"22:00 if the config servers' clock is UTC"}},
+			[]string{"windowUnplaced info cluster: the balancing window is 22:00-06:00 in an unknown time zone, as the " +
+				"config servers' logs do not show theirs: it may be open now, or open in up to 15h45m"}},
 		{"open window",
-			newCluster(t).with(func(c *cluster) { c.Settings.Window = &catalog.Window{Start: 11 * 60, Stop: 13 * 60} }), nil},
+			newCluster(t).with(func(c *cluster) {
+				shut(c)
+				c.Settings.Window = &catalog.Window{Start: 11 * 60, Stop: 13 * 60}
+			}), nil},
 		{"rounds",
 			newCluster(t).round(time.Minute).round(2*time.Minute, bson.E{Key: "errorOccurred", Value: true},
 				bson.E{Key: "errmsg", Value: "newer"}).

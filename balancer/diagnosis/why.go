@@ -39,8 +39,9 @@ var symptoms = []Code{NotBalanced, NotBalancedHeld, NotBalancedPaused, BalanceUn
 // causes are the codes that say why, in the order in which a balancer meets
 // them: one that comes first hides those after it.
 var causes = []Code{
-	ConfigUnreachable, ShardUnreachable, SettingsUnreadable, BalancerOff, WindowShut, DuplicateMachineIDs, RoundsFailing,
-	Resharding, ShardKeyIndexMissing, LeftPaused, PausedByRun, BalancingOff, MigrationsForbidden, Defragmenting, DefragmentationIdle,
+	ConfigUnreachable, ShardUnreachable, SettingsUnreadable, BalancerOff, WindowShut, WindowUnplaced, DuplicateMachineIDs,
+	RoundsFailing, Resharding, ShardKeyIndexMissing, LeftPaused, PausedByRun, BalancingOff, MigrationsForbidden,
+	Defragmenting, DefragmentationIdle,
 	ZoneRangesOverlap, UnalignedZones,
 	NoSizeEntry, ZoneWithoutShards, ZoneDraining, ShardFull, NoRecipient, LargestOutsideZone, NoChunkInZone,
 	OnlyJumboChunks, JumboChunks, PendingDeletion, MigrationsFailing, ShardSlow,

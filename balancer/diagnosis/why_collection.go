@@ -57,7 +57,7 @@ func (d *Diagnosis) explain(c *catalog.CollectionState) *policy.Report {
 		return nil
 	}
 	report, err := policy.Explain(policy.Question{
-		Collection: c.Collection, Settings: d.Settings(), Now: d.Time(), Situation: situation(d.Snapshot, c),
+		Collection: c.Collection, Settings: d.Settings(), Now: d.BalancerTime(), Situation: situation(d.Snapshot, c),
 	})
 	if err != nil {
 		return nil
@@ -104,7 +104,7 @@ func (d *Diagnosis) ofDecisions(report *policy.Report, ns string) (list []Findin
 // works reports whether the balancer may touch a collection in its next round.
 func (d *Diagnosis) works(ns string) bool {
 	settings := d.Settings()
-	return settings.ShouldBalance(d.Time()) && ModeOf(d.Snapshot) == catalog.ModeFull &&
+	return settings.Mode == catalog.ModeFull && d.Opening().Latest.Equal(d.Time()) && ModeOf(d.Snapshot) == catalog.ModeFull &&
 		HoldOf(d.Collection(ns).Collection) == NotHeld
 }
 

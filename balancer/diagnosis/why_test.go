@@ -17,7 +17,9 @@ func lopsided(c *cluster, alter ...func(*catalog.CollectionState)) *cluster {
 	return c.collection("x.y", []string{"a", "a", "a"}, alter...)
 }
 
-func shut(c *cluster) { c.Settings.Window = &catalog.Window{Start: 22 * 60, Stop: 6 * 60} }
+func shut(c *cluster) {
+	c.Settings.Window, c.Clock.Zone = &catalog.Window{Start: 22 * 60, Stop: 6 * 60}, time.UTC
+}
 
 func zoned(t *testing.T, zone string, low, high int) func(*catalog.CollectionState) {
 	return func(c *catalog.CollectionState) {

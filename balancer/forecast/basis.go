@@ -13,7 +13,7 @@ type basis struct {
 	past       evidence
 	clock      clock
 	trajectory trajectory
-	asked      Options
+	at         time.Time
 }
 
 // words returns the basis as sentences without a full stop, the weightiest first.
@@ -27,20 +27,25 @@ func (b basis) words() (list []string) {
 	if f := b.rates.failing; f >= 0.005 {
 		list = append(list, fmt.Sprintf("%.0f %% of the migrations failed, assumed to stay so", 100*f))
 	}
-	if s := b.clock.settings; s.Window != nil || len(s.Days) > 0 {
-		list = append(list, fmt.Sprintf("rounds begin only in the balancer's window, in the time zone of %s", b.clockText()))
+	if b.clock.settings.Windowed() {
+		list = append(list, "rounds begin only in the balancer's window, in "+b.clockText())
 	}
 	return list
 }
 
+// clockText says in which time zone the window is, and from what that is known.
 func (b basis) clockText() string {
-	switch {
-	case b.asked.Location != nil:
-		return b.asked.Location.String()
-	case b.past.offset != nil:
-		return "the config servers (" + b.clock.in.String() + ")"
+	switch known := b.clock.known; {
+	case known.Zone == nil:
+		return "a time zone that is unknown, as the config servers' logs do not show it (--time-zone, timeZone name it): " +
+			"the range goes from a window that has just opened to one that has just closed"
+	case known.Seen.IsZero():
+		return "the time zone " + known.String()
+	case !known.Sure(b.at):
+		return fmt.Sprintf("the time zone of the config servers (%s, as of %s)", known, known.Seen.UTC().Format("2006-01-02"))
+	default:
+		return fmt.Sprintf("the time zone of the config servers (%s)", known)
 	}
-	return "UTC, as the logs do not show that of the config servers"
 }
 
 // rounded returns a time as exact as forecasts are: to a second below 100 seconds, to a

@@ -68,7 +68,7 @@ func TestSummerTime(t *testing.T) {
 		parts.Changes[i].Time = parts.Changes[i].Time.Add(parts.Time.Sub(noon))
 	}
 	parts.Settings.Window = &catalog.Window{Start: 22 * 60, Stop: 23 * 60}
-	f := of(t, catalog.NewSnapshot(parts), forecast.Options{Location: berlin})
+	f := of(t, catalog.NewSnapshot(parts).WithClock(berlin), forecast.Options{})
 	if first := parts.Time.Add(f.Low).In(berlin); first.Day() != 29 || first.Hour() != 22 || f.Low > 23*time.Hour {
 		t.Errorf("the earliest is %v, after %v", first, f.Low)
 	}

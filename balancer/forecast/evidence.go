@@ -3,7 +3,6 @@ package forecast
 import (
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"shardsh/balancer/catalog"
@@ -40,8 +39,6 @@ type evidence struct {
 	tried, moved int64
 	// round is what the last rounds took on average that moved something.
 	round time.Duration
-	// offset is that of the clock of the config servers; nil when no log tells.
-	offset *time.Location
 }
 
 // most is how many migrations and how many rounds are looked at. More would not
@@ -54,7 +51,6 @@ func evidenceOf(s *catalog.Snapshot) evidence {
 	parts := s.Parts()
 	e.migrations(parts.Changes)
 	e.rounds(parts.Actions)
-	e.offset = clockOf(parts.Actions, parts.Changes)
 	return e
 }
 
@@ -125,30 +121,4 @@ func (e *evidence) failing() (all, logged float64) {
 		return logged, logged
 	}
 	return math.Max(logged, float64(e.tried-e.moved-e.refused)/float64(e.tried)), logged
-}
-
-// clockOf returns the offset of the config servers' clock, which stands in the
-// _ids of what they log: <server>-2026-11-22T03:40:00.000+01:00-<ObjectId>.
-func clockOf(actions, changes []catalog.LogEntry) *time.Location {
-	for _, log := range [][]catalog.LogEntry{actions, changes} {
-		for i := len(log) - 1; i >= 0; i-- {
-			shard, _ := log[i].Raw.Lookup("shard").StringValueOK()
-			if shard != "" && shard != "config" {
-				continue
-			}
-			id, _ := log[i].Raw.Lookup("_id").StringValueOK()
-			server, _ := log[i].Raw.Lookup("server").StringValueOK()
-			id = strings.TrimPrefix(strings.TrimPrefix(id, server), "-")
-			if cut := strings.LastIndexByte(id, '-'); cut > 0 {
-				if at, err := time.Parse("2006-01-02T15:04:05.000-07:00", id[:cut]); err == nil {
-					_, offset := at.Zone()
-					if offset == 0 {
-						return time.UTC
-					}
-					return time.FixedZone(at.Format("-07:00"), offset)
-				}
-			}
-		}
-	}
-	return nil
 }

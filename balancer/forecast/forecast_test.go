@@ -65,7 +65,7 @@ func TestWindow(t *testing.T) {
 	settings := s.Settings()
 	settings.Window = &catalog.Window{Start: 22 * 60, Stop: 23 * 60}
 	east := time.FixedZone("+03:00", 3*3600)
-	f := of(t, s.WithSettings(settings), forecast.Options{Location: east})
+	f := of(t, s.WithSettings(settings).WithClock(east), forecast.Options{})
 	end := f.At.Add(f.Likely)
 	if f.At.Hour() != 15 || end.Hour() != 22 || end.Day() != f.At.Day()+1 {
 		t.Errorf("from %v to %v (%d moves)", f.At, end, f.Moves)

@@ -23,10 +23,8 @@ func Of(s *catalog.Snapshot, o Options) (Forecast, error) {
 		return Forecast{}, err
 	}
 	e := evidenceOf(s)
-	k := clock{settings: s.Settings(), in: o.Location}
-	if k.in == nil {
-		k.in = cmp.Or(e.offset, time.UTC)
-	}
+	first, last := s.Placements()
+	k := clock{settings: s.Settings(), in: []*time.Location{first, last}, known: s.Parts().Clock}
 	prepared, changed := o.prepare(s)
 	r := ratesOf(e, sim.CostsOf(s))
 	trajectories, err := o.trajectories(prepared, r)
@@ -35,13 +33,13 @@ func Of(s *catalog.Snapshot, o Options) (Forecast, error) {
 	}
 	likely := middle(trajectories)
 	f := Forecast{
-		Goal: o.Goal, At: s.Time().In(k.in), Windowed: k.settings.Window != nil || len(k.settings.Days) > 0,
+		Goal: o.Goal, At: s.BalancerTime(), Windowed: k.settings.Windowed(),
 		Moves: likely.moves, Bytes: likely.bytes, Left: likely.left,
 	}
 	opens := f.span(k, trajectories, r, e.round)
 	f.blocked(s, likely, opens)
 	f.Done = likely.idle(s.Time()) && len(f.Because) == 0
-	f.Basis = append(changed, basis{r, e, k, likely, o}.words()...)
+	f.Basis = append(changed, basis{r, e, k, likely, s.Time()}.words()...)
 	return f, nil
 }
 
@@ -127,11 +125,13 @@ func (f *Forecast) span(k clock, trajectories []trajectory, r rates, round time.
 	for _, c := range trajectories {
 		unsure := r.logStdDev(c.working(), c.unused(r.links))
 		for _, z := range grid() {
-			took, ok := k.take(c, f.At, math.Exp(unsure*z))
-			if !ok {
-				return false
+			for _, in := range k.in {
+				took, ok := k.take(c, f.At, in, math.Exp(unsure*z))
+				if !ok {
+					return false
+				}
+				all = append(all, took)
 			}
-			all = append(all, took)
 		}
 	}
 	slices.Sort(all)
@@ -196,7 +196,7 @@ func (f *Forecast) stuck(c trajectory) (list []diagnosis.Finding) {
 // causes are what keeps a part of the cluster as it is, but for what is about the
 // balancer as such.
 func causes(s *catalog.Snapshot, about diagnosis.Scope) (list []diagnosis.Finding) {
-	own := []diagnosis.Code{diagnosis.BalancerOff, diagnosis.WindowShut, diagnosis.SettingsUnreadable}
+	own := []diagnosis.Code{diagnosis.BalancerOff, diagnosis.WindowShut, diagnosis.WindowUnplaced, diagnosis.SettingsUnreadable}
 	a := diagnosis.Why(s, about)
 	for _, f := range append(a.Causes, a.Symptoms...) {
 		if f.Severity > diagnosis.Info && !slices.Contains(own, f.Code) {

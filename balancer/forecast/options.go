@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
@@ -18,9 +17,6 @@ type Options struct {
 	// Goal is what the time is asked for; the zero value is balance. Consolidating
 	// is nothing that a balancer does, and has no forecast.
 	Goal plan.Goal
-	// Location is the time zone of the balancer's windows, which may have summer
-	// time; nil takes the offset that the config servers' logs show.
-	Location *time.Location
 	// Seed is that of the models of what is not known. Equal seeds give equal
 	// forecasts.
 	Seed uint64

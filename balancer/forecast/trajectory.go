@@ -167,19 +167,22 @@ func (c *trajectory) join() {
 // clock is when the balancer works.
 type clock struct {
 	settings catalog.Settings
-	in       *time.Location
+	known    catalog.BalancerClock
+	// in are the time zones between which that of the windows lies: the first and the
+	// last are the same where it is known.
+	in []*time.Location
 }
 
 // take returns how long the trajectory takes when all that moves takes a multiple of
-// the time, and rounds begin only while the window is open; pauses stay as they
-// are. It reports false when the window never opens.
-func (k clock) take(c trajectory, start time.Time, factor float64) (time.Duration, bool) {
+// the time, and rounds begin only while the window is open, in a time zone; pauses
+// stay as they are. It reports false when the window never opens.
+func (k clock) take(c trajectory, start time.Time, in *time.Location, factor float64) (time.Duration, bool) {
 	at, last := start, start
 	for _, s := range c.work {
 		if s.began.After(c.done) {
 			break
 		}
-		opens, ok := k.settings.NextOpen(at.Add(s.began.Sub(last)).In(k.in))
+		opens, ok := k.settings.NextOpen(at.Add(s.began.Sub(last)).In(in))
 		if !ok {
 			return 0, false
 		}

@@ -48,6 +48,8 @@ type ReaderOptions struct {
 	// A zero Release is unknown: the Reader tries what only some releases have.
 	Now     time.Time
 	Release catalog.Release
+	// Zone is the time zone of the config servers, for the part Clock; nil finds it out.
+	Zone *time.Location
 	// Parallel is how many collections are read at the same time. The default is 4
 	// with a client, 1 with a CommandRunner.
 	Parallel int
@@ -162,6 +164,7 @@ func (r *reading) steps() []step {
 		{Rounds, "actionlog", r.rounds},
 		{Switches, "actionlog", r.switches},
 		{Outcomes, "changelog", r.outcomes},
+		{Clock, "clock", r.clock},
 		{Migrations | Reshardings, "operations", r.activity},
 		{Moves, "changelog", r.moves},
 		{Leases, "lease", r.leases},

@@ -10,6 +10,7 @@ const (
 	Version                      // with Identity: the document of config.version
 	Settings                     // config.settings
 	Balancer                     // balancerStatus
+	Clock                        // with Settings: by which clock windows are read, if there are some: two commands at most
 	Shards                       // config.shards
 	Limits                       // with Shards: how full those with a maxSize are, before 6.0
 	Reach                        // with Shards: which of them the mongos can't reach, by connPoolStats
@@ -44,7 +45,7 @@ const All = ^Part(0)
 // Whole is everything that can be read without asking the cluster to work out
 // something: all parts but Statuses, Drains and Causes, and but those that have the
 // server count or select what the other parts contain.
-const Whole = Identity | Version | Settings | Balancer | Shards | Limits | Reach | Databases | Collections |
+const Whole = Identity | Version | Settings | Balancer | Clock | Shards | Limits | Reach | Databases | Collections |
 	Unsharded | Chunks | Flags | Zones | Routers | Sizes | OldSizes | EachSize | Switches | Logs | Migrations |
 	Reshardings | Deletions | Leases
 

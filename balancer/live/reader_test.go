@@ -485,7 +485,9 @@ func TestReaderOfOneCollection(t *testing.T) {
 	c, m := meddled(t, catalog.Release80)
 	all := c.read(t, live.ReaderOptions{}, nil)
 	m.instead = func(_ context.Context, r wire.Request) bson.Raw {
-		if name := what(r); name == "find changelog" || name == "find actionlog" {
+		name := what(r)
+		limit, _ := r.Body.Lookup("limit").AsInt64OK() // it looks at the newest entries for the clock of the window
+		if (name == "find changelog" || name == "find actionlog") && limit != 50 {
 			t.Errorf("it asks for %s", name)
 		}
 		return nil

@@ -18,6 +18,7 @@ import (
 // Steps applies the steps of plans to a sharded cluster, through a mongos.
 type Steps struct {
 	executor *Executor
+	zone     *time.Location // of the config servers, if somebody named it
 
 	identified sync.Mutex // holds
 	clusterID  bson.ObjectID
@@ -32,6 +33,9 @@ func NewSteps(ctx context.Context, a CommandRunner) (*Steps, error) {
 	return &Steps{executor: d}, err
 }
 
+// SetZone names the time zone of the config servers; nil has it found out.
+func (s *Steps) SetZone(zone *time.Location) { s.zone = zone }
+
 // Look reads what a step depends on, without chunks.
 func (s *Steps) Look(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
 	now, err := s.executor.now(ctx)
@@ -42,8 +46,8 @@ func (s *Steps) Look(ctx context.Context, namespaces []string) (*catalog.Snapsho
 		return nil, err
 	}
 	seen, err := NewCommandReader(s.executor.commands, ReaderOptions{
-		Parts: Settings | Balancer | Shards | Collections | Zones, Required: All, Namespaces: namespaces,
-		Wait: time.Minute, Now: now, Release: s.executor.release,
+		Parts: Settings | Balancer | Clock | Shards | Collections | Zones, Required: All, Namespaces: namespaces,
+		Wait: time.Minute, Now: now, Release: s.executor.release, Zone: s.zone,
 	}).Read(ctx)
 	if err != nil {
 		return nil, ServerError(err)

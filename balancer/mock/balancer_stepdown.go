@@ -24,9 +24,14 @@ type runner struct {
 // balancer ends and a new one starts in a new term. It reads settings and
 // phases from the catalog and waits for the migrations under way, which end by
 // themselves (rules/02-defragmentation-and-merging §1.4, §2.10, §4.5).
-func (b *Balancer) StepDown() error {
+//
+// The new primary may be in another time zone; nil is that of the old one.
+func (b *Balancer) StepDown(zone *time.Location) error {
 	if b.faults.configDown {
 		return mongoerr.New(mongoerr.HostUnreachable, "the config server is down: restart it")
+	}
+	if zone != nil {
+		b.zone = zone
 	}
 	b.end()
 	b.term++
@@ -58,7 +63,7 @@ func (b *Balancer) begin() {
 		Parameters: b.engineParameters,
 		Rand:       balancer.NewRand(b.seed, b.term),
 		Logger:     b.logger,
-		Location:   time.Local, // the config server's zone is this machine's
+		Location:   b.zone,
 	}
 	if !b.clock.RealTime() {
 		b.loop = balancer.NewLoop(cfg)
@@ -101,7 +106,7 @@ func (b *Balancer) turn(ctx context.Context, loop *balancer.Loop) {
 		b.clock.WithLock(func() {
 			b.clock.After(balancer.RoundInterval, func() {
 				if b.loop == loop {
-					_ = b.StepDown() // only a config server that is down refuses: it begins a term when it is back
+					_ = b.StepDown(nil) // only a config server that is down refuses: it begins a term when it is back
 				}
 			})
 		})

@@ -45,6 +45,9 @@ type Config struct {
 	// ConfigServer is host:port of the config server's only member;
 	// DefaultConfigServer by default.
 	ConfigServer string
+	// Zone is the time zone of the config servers; nil is that of Start. A Topology may
+	// have one of its own.
+	Zone *time.Location
 	// Logger gets the engine's log events; nil discards them.
 	Logger *slog.Logger
 	// DBPath is the directory that keeps the cluster; empty keeps nothing. A
@@ -112,6 +115,8 @@ type setup struct {
 	release    catalog.Release
 	parameters *parameters.Set
 	logger     *slog.Logger
+	// zone is the time zone of the config server's primary.
+	zone *time.Location
 }
 
 // New makes a cluster and starts its balancer. Close ends it.
@@ -143,7 +148,7 @@ func newCluster(cfg Config) *Cluster {
 	}
 	c := &Cluster{
 		clock: clock.New(start, cfg.RealTime, logger),
-		setup: &setup{release: release, parameters: parameters.New(release), logger: logger},
+		setup: &setup{release: release, parameters: parameters.New(release), logger: logger, zone: cmp.Or(cfg.Zone, start.Location())},
 		seed:  cfg.Seed,
 	}
 	c.clock.Held = cfg.Held
@@ -207,6 +212,13 @@ func (c *Cluster) buildNew(cfg Config) error {
 	topology := cfg.Topology
 	if topology == nil {
 		topology = DefaultTopology(3)
+	}
+	if topology.TimeZone != "" {
+		zone, err := catalog.ParseTimeZone(topology.TimeZone)
+		if err != nil {
+			return fmt.Errorf("topology: timeZone: %w", err)
+		}
+		c.zone = zone
 	}
 	if err := c.builder().build(topology); err != nil {
 		return fmt.Errorf("topology: %w", err)

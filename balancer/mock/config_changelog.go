@@ -90,7 +90,8 @@ func (cl *changeLog) append(log string, limit int64, e logEntry) {
 	}
 	now := cl.clock.Now()
 	if now != cl.stamped {
-		cl.stamp, cl.stamped = now.AppendFormat(append(cl.stamp[:0], hostName+"-"...), "2006-01-02T15:04:05.000-07:00-"), now
+		cl.stamp = now.In(cl.zone).AppendFormat(append(cl.stamp[:0], hostName+"-"...), cl.release.LogTimeFormat()+"-")
+		cl.stamped = now
 		cl.stamp = slices.Grow(cl.stamp, hex.EncodedLen(len(bson.ObjectID{}))) // so that ids take no memory
 	}
 	number := cl.ids.NewObjectID()

@@ -37,7 +37,7 @@ func (c *Cluster) HeldDocuments(id, ns string) int64 {
 // StepDownIn lets the config server step down later.
 func (c *Cluster) StepDownIn(d time.Duration) {
 	c.clock.After(d, func() {
-		if err := c.balancer.StepDown(); err != nil {
+		if err := c.balancer.StepDown(nil); err != nil {
 			panic(err)
 		}
 	})

@@ -21,7 +21,10 @@ import (
 // describes it. docs/topology.md has every field.
 type Topology struct {
 	// Routers is how many mongos there are; 0 is one.
-	Routers     int                  `json:"routers"`
+	Routers int `json:"routers"`
+	// TimeZone is that of the config servers, such as Europe/Berlin; empty is that of the
+	// time at which the cluster begins: this machine's, or UTC with a seed.
+	TimeZone    string               `json:"timeZone,omitempty"`
 	Shards      []TopologyShard      `json:"shards"`
 	Settings    TopologySettings     `json:"settings"`
 	Databases   []TopologyDatabase   `json:"databases"`
@@ -148,6 +151,9 @@ func ParseTopology(data []byte) (*Topology, error) {
 	}
 	if t.Routers < 0 || t.Routers > MostRouters {
 		return nil, fmt.Errorf("routers: %d is not from 1 to %d", t.Routers, MostRouters)
+	}
+	if _, err := catalog.ParseTimeZone(t.TimeZone); t.TimeZone != "" && err != nil {
+		return nil, fmt.Errorf("timeZone: %w", err)
 	}
 	if len(t.Shards) == 0 {
 		return nil, fmt.Errorf("shards: at least one is needed")

@@ -43,25 +43,12 @@ func ParseWindow(text string, local *time.Location) (*Window, error) {
 	}
 	if zone = strings.TrimSpace(zone); named && zone != "" {
 		var err error
-		if w.Zone, err = parseZone(zone); err != nil {
+		if w.Zone, err = catalog.ParseTimeZone(zone); err != nil {
 			return nil, fmt.Errorf("the window %q: %w", text, err)
 		}
 		w.name = zone
 	}
 	return w, nil
-}
-
-// parseZone reads the name of a time zone, or what a clock is ahead of UTC.
-func parseZone(name string) (*time.Location, error) {
-	if at, err := time.Parse("-07:00", name); err == nil {
-		_, ahead := at.Zone()
-		return time.FixedZone(name, ahead), nil
-	}
-	zone, err := time.LoadLocation(name)
-	if err != nil || strings.EqualFold(name, "local") {
-		return nil, fmt.Errorf("%q is not a valid time zone, such as UTC, +02:00 or Europe/Berlin", name)
-	}
-	return zone, nil
 }
 
 // MachineZone returns the time zone of this machine, with its name where that can

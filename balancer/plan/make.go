@@ -2,9 +2,11 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/sim"
 )
 
@@ -30,10 +32,22 @@ func Make(s *catalog.Snapshot, o Options) (*Plan, error) {
 	}
 	b := newBuilder(sc, o)
 	b.plan.Basis = basis
+	if o.unplaced {
+		b.plan.Note = unplaced(s)
+	}
 	if err := b.choose(); err != nil {
 		return nil, err
 	}
 	return b.finish()
+}
+
+// unplaced says what an unknown time zone leaves open.
+func unplaced(s *catalog.Snapshot) string {
+	note := fmt.Sprintf("the balancer's window is %s: the times are those of a window that is open", s.WindowText())
+	if wait := s.Opening().Latest.Sub(s.Time()); wait > 0 {
+		note += fmt.Sprintf("; the cluster's balancer may begin up to %s later", humanize.Duration(wait))
+	}
+	return note + " (--time-zone, timeZone name the time zone)"
 }
 
 // choose makes the steps: what the balancer would do, unless it knows nothing of the
@@ -56,8 +70,8 @@ func (b *builder) choose() error {
 func (o *Options) complete(s *catalog.Snapshot) error {
 	o.Goal.Kind = cmp.Or(o.Goal.Kind, Balance)
 	o.Costs = cmp.Or(o.Costs, sim.CostsOf(s))
-	if o.Location == nil {
-		o.Location = time.UTC
+	if settings := s.Settings(); settings.Windowed() && s.Parts().Clock.Zone == nil && !o.IgnoreWindow {
+		o.IgnoreWindow, o.unplaced = true, true
 	}
 	if o.Model.Contents == nil {
 		model, err := ParseModel(o.Model.Name, o.Seed)
@@ -72,7 +86,7 @@ func (o *Options) complete(s *catalog.Snapshot) error {
 // config is how the engine runs for a plan.
 func (b *builder) config() sim.Config {
 	return sim.Config{
-		Location: b.o.Location, Rand: b.o.rand(), Parameters: b.o.Parameters, IgnoreMode: true,
+		Location: b.scope.start.BalancerTime().Location(), Rand: b.o.rand(), Parameters: b.o.Parameters, IgnoreMode: true,
 		Reasons: b.scope.reasons, Contents: b.o.Model.Contents, Costs: b.o.Costs, Decided: b.decided,
 		ChosenOnly: true, Watch: b.o.Watch,
 	}

@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"math/rand/v2"
-	"time"
 
 	"shardsh/balancer"
 	"shardsh/balancer/sim"
@@ -13,10 +12,9 @@ import (
 type Options struct {
 	Goal   Goal // the zero Goal is Balance of all collections
 	Limits Limits
-	// Location is the time zone windows are read in; nil means UTC.
-	Location *time.Location
-	// IgnoreWindow plans as if the balancer worked around the clock. Its mode is
-	// ignored in any case: a plan says what it would do if it were on.
+	// IgnoreWindow plans as if the balancer worked around the clock. So does a plan for
+	// a cluster whose time zone is unknown, and says so. The balancer's mode is ignored in
+	// any case: a plan says what it would do if it were on.
 	IgnoreWindow bool
 	// Model is what chunks are taken to hold; the zero Model takes the sizes that
 	// were measured, and what shards have as spread evenly over the rest.
@@ -32,6 +30,8 @@ type Options struct {
 	Parameters func() balancer.Parameters
 	// Watch is told how far the plan is, and may end it with an error; nil is nobody.
 	Watch sim.Watch
+
+	unplaced bool // the window was ignored as its time zone is unknown
 }
 
 func (o Options) check() error {

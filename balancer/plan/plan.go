@@ -37,6 +37,8 @@ type Plan struct {
 	// is not, Left says what stays, and why.
 	Reached bool                `json:"reached"`
 	Left    []diagnosis.Finding `json:"left"`
+	// Note says what the times of the steps leave open; empty for nothing.
+	Note string `json:"note,omitzero"`
 }
 
 // Basis is the cluster that a plan was made for, and the state it was in.

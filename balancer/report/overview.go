@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -57,6 +56,8 @@ type Balancer struct {
 	// opens, zero where it is open.
 	Window string    `json:"window,omitzero"`
 	Opens  time.Time `json:"opens,omitzero"`
+	// Unplaced says that Opens is the latest that it can be: the time zone is unknown.
+	Unplaced bool `json:"unplaced,omitzero"`
 }
 
 // Totals are sums over a cluster.
@@ -190,16 +191,13 @@ func Of(s *catalog.Snapshot) *Overview {
 }
 
 func balancerOf(s *catalog.Snapshot) Balancer {
-	state, settings := s.Parts().Balancer, s.Settings()
-	b := Balancer{Mode: string(diagnosis.ModeOf(s)), InRound: state.InRound, Rounds: state.Rounds}
-	switch {
-	case settings.Window != nil:
-		b.Window = settings.Window.String()
-	case len(settings.Days) > 0:
-		b.Window = fmt.Sprintf("%d windows a week", len(settings.Days))
+	state := s.Parts().Balancer
+	b := Balancer{
+		Mode: string(diagnosis.ModeOf(s)), InRound: state.InRound, Rounds: state.Rounds, Window: s.WindowText(),
 	}
-	if opens, ok := settings.NextOpen(s.Time()); ok && !opens.Equal(s.Time()) {
-		b.Opens = opens
+	if o := s.Opening(); !o.Never && !o.Latest.Equal(s.Time()) {
+		b.Unplaced = !o.Sure()
+		b.Opens = o.Latest
 	}
 	return b
 }

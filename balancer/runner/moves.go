@@ -152,7 +152,7 @@ func (r *run) mayGoOn(ctx context.Context, ns string) error {
 	if err != nil {
 		return err
 	}
-	return r.left(look, aStep)
+	return r.left(ctx, look, aStep)
 }
 
 func (r *run) ask(err error) {

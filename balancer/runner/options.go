@@ -225,6 +225,10 @@ func (e *BusyError) Error() string {
 	case len(e.Namespaces) == 1:
 		remedy = fmt.Sprintf("sh.disableBalancing(%q)", e.Namespaces[0])
 	}
+	if e.Unplaced != "" {
+		remedy = "name the time zone of the config servers (--time-zone Europe/Berlin, timeZone: \"Europe/Berlin\"), or " +
+			remedy
+	}
 	return fmt.Sprintf("%s: %s; or pause it for these collections (--pause-balancing, pauseBalancing: true)", e.What(),
 		remedy)
 }

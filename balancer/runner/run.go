@@ -117,7 +117,7 @@ func (r *run) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.left(look, r.o.For)
+	return r.left(ctx, look, r.o.For)
 }
 
 // Ours returns those of some collections that a run has, given the patterns that
@@ -157,14 +157,18 @@ const ever = 366 * 24 * time.Hour
 
 // left returns an error unless the cluster's own balancer leaves the collections
 // to this run.
-func (r *run) left(look *catalog.Snapshot, within time.Duration) error {
-	return InTheWay(look, r.namespaces, within)
+func (r *run) left(ctx context.Context, look *catalog.Snapshot, within time.Duration) error {
+	return busy(apply.Undisturbed(ctx, r.cluster, look, r.namespaces, cmp.Or(within, ever), r.o.Clock))
 }
 
 // InTheWay returns a *BusyError when the cluster's own balancer works on some
 // collections now or within a time; zero is ever.
 func InTheWay(look *catalog.Snapshot, namespaces []string, within time.Duration) error {
-	err := apply.BalancerWorks(look, namespaces, cmp.Or(within, ever))
+	return busy(apply.BalancerWorks(look, namespaces, cmp.Or(within, ever)))
+}
+
+// busy returns an *apply.BalancerError as a *BusyError.
+func busy(err error) error {
 	if works, busy := errors.AsType[*apply.BalancerError](err); busy {
 		return &BusyError{works}
 	}

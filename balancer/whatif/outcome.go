@@ -23,9 +23,6 @@ type Alternative struct {
 
 // Options say how it is gone on from the changes.
 type Options struct {
-	// Location is the time zone of the balancer's windows; nil takes the offset that
-	// the config servers' logs show.
-	Location *time.Location
 	// Model is what chunks are taken to hold, Seed that of what is not known: see
 	// plan.Options.
 	Model plan.Model
@@ -96,12 +93,12 @@ func (a Alternative) outcome(s *catalog.Snapshot, o Options) (Outcome, error) {
 		return out, err
 	}
 	out.Mode = diagnosis.ModeOf(changed)
-	out.Forecast, err = forecast.Of(changed, forecast.Options{Location: o.Location, Seed: o.Seed, Watch: o.Watch})
+	out.Forecast, err = forecast.Of(changed, forecast.Options{Seed: o.Seed, Watch: o.Watch})
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", out.Name, err)
 	}
 	out.Plan, err = plan.Make(changed, plan.Options{
-		Location: out.Forecast.At.Location(), Model: o.Model, Seed: o.Seed, Watch: o.Watch,
+		Model: o.Model, Seed: o.Seed, Watch: o.Watch,
 	})
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", out.Name, err)

@@ -33,6 +33,9 @@ func PlanText(p *plan.Plan, all bool) string {
 		out.shardChanges(p.Shards, all)
 		out.steps(p.Steps, all)
 	}
+	if p.Note != "" {
+		out.wrapped(0, sentence(p.Note))
+	}
 	if len(p.Left) > 0 && (len(p.Steps) > 0 || !p.Reached) {
 		out.listed("Left", p.Left, p.Basis.Time)
 	}

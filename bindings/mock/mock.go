@@ -68,8 +68,9 @@ func methods() script.Methods[*control] {
 				"{writeConcernError}."},
 		{"sameMachineId", "shard:string to:string", pair("mockSameMachineId"),
 			"Gives the second shard the machine id of the first; the balancer's next round fails and mends it."},
-		{"stepDown", "", sends("mockStepDown"),
-			"Gives the config server another primary, and with it a new balancer."},
+		{"stepDown", "options?:object", func(c *script.Call, m *control) goja.Value {
+			return m.Reply(m.run(c, "mockStepDown", int32(1), c.Arg(0)))
+		}, "Gives the config server another primary, and with it a new balancer: {timeZone: \"America/Los_Angeles\"}."},
 		{"fill", "ns:string options:object", sends("mockFill"),
 			"Lays virtual data over a collection's chunks: {bytes: \"10GB\", docs, distribution: \"even\" | \"skewed\" | " +
 				"{shard: share}}."},

@@ -22,14 +22,14 @@ import (
 )
 
 // paceNames are the options of helpers that move something, all at a pace.
-const paceNames = "maxMoves,maxBytes,for,pauseBetween,window,pauseWhen"
+const paceNames = "maxMoves,maxBytes,for,pauseBetween,window,timeZone,pauseWhen"
 
 // runOptionNames are the options of helpers that carry a plan out.
 const runOptionNames = "pauseBalancing,forceJumbo,parallel,journal,resume,dryRun," + paceNames
 
 // pacedHelp is what the help of a helper that has the cluster's balancer do something
 // says of these options.
-const pacedHelp = "With any of {pauseBalancing, forceJumbo, parallel, maxMoves, maxBytes, for, pauseBetween, window, pauseWhen, " +
+const pacedHelp = "With any of {pauseBalancing, forceJumbo, parallel, maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, " +
 	"journal, resume, dryRun} shardsh's own engine does it by plan, at that pace, and returns its result, like " +
 	"sh.apply()."
 
@@ -59,6 +59,7 @@ func (h helperOptions) pace() action.Pace {
 	p := action.Pace{
 		MaxMoves: int(h.count("maxMoves")), MaxBytes: h.size("maxBytes"), For: h.duration("for", 0),
 		PauseBetween: h.duration("pauseBetween", 0), Parallel: action.DefaultParallel,
+		TimeZone: h.text("timeZone"),
 	}
 	if h.get("parallel") != nil {
 		p.Parallel = int(h.count("parallel"))

@@ -17,7 +17,7 @@ func shardRunMethods() []helper {
 		{"balance", "ns?:string|object options?:object{" + balanceOptions + "}", checked(shBalance),
 			"Balances a collection, [collections] or all with shardsh's own engine, while the cluster's balancer is off " +
 				"for them: {pauseBalancing: true} disables it meanwhile; {goal: \"size\"|\"chunks\"|\"ops\", order, dryRun, " +
-				"maxMoves, maxBytes, for, pauseBetween, window, pauseWhen, coolDown, parallel, waitForLease, seed, " +
+				"maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, coolDown, parallel, waitForLease, seed, " +
 				"progress}, times in ms or as \"1h30m\"; {giveBack: true} only enables balancing that a killed run left disabled."},
 	}
 }

@@ -35,7 +35,7 @@ func TestForecast(t *testing.T) {
 		`sh.forecast("shop.order")`:                "Collection shop.order is not sharded; did you mean shop.orders?",
 		`sh.forecast({goal: "rest"})`:              "Argument options.goal must be balance, { drain: shard }",
 		`sh.forecast({goal: {drain: "shard8"}})`:   "There is no shard shard8",
-		`sh.forecast({timeZone: "Mars"})`:          "sh.forecast: timeZone takes a name such as",
+		`sh.forecast({timeZone: "Mars"})`:          `sh.forecast: timeZone: "Mars" is not a valid time zone`,
 		`sh.forecast({gaol: "zones"})`:             "sh.forecast has no option gaol",
 		`sh.forecast(5)`:                           "Argument ns must be of type string or object",
 		`sh.forecast([5])`:                         "Argument ns must be a list of collections",

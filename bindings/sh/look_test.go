@@ -30,9 +30,10 @@ func TestHelpersReadNoMore(t *testing.T) {
 		{`try { sh.waitForBalance("app.users") } catch (e) {}`, "balancerCollectionStatus app.users, buildInfo, find changelog, find collections"},
 		{`sh.balancerSummary()`, "$currentOp, $shardedDataDistribution, aggregate changelog, aggregate changelog, aggregate chunks, " +
 			"balancerCollectionStatus app.orders, balancerCollectionStatus app.users, balancerStatus, buildInfo, " +
-			"find collections, find reshardingOperations, find settings, find shards, find tags"},
+			"find actionlog, find changelog, find collections, find reshardingOperations, find settings, find shards, find tags"},
 		{`sh.status()`, "$currentOp, $shardedDataDistribution, aggregate changelog, aggregate changelog, " +
-			"aggregate chunks, aggregate leases, aggregate mongos, balancerStatus, find actionlog, find chunks, find chunks, " +
+			"aggregate chunks, aggregate leases, aggregate mongos, balancerStatus, find actionlog, find actionlog, find changelog, " +
+			"find chunks, find chunks, " +
 			"find collections, find databases, find locks, find migrations, find mongos, find settings, find shards, " +
 			"find tags, find tags, find version"},
 	} {

@@ -161,7 +161,7 @@ func chunkCountRows(collections []*catalog.CollectionState) (rows [][]string) {
 
 func showBalancer(c *call, d *server.Database) goja.Value {
 	r := c.s.statusOf(d, d.Sibling("config"),
-		live.Settings|live.Balancer|live.Rounds|live.Outcomes|live.Migrations|live.Reshardings)
+		live.Settings|live.Balancer|live.Clock|live.Rounds|live.Outcomes|live.Migrations|live.Reshardings)
 	if c.s.Display.ShowsTables() {
 		return c.s.Display.ShowTables(r.balancerLines)
 	}

@@ -39,8 +39,8 @@ type statusReport struct {
 
 // statusParts are what sh.status() is made of, beside the routers, and the first
 // chunks and zones of each collection.
-const statusParts = live.Settings | live.Balancer | live.Shards | live.Databases | live.Collections | live.Counts |
-	live.Sizes | live.Rounds | live.Outcomes | live.Migrations | live.Leases
+const statusParts = live.Settings | live.Balancer | live.Clock | live.Shards | live.Databases | live.Collections |
+	live.Counts | live.Sizes | live.Rounds | live.Outcomes | live.Migrations | live.Leases
 
 // statusOf reads parts of a cluster for a report.
 func (s *Host) statusOf(d, config *server.Database, parts live.Part) *statusReport {

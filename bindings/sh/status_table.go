@@ -116,7 +116,7 @@ func (r *statusReport) balancerLines(t *display.Tables) {
 	t.Heading("Balancer")
 	t.Line("mode", r.modeText())
 	t.Line("policy", r.sh().policyText())
-	t.Line("window", windowText(r.setting("balancer")))
+	t.Line("window", windowText(r.setting("balancer"), windowClock(r.seen.Snapshot)))
 	t.Line("chunk size", megabytes(r.sh().chunkSize(nil, r.setting("chunksize"))))
 	if automerge := r.setting("automerge"); automerge != nil {
 		t.Line("auto-merger", onOff(rawdoc.TruthyAt(automerge, "enabled")))

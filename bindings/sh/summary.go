@@ -35,7 +35,7 @@ func (sh *Helpers) summary() *balancerSummary {
 		required = lenient
 	}
 	seen := sh.look(live.ReaderOptions{
-		Parts: live.Settings | live.Balancer | live.Shards | live.Collections | live.Statuses | live.Counts |
+		Parts: live.Settings | live.Balancer | live.Clock | live.Shards | live.Collections | live.Statuses | live.Counts |
 			live.Zones | live.Outcomes | live.Migrations | live.Reshardings | live.Unsharded | live.Sizes,
 		Span: diagnosis.FailureSpan, Release: release, Required: required,
 	})
@@ -104,7 +104,7 @@ func shBalancerSummary(c *call, sh *Helpers) goja.Value {
 		"balanced", b.Balanced(),
 		"mode", string(parts.Balancer.Mode),
 		"policy", b.policy,
-		"window", c.s.balancerWindow(b.settings),
+		"window", c.s.balancerWindow(b.settings, windowClock(b.Snapshot)),
 		"inBalancerRound", parts.Balancer.InRound,
 		"activeMigrations", c.s.activeMigrations(parts.Migrations),
 		"reshardings", c.s.activeReshardings(parts.Reshardings),
@@ -140,7 +140,7 @@ func (b *balancerSummary) draw(t *display.Tables) {
 	t.Line("balanced", state)
 	t.Line("mode", string(parts.Balancer.Mode)+", "+roundText(parts.Balancer))
 	t.Line("policy", b.policy)
-	t.Line("window", windowText(b.settings))
+	t.Line("window", windowText(b.settings, windowClock(b.Snapshot)))
 	underWayLines(t, parts)
 	if ids := b.draining(); len(ids) > 0 {
 		t.Line("draining", strings.Join(ids, " "))

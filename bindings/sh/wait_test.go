@@ -43,6 +43,9 @@ func watching(t *testing.T, replies map[string][]bson.D, change ...func(*binding
 	t.Helper()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	u := &unfolding{Fixture: &shelltest.Fixture{Data: shelltest.FixtureData(now), Next: map[int64][]bson.Raw{}, Now: now}, replies: replies}
+	u.Data["config.actionlog"] = []bson.Raw{shelltest.MustMarshal(shelltest.Doc(
+		field("_id", "cfg-2026-11-20T11:00:00.000+00:00-6b049f1990b60ad9021444fa"), field("server", "cfg"),
+		field("shard", "config"), field("time", now.Add(-time.Hour)), field("what", "balancer.start")))}
 	return shelltest.Connect(t, append(change, func(cfg *bindings.Config) { cfg.Client = shelltest.Dial(t, u) })...)
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
@@ -19,8 +21,15 @@ import (
 // daily window (rules/01-rounds-and-settings §2.4).
 var withWeekdayWindows = server.Version{8, 3, 0}
 
-// windowClock is the clock the balancer's window is read on (rules/01-rounds-and-settings §2.3).
-const windowClock = "config primary's local time"
+// windowClock returns the clock the balancer's window is read on (rules/01-rounds-and-settings §2.3),
+// with its time zone where that is known.
+func windowClock(s *catalog.Snapshot) string {
+	const clock = "config primary's local time"
+	if s.Parts().Clock.Zone == nil {
+		return clock
+	}
+	return clock + ", " + s.Parts().Clock.String()
+}
 
 var timeOfDay = regexp.MustCompile(`^([01]?[0-9]|2[0-3]):[0-5][0-9]$`)
 
@@ -45,7 +54,8 @@ func shardWindowMethods() []helper {
 func shBalancerWindow(c *call, sh *Helpers) goja.Value {
 	switch {
 	case !c.Has(0):
-		return c.s.balancerWindow(c.s.setting(sh.config(), "balancer"))
+		seen := sh.look(live.ReaderOptions{Parts: live.Settings | live.Clock})
+		return c.s.balancerWindow(document(seen, "settings", "balancer"), windowClock(seen.Snapshot))
 	case c.Object(0) != nil:
 		return c.setWeekdays(sh)
 	}
@@ -128,19 +138,19 @@ func weekdays() []string {
 
 // balancerWindow shows the window of the balancer's settings; null when it may
 // work at any time.
-func (s *Host) balancerWindow(settings bson.Raw) goja.Value {
+func (s *Host) balancerWindow(settings bson.Raw, clock string) goja.Value {
 	if days, ok := settings.Lookup("activeWindowDOW").ArrayOK(); ok && len(days) > len(rawdoc.Empty) {
-		return s.JS.NewObject("days", s.JS.World.ToJS(settings.Lookup("activeWindowDOW")), "clock", windowClock)
+		return s.JS.NewObject("days", s.JS.World.ToJS(settings.Lookup("activeWindowDOW")), "clock", clock)
 	}
 	window, ok := settings.Lookup("activeWindow").DocumentOK()
 	if !ok {
 		return goja.Null()
 	}
-	return s.JS.NewObject("start", s.lookup(window, "start"), "stop", s.lookup(window, "stop"), "clock", windowClock)
+	return s.JS.NewObject("start", s.lookup(window, "start"), "stop", s.lookup(window, "stop"), "clock", clock)
 }
 
 // windowText returns the window in words.
-func windowText(settings bson.Raw) string {
+func windowText(settings bson.Raw, clock string) string {
 	if list, ok := settings.Lookup("activeWindowDOW").ArrayOK(); ok {
 		days, _ := list.Values()
 		var texts []string
@@ -151,11 +161,11 @@ func windowText(settings bson.Raw) string {
 			}
 		}
 		if len(texts) > 0 {
-			return strings.Join(texts, "; ") + " (" + windowClock + ")"
+			return strings.Join(texts, "; ") + " (" + clock + ")"
 		}
 	}
 	if window, ok := settings.Lookup("activeWindow").DocumentOK(); ok {
-		return fmt.Sprintf("%s to %s (%s)", rawdoc.Text(window, "start"), rawdoc.Text(window, "stop"), windowClock)
+		return fmt.Sprintf("%s to %s (%s)", rawdoc.Text(window, "start"), rawdoc.Text(window, "stop"), clock)
 	}
 	return "none: at any time"
 }

@@ -112,6 +112,7 @@ type paceFlags struct {
 	bytes               cmdline.Size
 	time, between, cool cmdline.Duration
 	window              windowFlag
+	zone                string
 	pauseWhen           conditionFlag
 	parallel            int
 	metrics             string
@@ -127,6 +128,7 @@ func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
 		f.Var(&o.between, "pause-between", "`TIME` wait after each step")
 		f.Var(&o.window, "window", "`22:00-06:00 [ZONE]` start steps only then, by the cluster's clock; ZONE: UTC, +02:00, "+
 			"Europe/Berlin (default: this machine's)")
+		zoneFlag(f, &o.zone)
 		f.Var(&o.pauseWhen, "pause-when",
 			"`\"lag > 10s or queue > 50 or cpu > 0.8\"` start no step while this holds: lag, oplog, queue, "+
 				"active, connections, cache, dirty, cpu of the shards' members")
@@ -147,6 +149,6 @@ func (o *paceFlags) coolDownFlag(f *pflag.FlagSet) {
 func (o *paceFlags) pace() action.Pace {
 	return action.Pace{
 		MaxMoves: o.moves, MaxBytes: o.bytes.Bytes, For: time.Duration(o.time), PauseBetween: time.Duration(o.between),
-		Window: o.window.Window, PauseWhen: o.pauseWhen.Condition, Parallel: o.parallel, Metrics: o.metrics,
+		Window: o.window.Window, TimeZone: o.zone, PauseWhen: o.pauseWhen.Condition, Parallel: o.parallel, Metrics: o.metrics,
 	}
 }

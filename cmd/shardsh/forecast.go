@@ -50,7 +50,8 @@ func (o *forecastFlags) complete(env environment, words []string) error {
 
 func zoneFlag(f *pflag.FlagSet, zone *string) {
 	f.StringVar(zone, "time-zone", "",
-		"`NAME` time zone of the config servers, such as Europe/Berlin (default: by their logs)")
+		"`ZONE` time zone of the config servers, in which the balancer's window is: UTC, +02:00, Europe/Berlin "+
+			"(default: by their logs)")
 }
 
 // run is "shardsh forecast": how long the balancer takes to a goal.

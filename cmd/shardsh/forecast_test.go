@@ -62,7 +62,7 @@ func TestForecastLine(t *testing.T) {
 		"no shard":      {[]string{"--goal", "drain=delta"}, exitFailure, `no shard "delta"`},
 		"no goal":       {[]string{"--goal", "rest"}, exitUsage, `"rest" is not a valid goal`},
 		"a plan's goal": {[]string{"--goal", "consolidate"}, exitUsage, "shardsh plan"},
-		"no zone":       {[]string{"--time-zone", "Mars"}, exitUsage, "--time-zone takes a name such as Europe/Berlin"},
+		"no zone":       {[]string{"--time-zone", "Mars"}, exitUsage, `--time-zone: "Mars" is not a valid time zone, such as UTC, +02:00 or Europe/Berlin`},
 		"no format":     {[]string{"--output", "xml"}, exitUsage, "--output takes text, json"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -92,7 +92,7 @@ func TestSimulateLine(t *testing.T) {
 		"who may be meant":  {[]string{"--from", file, "--change", "drain s01"}, exitFailure, "did you mean s00"},
 		"no such model":     {[]string{"--from", file, "--change", "addShard", "--model", "odd"}, exitUsage, "--model"},
 		"no such zone": {[]string{"--from", file, "--change", "addShard", "--time-zone", "Mars"}, exitUsage,
-			"--time-zone takes a name"},
+			`--time-zone: "Mars" is not`},
 		"another format":      {[]string{"--from", file, "--change", "addShard", "--output", "xml"}, exitUsage, "--output takes"},
 		"what is no option":   {[]string{"--changes", "addShard"}, exitUsage, "--change"},
 		"a file that is none": {[]string{"--from", "simulate_test.go", "--change", "addShard"}, exitFailure, "not a snapshot"},

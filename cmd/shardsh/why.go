@@ -19,7 +19,7 @@ import (
 // whyFlags are those of "shardsh why".
 type whyFlags struct {
 	answerFlags
-	ns, key, shard, zone string
+	ns, key, shard, zone, timeZone string
 
 	action action.Why // what comes of them
 }
@@ -30,6 +30,7 @@ func (o *whyFlags) groups() []cmdline.Group {
 		f.StringVar(&o.key, "key", "", "`EJSON` explain its chunk with this shard key: '{\"customer\": 7}'")
 		f.StringVar(&o.shard, "shard", "", "`ID` explain this shard")
 		f.StringVar(&o.zone, "zone", "", "`NAME` explain this zone")
+		zoneFlag(f, &o.timeZone)
 		o.flags(f, "text", "json")
 	})}
 	return append(groups, o.sharedGroups()...)
@@ -42,7 +43,7 @@ func (o *whyFlags) complete(env environment, words []string) error {
 	if err := o.checkFormat("text", "json"); err != nil {
 		return err
 	}
-	o.action = action.Why{Namespace: o.ns, Shard: catalog.ShardID(o.shard), Zone: o.zone}
+	o.action = action.Why{Namespace: o.ns, Shard: catalog.ShardID(o.shard), Zone: o.zone, TimeZone: o.timeZone}
 	if o.key != "" {
 		if err := bson.UnmarshalExtJSON([]byte(o.key), false, &o.action.Key); err != nil {
 			return usagef("--key %s is not valid extended JSON: %w", o.key, err)

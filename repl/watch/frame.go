@@ -107,8 +107,10 @@ func (v View) balancer() string {
 	if b.Rounds > 0 {
 		text += fmt.Sprintf(", %d rounds", b.Rounds)
 	}
-	if !b.Opens.IsZero() {
-		text += ", window opens in " + humanize.Duration(b.Opens.Sub(v.Now.Time))
+	if b.Unplaced {
+		text += ", window " + b.Window + " open, or opens in up to " + humanize.Duration(b.Opens.Sub(v.Now.Time))
+	} else if !b.Opens.IsZero() {
+		text += ", window " + b.Window + " opens in " + humanize.Duration(b.Opens.Sub(v.Now.Time))
 	} else if b.Window != "" {
 		text += ", window " + b.Window + " open"
 	}

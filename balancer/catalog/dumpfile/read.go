@@ -207,6 +207,7 @@ func (r *reader) time() {
 	}
 	r.gap("time", "", "not recorded in a dump: %s is the time of its last event",
 		p.Time.UTC().Format(time.RFC3339))
+	p.Clock = catalog.ClockOf(p.Actions, p.Changes)
 	since := p.Time.Add(-catalog.LogSpan)
 	for _, log := range []*[]catalog.LogEntry{&p.Changes, &p.Actions} {
 		var recent []catalog.LogEntry

@@ -196,6 +196,7 @@ func (r *reader) head() error {
 	}
 	p := &r.parts
 	p.Source, p.Time, p.ClusterTime, p.ClusterID = h.Source, h.Time, h.ClusterTime, h.ClusterID
+	p.Clock = h.Clock.balancer()
 	p.Version, p.Release, p.Settings, p.SettingsProblem = h.Version, h.Release, h.Settings, h.SettingsProblem
 	p.Balancer, p.DeletionsKnown, p.Unsharded, p.Outcomes = h.Balancer, h.DeletionsKnown, h.Unsharded, h.Outcomes
 	p.Lease = h.Lease

@@ -26,10 +26,36 @@ type head struct {
 	Settings        catalog.Settings
 	SettingsProblem string
 	Balancer        catalog.BalancerState
+	Clock           clock // missing in old files
 	DeletionsKnown  bool
 	Unsharded       []catalog.UnshardedData
 	Outcomes        *catalog.Outcomes
 	Lease           *catalog.Lease
+}
+
+// clock is that of the balancer; without a zone it is what the logs show.
+type clock struct {
+	Zone string
+	Seen time.Time
+}
+
+func clockOf(c catalog.BalancerClock) clock {
+	if c.Zone == nil {
+		return clock{}
+	}
+	return clock{c.Zone.String(), c.Seen}
+}
+
+// balancer returns the clock; the zero value for a zone that this machine does not know.
+func (c clock) balancer() catalog.BalancerClock {
+	zone, err := catalog.ParseTimeZone(c.Zone)
+	if err != nil {
+		return catalog.BalancerClock{}
+	}
+	if !c.Seen.IsZero() {
+		c.Seen = c.Seen.UTC()
+	}
+	return catalog.BalancerClock{Zone: zone, Seen: c.Seen}
 }
 
 // document is one of config.

@@ -72,8 +72,8 @@ func (w *writer) snapshot(p catalog.SnapshotParts) {
 	w.document(kindHead, head{
 		Source: p.Source, Time: p.Time, ClusterTime: p.ClusterTime, ClusterID: p.ClusterID,
 		Version: p.Version, Release: p.Release, Settings: p.Settings, SettingsProblem: p.SettingsProblem,
-		Balancer: p.Balancer, DeletionsKnown: p.DeletionsKnown, Unsharded: p.Unsharded, Outcomes: p.Outcomes,
-		Lease: p.Lease,
+		Balancer: p.Balancer, Clock: clockOf(p.Clock), DeletionsKnown: p.DeletionsKnown, Unsharded: p.Unsharded,
+		Outcomes: p.Outcomes, Lease: p.Lease,
 	})
 	each(w, kindShard, p.Shards)
 	each(w, kindDatabase, p.Databases)

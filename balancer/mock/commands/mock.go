@@ -24,7 +24,7 @@ func mockCommands() []Command {
 			optional(args.Array, "errorLabels"), optional(args.Shard, "shard"), optional(args.Bool, "closeConnection"),
 			optional(args.Object, "writeConcernError")),
 		ofMock("mockSameMachineId", Writes, breaks),
-		ofMock("mockStepDown", Writes, breaks),
+		ofMock("mockStepDown", Writes, breaks, optional(args.String, "timeZone")),
 		ofMock("mockFill", Writes, breaks,
 			required(args.Any, "bytes"), optional(args.SafeInt, "docs"), optional(args.Any, "distribution")),
 		outside(ofMock("mockSave", Writes, breaks)),

@@ -269,10 +269,27 @@ func mockSlow(c *call.Call) (bson.D, error) {
 }
 
 func mockStepDown(c *call.Call) (bson.D, error) {
-	if err := c.Cluster.Balancer().StepDown(); err != nil {
+	zone, err := zoneOf(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Cluster.Balancer().StepDown(zone); err != nil {
 		return nil, err
 	}
 	return bson.D{{Key: "term", Value: c.Cluster.Term()}}, nil
+}
+
+// zoneOf returns the time zone of the new primary; nil for that of the old one.
+func zoneOf(c *call.Call) (*time.Location, error) {
+	name, given := c.Args["timeZone"].StringValueOK()
+	if !given {
+		return nil, nil
+	}
+	zone, err := catalog.ParseTimeZone(name)
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'mockStepDown.timeZone': %v", err)
+	}
+	return zone, nil
 }
 
 func mockInvariants(c *call.Call) (bson.D, error) {

@@ -1,0 +1,47 @@
+package live
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// clockEntries is how many of the newest entries of each log are looked at for the time
+// zone of the config servers. In the change log most are of shards.
+const clockEntries = 50
+
+// clock finds out by which clock the balancer reads its windows, where there are some:
+// from the logs of the last day if they were read, else from the newest entries.
+func (r *reading) clock(ctx context.Context) error {
+	if r.options.Zone != nil {
+		r.parts.Clock = catalog.BalancerClock{Zone: r.options.Zone}
+		return nil
+	}
+	if !r.parts.Settings.Windowed() {
+		return nil
+	}
+	r.parts.Clock = catalog.ClockOf(r.parts.Actions, r.parts.Changes)
+	for _, log := range []string{"actionlog", "changelog"} {
+		if r.parts.Clock.Zone != nil && r.parts.Clock.Sure(r.parts.Time) {
+			return nil
+		}
+		query := find(log, bson.D{}).sorted("$natural", -1).limited(clockEntries)
+		query.fields = bson.D{
+			{Key: "server", Value: 1}, {Key: "shard", Value: 1}, {Key: "time", Value: 1}, {Key: "what", Value: 1},
+		}
+		docs, err := r.source.list(ctx, query)
+		if err := r.check(ctx, 0, catalog.Gap{What: log}, err); err != nil {
+			return err
+		}
+		entries := make([]catalog.LogEntry, len(docs))
+		for i, doc := range docs {
+			entries[len(docs)-1-i] = catalog.ParseLogEntry(doc)
+		}
+		if seen := catalog.ClockOf(entries); seen.Seen.After(r.parts.Clock.Seen) {
+			r.parts.Clock = seen
+		}
+	}
+	return nil
+}
