@@ -51,9 +51,10 @@ func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (GivenBack, er
 		}
 		return result, nil
 	}
-	lease, err := live.AcquireDead(ctx, c.Client, c.runner(), live.Self("enabling balancing again"), func(held *live.HeldError) {
+	waits := func(held *live.HeldError) {
 		reporter.note(fmt.Sprintf("Waiting up to a minute, to see whether that run is alive: %s.", held.Holder))
-	})
+	}
+	lease, err := live.AcquireDead(ctx, c.Client, c.runner(), live.Self("enabling balancing again"), waits)
 	if err != nil {
 		return result, err
 	}

@@ -116,7 +116,10 @@ func heldBy(s *catalog.Snapshot, f Finding) (list []Finding) {
 	for _, flag := range []struct {
 		set  bool
 		hold Hold
-	}{{c.NoBalance && s.PausedBy(c.Namespace) == nil, HeldNoBalance}, {(!c.AllowMigrations || !c.PermitMigrations) && !resharding, HeldNoMigrations}} {
+	}{
+		{c.NoBalance && s.PausedBy(c.Namespace) == nil, HeldNoBalance},
+		{(!c.AllowMigrations || !c.PermitMigrations) && !resharding, HeldNoMigrations},
+	} {
 		if flag.set {
 			list = append(list, ofHold(c.Namespace, flag.hold))
 		}

@@ -189,7 +189,8 @@ func (d *Executor) readTables(
 	for _, coll := range colls {
 		chunks, err := parseChunks(coll, byOwner[ownerKey(coll)])
 		if err == nil {
-			tables[coll.Namespace], err = catalog.NewRoutingTable(coll.Pattern, coll.Epoch, coll.Timestamp, slices.Values(chunks))
+			tables[coll.Namespace], err = catalog.NewRoutingTable(coll.Pattern, coll.Epoch, coll.Timestamp,
+				slices.Values(chunks))
 		}
 		if err == nil {
 			continue

@@ -111,7 +111,8 @@ func (d *Executor) routing(ctx context.Context, ns string) (r balancer.Routing, 
 		return r, err
 	}
 	docs, err := d.listWithin(ctx, tableWait, "config", bson.D{
-		{Key: "find", Value: "chunks"}, {Key: "filter", Value: bson.D{r.Collection.ChunkFilter()}}, sorted("min", 1), fullBatch, majority,
+		{Key: "find", Value: "chunks"}, {Key: "filter", Value: bson.D{r.Collection.ChunkFilter()}}, sorted("min", 1),
+		fullBatch, majority,
 	})
 	if err != nil {
 		return r, err

@@ -14,7 +14,7 @@ import (
 // leases reads the lease of shardsh, if there is one. A user who may not read it has none,
 // nor have servers that are too old for it.
 func (r *reading) leases(ctx context.Context) error {
-	docs, err := r.source.list(ctx, query{database: LeaseDatabase, collection: LeaseCollection, pipeline: []bson.D{
+	docs, err := r.collect(ctx, firstWait, query{database: LeaseDatabase, collection: LeaseCollection, pipeline: []bson.D{
 		{{Key: "$set", Value: bson.D{{Key: "running", Value: bson.D{
 			{Key: "$gt", Value: bson.A{"$expires", clusterTime}}}}}}},
 		{{Key: "$project", Value: bson.D{{Key: "token", Value: 0}, {Key: "entry", Value: 0}}}},
@@ -37,7 +37,8 @@ func (r *reading) leases(ctx context.Context) error {
 		if text(doc, "_id") != engineLease {
 			continue
 		}
-		lease.Doing, lease.Host, lease.PID = text(doc, "holder", "doing"), text(doc, "holder", "host"), int(integer(doc, "holder", "pid"))
+		lease.Doing, lease.Host = text(doc, "holder", "doing"), text(doc, "holder", "host")
+		lease.PID = int(integer(doc, "holder", "pid"))
 		lease.Since, lease.Expires = date(doc, "since"), date(doc, "expires")
 		lease.Running, _ = doc.Lookup("running").BooleanOK()
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-const balanceOptions = "goal,order,opsInterval,pauseBalancing,dryRun,coolDown,parallel,waitForLease,seed,progress,giveBack," +
+const balanceOptions = "goal,order,opsInterval,pauseBalancing,dryRun,coolDown,parallel,waitForLease,seed,progress," +
+	"giveBack," +
 	paceNames
 
 // shardRunMethods() have our engine at work.
@@ -59,7 +60,8 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 func shGiveBack(c *call, sh *Helpers, h helperOptions) goja.Value {
 	r, control, leave := c.reporter(h)
 	defer leave()
-	result, err := action.GiveBack{DryRun: h.flag("dryRun", false), Hard: control.Hard}.Run(c.JS.Context(), c.cluster(sh), r)
+	back := action.GiveBack{DryRun: h.flag("dryRun", false), Hard: control.Hard}
+	result, err := back.Run(c.JS.Context(), c.cluster(sh), r)
 	leave()
 	if err != nil {
 		sh.fail("balance", nil, err, "", len(result.Enabled) > 0)

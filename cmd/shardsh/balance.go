@@ -98,7 +98,8 @@ func (o *balanceFlags) run(ctx context.Context, env environment) error {
 	stages := listenForMore(ctx)
 	defer stages.end()
 	if o.giveBack {
-		return o.runGiveBack(ctx, env, conn.actionCluster(js.Clock), js, stages.hard)
+		back := action.GiveBack{DryRun: o.dryRun, Hard: stages.hard}
+		return o.runGiveBack(ctx, env, conn.actionCluster(js.Clock), js, back)
 	}
 	control := action.Control{Insist: stages.insist, Hard: stages.hard}
 	if !o.yes {
@@ -112,10 +113,10 @@ func (o *balanceFlags) run(ctx context.Context, env environment) error {
 
 // runGiveBack enables balancing that a run has left disabled.
 func (o *balanceFlags) runGiveBack(
-	ctx context.Context, env environment, c action.Cluster, js *script.Engine, hard context.Context,
+	ctx context.Context, env environment, c action.Cluster, js *script.Engine, back action.GiveBack,
 ) error {
 	r := actionReporter(env, js, false, o.quiet)
-	result, err := action.GiveBack{DryRun: o.dryRun, Hard: hard}.Run(ctx, c, r)
+	result, err := back.Run(ctx, c, r)
 	if err = spelled(err); o.json {
 		if err != nil {
 			result.Error = secret.Redact(err.Error())
