@@ -104,7 +104,8 @@ func unmark(l *leased, work *apply.Execution, o *apply.Options) {
 			return nil
 		case !release.AtLeast(catalog.Release83):
 			return &apply.BlockedError{
-				What: fmt.Sprintf("shard %s is marked as draining, and servers before 8.3 have no command that takes that back", shard),
+				What: fmt.Sprintf("shard %s is marked as draining, and servers before 8.3 have no command that takes that back",
+					shard),
 				Remedy: fmt.Sprintf("an administrator unsets the field: db.getSiblingDB(\"config\").shards.updateOne({ _id: %q }, "+
 					"{ $unset: { draining: 1 } })", string(shard)),
 			}

@@ -65,5 +65,6 @@ func (c Cluster) unquiesced(ctx context.Context) (note string, err error) {
 	if err := q.finish(ctx, leave); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("shardsh quiesce on %s had stopped the balancer and is gone: %s.", record.Host, q.result.GivenBack), nil
+	return fmt.Sprintf("shardsh quiesce on %s had stopped the balancer and is gone: %s.",
+		record.Host, q.result.GivenBack), nil
 }

@@ -186,7 +186,7 @@ func (s *Snapshot) WithClock(zone *time.Location) *Snapshot {
 // WindowText returns the balancer's window with its time zone; empty without a window.
 func (s *Snapshot) WindowText() string {
 	settings := s.parts.Settings
-	text := ""
+	var text string
 	switch {
 	case len(settings.Days) > 0:
 		text = fmt.Sprintf("%d windows a week", len(settings.Days))

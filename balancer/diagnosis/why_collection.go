@@ -104,7 +104,8 @@ func (d *Diagnosis) ofDecisions(report *policy.Report, ns string) (list []Findin
 // works reports whether the balancer may touch a collection in its next round.
 func (d *Diagnosis) works(ns string) bool {
 	settings := d.Settings()
-	return settings.Mode == catalog.ModeFull && d.Opening().Latest.Equal(d.Time()) && ModeOf(d.Snapshot) == catalog.ModeFull &&
+	return settings.Mode == catalog.ModeFull && d.Opening().Latest.Equal(d.Time()) &&
+		ModeOf(d.Snapshot) == catalog.ModeFull &&
 		HoldOf(d.Collection(ns).Collection) == NotHeld
 }
 

@@ -196,7 +196,9 @@ func (f *Forecast) stuck(c trajectory) (list []diagnosis.Finding) {
 // causes are what keeps a part of the cluster as it is, but for what is about the
 // balancer as such.
 func causes(s *catalog.Snapshot, about diagnosis.Scope) (list []diagnosis.Finding) {
-	own := []diagnosis.Code{diagnosis.BalancerOff, diagnosis.WindowShut, diagnosis.WindowUnplaced, diagnosis.SettingsUnreadable}
+	own := []diagnosis.Code{
+		diagnosis.BalancerOff, diagnosis.WindowShut, diagnosis.WindowUnplaced, diagnosis.SettingsUnreadable,
+	}
 	a := diagnosis.Why(s, about)
 	for _, f := range append(a.Causes, a.Symptoms...) {
 		if f.Severity > diagnosis.Info && !slices.Contains(own, f.Code) {

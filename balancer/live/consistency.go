@@ -28,7 +28,8 @@ func Inconsistencies(ctx context.Context, a CommandRunner, down bool) ([]catalog
 	}.command())
 	switch {
 	case err == nil && len(running) > 0:
-		limit, why = consistencyHurriedWait, "it waits for the lock of "+text(running[0], "ns")+", which is resharded or moved"
+		limit = consistencyHurriedWait
+		why = "it waits for the lock of " + text(running[0], "ns") + ", which is resharded or moved"
 	case down:
 		limit, why = consistencyHurriedWait, "a shard does not answer"
 	}

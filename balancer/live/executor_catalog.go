@@ -24,7 +24,9 @@ const (
 
 // ReadCatalog reads what a round looks at. Of the routing tables that an earlier Catalog has
 // it reads what has changed.
-func (d *Executor) ReadCatalog(ctx context.Context, namespaces []string, before *runner.Catalog) (*runner.Catalog, error) {
+func (d *Executor) ReadCatalog(
+	ctx context.Context, namespaces []string, before *runner.Catalog,
+) (*runner.Catalog, error) {
 	read := &runner.Catalog{
 		Settings: map[string]bson.Raw{}, Routings: map[string]balancer.Routing{}, Complete: map[string]bool{},
 	}
@@ -178,7 +180,8 @@ func (d *Executor) readTables(
 	byOwner := map[string][]bson.Raw{}
 	for field, list := range owners {
 		docs, err := d.listWithin(ctx, tableWait, "config", bson.D{
-			{Key: "find", Value: "chunks"}, {Key: "filter", Value: bson.D{{Key: field, Value: bson.D{{Key: "$in", Value: list}}}}},
+			{Key: "find", Value: "chunks"},
+			{Key: "filter", Value: bson.D{{Key: field, Value: bson.D{{Key: "$in", Value: list}}}}},
 			{Key: "sort", Value: bson.D{{Key: field, Value: 1}, {Key: "min", Value: 1}}}, fullBatch, majority,
 		})
 		if err != nil {

@@ -266,7 +266,8 @@ func (q *Quiet) allDeletions(ctx context.Context) (list []Busy, err error) {
 func (q *Quiet) orphans(ctx context.Context) (list []Busy, err error) {
 	docs, err := q.Commands.RunCursorCommand(ctx, "admin", append(aggregate(int32(1),
 		bson.D{{Key: "$shardedDataDistribution", Value: bson.D{}}},
-		bson.D{{Key: "$match", Value: bson.D{{Key: "shards.numOrphanedDocs", Value: bson.D{{Key: "$gt", Value: 0}}}}}}), quietLimit))
+		bson.D{{Key: "$match", Value: bson.D{
+			{Key: "shards.numOrphanedDocs", Value: bson.D{{Key: "$gt", Value: 0}}}}}}), quietLimit))
 	if err != nil {
 		return nil, ServerError(err)
 	}

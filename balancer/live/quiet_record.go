@@ -24,7 +24,8 @@ const quiescedID = "quiesced"
 // AcquireQuiesce takes the lease to quiesce a cluster, or to give back what a process
 // before has stopped. The error is a *HeldError while another process holds it.
 func AcquireQuiesce(ctx context.Context, client *mongo.Client, doing string) (*Lease, error) {
-	return AcquireLease(ctx, LeaseCollectionOf(client), LeaseOptions{Name: quiesceLease, For: leaseLasts, Holder: Self(doing)})
+	return AcquireLease(ctx, LeaseCollectionOf(client),
+		LeaseOptions{Name: quiesceLease, For: leaseLasts, Holder: Self(doing)})
 }
 
 // Quiesced is the record of a cluster that is quiesced, with what was before. It is
@@ -56,7 +57,9 @@ type Quiesced struct {
 
 // Holder returns who has quiesced the cluster, as the holder of a lease.
 func (r *Quiesced) Holder() Holder {
-	return Holder{Host: r.Host, PID: r.PID, Doing: "quiesce (end it with shardsh quiesce --end)", Since: r.Since, Expires: r.Until}
+	return Holder{
+		Host: r.Host, PID: r.PID, Doing: "quiesce (end it with shardsh quiesce --end)", Since: r.Since, Expires: r.Until,
+	}
 }
 
 // Lasts reports whether the record still counts without a process that holds the lease.

@@ -148,8 +148,10 @@ func newCluster(cfg Config) *Cluster {
 	}
 	c := &Cluster{
 		clock: clock.New(start, cfg.RealTime, logger),
-		setup: &setup{release: release, parameters: parameters.New(release), logger: logger, zone: cmp.Or(cfg.Zone, start.Location())},
-		seed:  cfg.Seed,
+		setup: &setup{
+			release: release, parameters: parameters.New(release), logger: logger, zone: cmp.Or(cfg.Zone, start.Location()),
+		},
+		seed: cfg.Seed,
 	}
 	c.clock.Held = cfg.Held
 	c.ids = ids.New(c.clock, cfg.Seed)

@@ -61,7 +61,8 @@ func methods() script.Methods[*control] {
 			"Ends a partition; with one node all of its, without any every fault but crashes."},
 		{"slow", "shard:string options?:object", sends("mockSlow"),
 			"Makes a node slow: {bandwidth: \"10MB\", latency: \"20ms\"}; or gives it {secondary: \"10s\"}, which is so " +
-				"far behind, to wait for and to read from; or has its member tell {lag: \"14s\", queue: 60}; or sets a router's clock " +
+				"far behind, to wait for and to read from; or has its member tell {lag: \"14s\", queue: 60}; " +
+				"or sets a router's clock " +
 				"{ahead: \"1m\"}; without them it is as before."},
 		{"failNext", "command:string options?:object", sends("mockFailNext"),
 			"Lets commands fail: {times, after, code, errmsg, errorLabels, shard}, or {closeConnection}, or " +

@@ -29,7 +29,8 @@ const runOptionNames = "pauseBalancing,forceJumbo,parallel,journal,resume,dryRun
 
 // pacedHelp is what the help of a helper that has the cluster's balancer do something
 // says of these options.
-const pacedHelp = "With any of {pauseBalancing, forceJumbo, parallel, maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, " +
+const pacedHelp = "With any of " +
+	"{pauseBalancing, forceJumbo, parallel, maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, " +
 	"journal, resume, dryRun} shardsh's own engine does it by plan, at that pace, and returns its result, like " +
 	"sh.apply()."
 

@@ -19,7 +19,8 @@ func shardApplyMethods() []helper {
 		{"apply", "plan?:string|object options?:object{" + applyOptions + "}", checked(shApply),
 			"Applies a plan of sh.plan(), or of a file, and records its steps in a journal; {resume: journal} continues " +
 				"an interrupted run, {undo: journal} undoes it; {journal, onChange: \"replan\", pauseBalancing, forceJumbo, " +
-				"parallel, maxBytes, maxMoves, for, pauseBetween, window: \"22:00-06:00 UTC\", timeZone, pauseWhen: \"lag > 10s\", dryRun, " +
+				"parallel, maxBytes, maxMoves, for, pauseBetween, window: \"22:00-06:00 UTC\", timeZone, " +
+				"pauseWhen: \"lag > 10s\", dryRun, " +
 				"progress}, times in ms or as \"1h30m\"."},
 		{"undo", "journal:string", checked(shUndo),
 			"Returns the plan that undoes the run of a journal of sh.apply(): sh.apply(sh.undo(journal))."},

@@ -24,7 +24,8 @@ func tables() [][]helper {
 	return slices.Concat(
 		[][]helper{shardMethods(), shardSettingMethods(), shardReshardMethods()},
 		routed(
-			shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardPresplitMethods(), shardQuiesceMethods(), shardMergeMethods(),
+			shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardPresplitMethods(),
+			shardQuiesceMethods(), shardMergeMethods(),
 			shardWindowMethods(), shardWhyMethods(),
 			shardPlanMethods(), shardApplyMethods(), shardRunMethods(), shardForecastMethods(), shardWhatIfMethods(),
 			shardExtraMethods(), shardMapMethods(), shardSnapshotMethods(), shardAdviseMethods(),

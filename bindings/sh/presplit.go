@@ -19,7 +19,8 @@ func shardPresplitMethods() []helper {
 	return []helper{
 		{"presplit", "ns:string|object options:object{" + cutNames + ",progress," + runOptionNames + "}", checked(shPresplit),
 			"Pre-splits a collection and spreads its chunks evenly over the shards, by plan, like sh.apply(): {chunks} or " +
-				"{perShard} for a hashed key, {points: [documents]}, or {fromSample: chunks}; {pauseBalancing, forceJumbo, parallel, " +
+				"{perShard} for a hashed key, {points: [documents]}, or {fromSample: chunks}; " +
+				"{pauseBalancing, forceJumbo, parallel, " +
 				"journal, resume, dryRun, maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, progress}."},
 	}
 }

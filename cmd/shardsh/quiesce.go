@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os/exec"
 	"slices"
 	"strings"
@@ -151,7 +150,7 @@ func (o *quiesceFlags) stoppedEarly(r action.QuiesceResult) bool {
 
 func (o *quiesceFlags) show(env environment, r action.QuiesceResult) error {
 	r.Error = secret.Redact(r.Error)
-	to := io.Writer(env.out())
+	to := env.out()
 	if len(o.inside) > 0 {
 		to = env.errOut()
 	}
