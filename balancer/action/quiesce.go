@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -120,7 +121,7 @@ func (q Quiesce) Run(ctx context.Context, c Cluster, r Reporter) (QuiesceResult,
 	if c.Settings != nil {
 		run.look.Members = live.NewMembers(live.NewCommandRunner(c.Client), c.Settings, nil)
 		defer func() {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
+			ctx, cancel := run.afterwards(ctx, closing)
 			defer cancel()
 			_ = run.look.Members.Close(ctx) // it was only read
 		}()
@@ -158,6 +159,7 @@ type quiescing struct {
 
 	lease  *live.Lease
 	record *live.Quiesced
+	lost   bool // the cluster did not answer when it was asked last
 }
 
 // send sends a command that changes something, after a renewal of the lease.
@@ -259,16 +261,57 @@ const restoring = 30 * time.Second
 
 // finish gives back what was, and the lease. It goes on when ctx has ended.
 func (q *quiescing) finish(ctx context.Context, leave func(context.Context) error) error {
-	ctx, cancel := limited(context.WithoutCancel(ctx), restoring)
+	ctx, cancel := q.afterwards(ctx, restoring)
 	defer cancel()
 	err := q.again(ctx, q.giveBack)
+	unanswered := errors.Is(context.Cause(ctx), errUnanswered)
 	if err != nil {
+		if unanswered {
+			err = errUnanswered
+		}
 		err = fmt.Errorf("the balancer is still stopped, to start it again run shardsh quiesce --end: %w", err)
+	}
+	if unanswered {
+		_ = leave(ctx) // the lease runs out by itself
+		return err
 	}
 	if leave(ctx) == nil {
 		return err
 	}
 	return errors.Join(err, q.again(ctx, q.lease.Release))
+}
+
+// answering is how soon the cluster has to answer once nobody wants to wait any more.
+const answering = 400 * time.Millisecond
+
+var errUnanswered = errors.New("can't reach the cluster: it does not answer")
+
+// afterwards returns a context for what is left to do after a run, whose ctx may have
+// ended. It ends after a time. If the run was stopped, or could not ask the cluster, it
+// also ends as soon as the cluster does not answer.
+func (q *quiescing) afterwards(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	hurried := ctx.Err() != nil || q.lost
+	ctx, cancel := limited(context.WithoutCancel(ctx), limit)
+	if !hurried {
+		return ctx, cancel
+	}
+	ctx, giveUp := context.WithCancelCause(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		for ctx.Err() == nil {
+			asking, answered := limited(ctx, answering)
+			_, err := q.now(asking)
+			answered()
+			if err != nil && ctx.Err() == nil {
+				giveUp(errUnanswered)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(answering / 4):
+			}
+		}
+	})
+	return ctx, func() { cancel(); watching.Wait() }
 }
 
 // again does something until it succeeds, for some seconds: a shard may just elect a new

@@ -14,12 +14,17 @@ import (
 
 // quiesce stops, waits, holds and gives back.
 func (q *quiescing) quiesce(ctx context.Context) error {
-	if err := q.acquire(ctx, "quiesce"); err != nil {
-		return err
+	opening, cancel := limited(ctx, q.Timeout)
+	defer cancel()
+	if err := q.acquire(opening, "quiesce"); err != nil {
+		return q.notReached(ctx, opening, err)
 	}
 	held, leave := q.lease.KeepAlive(ctx)
-	if err := q.again(ctx, q.open); err != nil {
-		return errors.Join(err, leave(context.WithoutCancel(ctx)))
+	if err := q.again(opening, q.open); err != nil {
+		err = q.notReached(ctx, opening, err)
+		leaving, cancel := q.afterwards(ctx, closing)
+		defer cancel()
+		return errors.Join(err, leave(leaving))
 	}
 	err := q.await(held)
 	var started *startedError
@@ -43,6 +48,15 @@ func (q *quiescing) quiesce(ctx context.Context) error {
 		return errors.Join(err, lost)
 	}
 	return errors.Join(err, q.finish(ctx, leave))
+}
+
+// notReached returns the error of a beginning that ended with the time for it.
+func (q *quiescing) notReached(ctx, opening context.Context, err error) error {
+	if opening.Err() == nil || ctx.Err() != nil {
+		return err
+	}
+	q.lost = true
+	return fmt.Errorf("%w within %s", errUnanswered, humanize.Duration(q.Timeout))
 }
 
 // acquire takes the lease. The error is a *live.HeldError while another process has it.
@@ -116,7 +130,7 @@ const (
 	lookTimeout      = 20 * time.Second
 	watchEvery       = 5 * time.Second
 	lastLookTimeout  = 5 * time.Second
-	leastLookTimeout = 500 * time.Millisecond
+	leastLookTimeout = 250 * time.Millisecond
 	stopTimeout      = 5 * time.Second
 )
 
@@ -165,12 +179,12 @@ func (q *quiescing) await(ctx context.Context) error {
 			if stepDown {
 				settled = settlingAnew
 			}
-			moved, err := q.movedSince(ctx, clean.mark)
+			moved, err := q.movedSince(ctx, clean.mark, left)
 			switch {
 			case err != nil || len(moved) > 0:
 				clean = s
 			case s.at.Sub(clean.at) >= settled:
-				if q.isQuiet(ctx, clean, s) == nil {
+				if q.isQuiet(ctx, clean, s, left) == nil {
 					return nil
 				}
 			}
@@ -209,9 +223,11 @@ func (q *quiescing) see(ctx context.Context, left time.Duration, stopped *bool, 
 	case errors.As(err, new(*startedError)), mongoerr.Is(err, mongoerr.Unauthorized):
 		return nil, false, err
 	case err != nil:
-		s.busy = append(s.busy, live.Busy{Kind: live.BusyUnknown, Detail: fmt.Sprintf("the cluster can't be asked: %v", err)})
+		q.lost = looking.Err() != nil
+		s.busy = append(s.busy, live.Busy{Kind: live.BusyUnknown, Detail: fmt.Sprintf("can't reach the cluster: %v", err)})
 		s.after = s.before
 	}
+	q.lost = q.lost && err != nil
 	s.at = q.c.Clock.Now()
 	return s, err == nil && s.after.Mode == catalog.ModeOff, nil
 }
@@ -278,10 +294,11 @@ func (q *quiescing) stop(ctx context.Context, left time.Duration) error {
 	return err
 }
 
-func (q *quiescing) movedSince(ctx context.Context, mark live.Mark) ([]string, error) {
-	ctx, cancel := limited(ctx, lookTimeout)
+func (q *quiescing) movedSince(ctx context.Context, mark live.Mark, left time.Duration) ([]string, error) {
+	ctx, cancel := limited(ctx, max(min(left, lookTimeout), leastLookTimeout))
 	defer cancel()
 	entries, found, err := q.look.After(ctx, mark)
+	q.lost = ctx.Err() != nil
 	if err == nil && !found {
 		err = errors.New("the change log has lost what it had")
 	}
@@ -289,7 +306,9 @@ func (q *quiescing) movedSince(ctx context.Context, mark live.Mark) ([]string, e
 }
 
 // isQuiet records that the cluster is quiet.
-func (q *quiescing) isQuiet(ctx context.Context, clean, last *sight) error {
+func (q *quiescing) isQuiet(ctx context.Context, clean, last *sight, left time.Duration) error {
+	ctx, cancel := limited(ctx, max(min(left, lookTimeout), leastLookTimeout))
+	defer cancel()
 	now, err := q.now(ctx)
 	if err != nil {
 		return &AccessError{err}
@@ -334,7 +353,7 @@ func (q *quiescing) hold(ctx context.Context) (err error) {
 		q.rest(ctx, began)
 	}
 	q.result.Held = q.c.Clock.Now().Sub(began).Milliseconds()
-	checking, cancel := limited(context.WithoutCancel(ctx), lastLookTimeout)
+	checking, cancel := q.afterwards(ctx, lastLookTimeout)
 	defer cancel()
 	if broken := q.broken(checking); len(broken) > 0 {
 		q.result.Broken = broken
@@ -350,7 +369,7 @@ func (q *quiescing) hold(ctx context.Context) (err error) {
 func (q *quiescing) rest(ctx context.Context, began time.Time) {
 	for {
 		left := q.Hold - q.c.Clock.Now().Sub(began)
-		if left <= 0 || q.c.Clock.Sleep(ctx, min(left, watchEvery)) != nil {
+		if q.c.Clock.Sleep(ctx, min(left, watchEvery)) != nil || left <= watchEvery {
 			return
 		}
 		q.watch(ctx)
@@ -397,7 +416,7 @@ func (q *quiescing) watch(ctx context.Context) {
 	if len(q.result.Broken) > 0 {
 		return
 	}
-	ctx, cancel := limited(ctx, lookTimeout)
+	ctx, cancel := limited(ctx, watchEvery)
 	defer cancel()
 	status, err := q.look.Status(ctx)
 	if err != nil {
@@ -405,7 +424,7 @@ func (q *quiescing) watch(ctx context.Context) {
 	}
 	if status.Mode != catalog.ModeOff {
 		q.result.Broken = []string{"the balancer was started"}
-	} else if moved, err := q.movedSince(ctx, live.MarkAt("changelog", q.record.Changes)); err == nil {
+	} else if moved, err := q.movedSince(ctx, live.MarkAt("changelog", q.record.Changes), watchEvery); err == nil {
 		q.result.Broken = moved
 	}
 	if len(q.result.Broken) > 0 {
@@ -421,12 +440,13 @@ func (q *quiescing) broken(ctx context.Context) (list []string) {
 	}
 	status, err := q.look.Status(ctx)
 	if err != nil {
-		return []string{fmt.Sprintf("the cluster can't be asked whether it stayed quiet: %v", err)}
+		q.lost = true
+		return []string{fmt.Sprintf("can't reach the cluster to ask whether it stayed quiet: %v", err)}
 	}
 	if status.Mode != catalog.ModeOff {
 		list = append(list, "the balancer was started")
 	}
-	moved, err := q.movedSince(ctx, live.MarkAt("changelog", q.record.Changes))
+	moved, err := q.movedSince(ctx, live.MarkAt("changelog", q.record.Changes), lastLookTimeout)
 	if err != nil {
 		return append(list, fmt.Sprintf("the change log can't be read: %v", err))
 	}

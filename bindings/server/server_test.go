@@ -227,7 +227,7 @@ func TestGuard(t *testing.T) {
 			t.Errorf("sent %s", sent)
 		}
 	}
-	if got := strings.Join(asked, " "); !strings.HasPrefix(got, "app.delete app.insert admin.hello admin.moveChunk config.update") {
+	if got := strings.Join(asked, " "); !strings.HasPrefix(got, "app.delete app.insert admin.hello config.find admin.moveChunk config.update") {
 		t.Errorf("the guard was asked about %s", got)
 	}
 }

@@ -43,7 +43,7 @@ func topics() []topic {
 		{"settings", "The balancer and its settings", []example{
 			{"startBalancer", `sh.startBalancer()`},
 			{"stopBalancer", `sh.stopBalancer(60000)`},
-			{"quiesce", `sh.quiesce({ timeout: "30m" }, () => db.orders.countDocuments())`},
+			{"quiesce", `sh.quiesce({ timeout: "30m", ignoreDeletions: true }, () => sh.getBalancerState())`},
 			{"setBalancerState", `sh.setBalancerState(true)`},
 			{"getBalancerState", `sh.getBalancerState()`},
 			{"balancerWindow", `sh.balancerWindow("22:00", "06:00")`},

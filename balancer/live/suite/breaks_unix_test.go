@@ -169,7 +169,7 @@ func breaking(t *testing.T, r *rig, w work, b broken, n int, ends *ends) {
 	w.prepare(r)
 	result, took, p := r.through(b.at(n), append(w.first(r), b.options...))
 	if b.ends && p.Hangs() {
-		ends.note(t, fmt.Sprintf("%s, %s at message %d", w.name, b.name, n), took)
+		ends.note(t, fmt.Sprintf("%s, %s at message %d", w.name, b.name, n), took-w.holds)
 	}
 	complain := func(what string, of ran) {
 		t.Errorf("%s, %s at message %d: %s\n%s", w.name, b.name, n, what, of)

@@ -35,6 +35,9 @@ func TestInterrupts(t *testing.T) {
 	t.Parallel()
 	random := &lockedChance{of: chance(t)}
 	for _, w := range works() {
+		if w.name == "quiesce" {
+			continue // it moves nothing
+		}
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -176,16 +177,18 @@ type work struct {
 	first, again func(r *rig) []string
 	// done says why it is not done.
 	done func(r *rig) error
+	// holds is for how long it may go on after --timeout, which limits only its wait.
+	holds time.Duration
 }
 
 func works() []work {
 	return []work{
-		{"apply", (*rig).planned, (*rig).applies, (*rig).resumes, (*rig).balanced},
-		{"balance", (*rig).heap, (*rig).balances, (*rig).balances, (*rig).balanced},
-		{"drain", (*rig).filled, (*rig).drains, (*rig).drains, (*rig).drained},
-		{"defragment", (*rig).crumble, (*rig).defragments, (*rig).defragments, (*rig).whole},
-		{"presplit", (*rig).lump, (*rig).presplits, (*rig).presplits, (*rig).cut},
-		{"quiesce", (*rig).busy, (*rig).quiesces, (*rig).unquiesces, (*rig).balancing},
+		{"apply", (*rig).planned, (*rig).applies, (*rig).resumes, (*rig).balanced, 0},
+		{"balance", (*rig).heap, (*rig).balances, (*rig).balances, (*rig).balanced, 0},
+		{"drain", (*rig).filled, (*rig).drains, (*rig).drains, (*rig).drained, 0},
+		{"defragment", (*rig).crumble, (*rig).defragments, (*rig).defragments, (*rig).whole, 0},
+		{"presplit", (*rig).lump, (*rig).presplits, (*rig).presplits, (*rig).cut, 0},
+		{"quiesce", (*rig).busy, (*rig).quiesces, (*rig).unquiesces, (*rig).balancing, 6 * time.Second},
 	}
 }
 
@@ -361,7 +364,7 @@ func writing() work {
 		sh.moveRange(%[2]q, "shard1", { k: 25 }, { k: 50 });
 		print(coll.countDocuments({ seen: true, bulk: 1 }));`, database, namespace)
 	words := func(*rig) []string { return []string{"--eval", script} }
-	return work{"script that writes", (*rig).unwritten, words, words, (*rig).written}
+	return work{"script that writes", (*rig).unwritten, words, words, (*rig).written, 0}
 }
 
 func (r *rig) unwritten() {

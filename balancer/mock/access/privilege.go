@@ -174,5 +174,13 @@ func compareResources(a, b Resource) int {
 		return 2
 	}
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Database, b.Database),
-		cmp.Compare(a.Collection, b.Collection))
+		cmp.Compare(a.Collection, b.Collection), cmp.Compare(buckets(a), buckets(b)))
+}
+
+// buckets is 1 for the buckets of time series, which come after the collection.
+func buckets(r Resource) int {
+	if r.Buckets {
+		return 1
+	}
+	return 0
 }

@@ -141,7 +141,8 @@ check("apply", { call: () => sh.apply(sh.plan(NS, { goal: { drain: C } }), { jou
 check("presplit", { call: () => sh.presplit(NS, { points: [{ k: 50 }, { k: 150 }], journal: null, progress: false }),
   holds: r => r.finished && cuts().includes(50) && cuts().includes(150) && new Set(owners()).size == 3 &&
     own.orders.countDocuments() == 300 })
-check("quiesce", { call: () => sh.quiesce({ ignoreDeletions: true }, () => sh.getBalancerState()),
+check("quiesce", { alone: true, reads: true, before: () => sh.startBalancer(), after: () => sh.stopBalancer(),
+  call: () => sh.quiesce({ ignoreDeletions: true }, () => sh.getBalancerState()),
   holds: r => r.verdict == "quiet" && r.givenBack != "" })
 check("undo", { before: () => sh.apply(sh.plan(NS, { goal: { drain: C } }), { journal: is.folder + "/drain.journal", progress: false }),
   call: () => { const p = sh.undo(is.folder + "/drain.journal"); return p }, reads: true,
