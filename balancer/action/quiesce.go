@@ -287,17 +287,20 @@ const answering = 400 * time.Millisecond
 var errUnanswered = errors.New("can't reach the cluster: it does not answer")
 
 // afterwards returns a context for what is left to do after a run, whose ctx may have
-// ended. It ends after a time. If the run was stopped, or could not ask the cluster, it
-// also ends as soon as the cluster does not answer.
+// ended, or ends meanwhile. It ends after a time. If the run is stopped, or could not ask
+// the cluster, it also ends as soon as the cluster does not answer.
 func (q *quiescing) afterwards(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	hurried := ctx.Err() != nil || q.lost
+	run, lost := ctx, q.lost
 	ctx, cancel := limited(context.WithoutCancel(ctx), limit)
-	if !hurried {
-		return ctx, cancel
-	}
 	ctx, giveUp := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
+		if !lost {
+			select {
+			case <-ctx.Done():
+			case <-run.Done():
+			}
+		}
 		for ctx.Err() == nil {
 			asking, answered := limited(ctx, answering)
 			_, err := q.now(asking)

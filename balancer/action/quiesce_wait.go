@@ -308,7 +308,7 @@ func (q *quiescing) movedSince(ctx context.Context, mark live.Mark, left time.Du
 // isQuiet records that the cluster is quiet.
 func (q *quiescing) isQuiet(ctx context.Context, clean, last *sight, left time.Duration) error {
 	ctx, cancel := limited(ctx, max(min(left, lookTimeout), leastLookTimeout))
-	defer cancel()
+	defer func() { q.lost = ctx.Err() != nil; cancel() }()
 	now, err := q.now(ctx)
 	if err != nil {
 		return &AccessError{err}
