@@ -75,14 +75,23 @@ func (t *LeasedCluster) killWorkers(ctx context.Context, moves []*moveUnderWay) 
 		if !is {
 			continue
 		}
-		m.asked.Store(true)
-		_, err := t.executor.ask(ctx, "admin", bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: worker}})
-		if err != nil {
-			m.asked.Store(false)
+		if err := t.kill(ctx, m, worker); err != nil {
 			return err
 		}
-		t.tellStopped(m, StoppedMove{})
 	}
+	return nil
+}
+
+// kill has a donor stop a move. That it ended is told after that it was asked to.
+func (t *LeasedCluster) kill(ctx context.Context, m *moveUnderWay, worker bson.RawValue) error {
+	t.telling.Lock()
+	defer t.telling.Unlock()
+	m.asked.Store(true)
+	if _, err := t.executor.ask(ctx, "admin", bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: worker}}); err != nil {
+		m.asked.Store(false)
+		return err
+	}
+	t.tellStopped(m, StoppedMove{})
 	return nil
 }
 
@@ -135,6 +144,8 @@ func (t *LeasedCluster) begin(m policy.Migration) (ended func(error) error, err 
 		t.moves = slices.DeleteFunc(t.moves, func(other *moveUnderWay) bool { return other == move })
 		t.moving.Unlock()
 		if move.asked.Load() {
+			t.telling.Lock()
+			defer t.telling.Unlock()
 			t.tellStopped(move, StoppedMove{Over: true, Err: err})
 		}
 		return err

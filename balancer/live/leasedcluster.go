@@ -38,6 +38,8 @@ type LeasedCluster struct {
 	paused    map[string]Paused
 	kept      []string
 
+	telling sync.Mutex // held while a caller hears of a move that is to stop
+
 	moving   sync.Mutex // holds what follows
 	moves    []*moveUnderWay
 	stopping func(StoppedMove) // hears of what is stopped; nil until that is asked for
