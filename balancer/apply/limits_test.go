@@ -149,7 +149,8 @@ func TestLimitsHold(t *testing.T) {
 		}
 	}
 	t.Logf("%d steps planned, %d runs stopped at a limit, %d at what chunks hold", planned, stopped, contents)
-	if stopped < 10 || contents < 1 {
+	// Few plans stop at what chunks hold: some of the thousand that run without the race detector.
+	if stopped < 10 || usualPart == 1 && contents < 1 {
 		t.Errorf("%d runs stopped at a limit, %d at what chunks hold", stopped, contents)
 	}
 }
