@@ -51,10 +51,15 @@ func ChangesSince(ctx context.Context, a CommandRunner, from Position) ([]catalo
 
 // newestChanges reads the log from its end.
 func newestChanges(ctx context.Context, a CommandRunner, limit int) ([]bson.Raw, error) {
-	docs, err := a.RunCursorCommand(ctx, "config", bson.D{
-		{Key: "find", Value: "changelog"}, {Key: "filter", Value: bson.D{}},
-		sorted("$natural", -1), {Key: "limit", Value: int64(limit)}})
-	return docs, err
+	return a.RunCursorCommand(ctx, "config", newestFirst("changelog", bson.D{}, int64(limit)))
+}
+
+// newestFirst returns the command that reads a log of config from its end.
+func newestFirst(log string, filter bson.D, limit int64) bson.D {
+	return bson.D{
+		{Key: "find", Value: log}, {Key: "filter", Value: filter},
+		sorted("$natural", -1), {Key: "limit", Value: limit},
+	}
 }
 
 // behind returns the position after the newest of some entries.

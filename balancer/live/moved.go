@@ -25,10 +25,7 @@ func (d *Executor) Moved(ctx context.Context, c apply.Command) (apply.Moved, err
 	if err != nil {
 		return is, err
 	}
-	docs, err := d.list(ctx, "config", bson.D{
-		{Key: "find", Value: "changelog"}, {Key: "filter", Value: bson.D{}}, sorted("$natural", -1),
-		{Key: "limit", Value: int64(newestEntries)},
-	})
+	docs, err := d.list(ctx, "config", newestFirst("changelog", bson.D{}, newestEntries))
 	if err != nil {
 		return is, err
 	}

@@ -35,9 +35,8 @@ func NewestEntry(ctx context.Context, a CommandRunner) (LogMark, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer time.AfterFunc(markPatience, cancel).Stop()
-	docs, err := a.RunCursorCommand(ctx, "config", bson.D{{Key: "find", Value: "changelog"},
-		{Key: "filter", Value: bson.D{}}, sorted("$natural", -1), {Key: "limit", Value: 1},
-		{Key: "maxTimeMS", Value: markPatience.Milliseconds()}})
+	docs, err := a.RunCursorCommand(ctx, "config", append(newestFirst("changelog", bson.D{}, 1),
+		bson.E{Key: "maxTimeMS", Value: markPatience.Milliseconds()}))
 	if err != nil || len(docs) == 0 {
 		return "", ServerError(err)
 	}
@@ -167,8 +166,7 @@ const mostEntries = 2000
 func (d *Executor) loggedOutcome(
 	ctx context.Context, coll catalog.Collection, chunk catalog.Chunk, m UnansweredMove,
 ) (MoveState, string, error) {
-	docs, err := d.list(ctx, "config", bson.D{{Key: "find", Value: "changelog"}, {Key: "filter", Value: bson.D{}},
-		sorted("$natural", -1), {Key: "limit", Value: int64(mostEntries)}})
+	docs, err := d.list(ctx, "config", newestFirst("changelog", bson.D{}, mostEntries))
 	if err != nil {
 		return "", "", err
 	}

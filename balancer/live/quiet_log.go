@@ -20,15 +20,15 @@ type Mark struct {
 
 // MarkOf returns the end of the change log or the action log.
 func (q *Quiet) MarkOf(ctx context.Context, log string) (Mark, error) {
-	docs, err := q.find(ctx, newestFirst(log, nil, 1))
+	docs, err := q.newest(ctx, log, bson.D{}, 1)
 	if err != nil || len(docs) == 0 {
 		return Mark{log: log}, err
 	}
-	return Mark{log, slicesClone(docs[0].Lookup("_id"))}, nil
+	return Mark{log, cloneValue(docs[0].Lookup("_id"))}, nil
 }
 
-// slicesClone returns a value that does not share memory with its document.
-func slicesClone(v bson.RawValue) bson.RawValue {
+// cloneValue returns a value that does not share memory with its document.
+func cloneValue(v bson.RawValue) bson.RawValue {
 	v.Value = slices.Clone(v.Value)
 	return v
 }
@@ -54,7 +54,7 @@ const markRead = 20_000
 // After returns the entries after a mark, the oldest first. It reports whether the mark
 // was found: a capped log may have lost it.
 func (q *Quiet) After(ctx context.Context, m Mark) (list []catalog.LogEntry, found bool, err error) {
-	docs, err := q.find(ctx, newestFirst(m.log, nil, 100))
+	docs, err := q.newest(ctx, m.log, bson.D{}, 100)
 	if err != nil {
 		return nil, false, err
 	}
@@ -70,7 +70,7 @@ func (q *Quiet) After(ctx context.Context, m Mark) (list []catalog.LogEntry, fou
 		if int64(len(docs)) < 100 || limit > markRead {
 			break
 		}
-		if docs, err = q.find(ctx, newestFirst(m.log, nil, limit)); err != nil {
+		if docs, err = q.newest(ctx, m.log, bson.D{}, limit); err != nil {
 			return nil, false, err
 		}
 	}
@@ -78,14 +78,9 @@ func (q *Quiet) After(ctx context.Context, m Mark) (list []catalog.LogEntry, fou
 	return list, m.id.IsZero(), nil
 }
 
-func newestFirst(log string, filter bson.D, limit int64) bson.D {
-	if filter == nil {
-		filter = bson.D{}
-	}
-	return bson.D{
-		{Key: "find", Value: log}, {Key: "filter", Value: filter}, {Key: "sort", Value: bson.D{{Key: "$natural", Value: -1}}},
-		{Key: "limit", Value: limit}, {Key: "batchSize", Value: limit},
-	}
+// newest reads a log from its end, in one batch.
+func (q *Quiet) newest(ctx context.Context, log string, filter bson.D, limit int64) ([]bson.Raw, error) {
+	return q.find(ctx, append(newestFirst(log, filter, limit), bson.E{Key: "batchSize", Value: limit}))
 }
 
 // Moved returns what entries of the change log say about data that has moved or begun to,
@@ -103,7 +98,7 @@ func Moved(entries []catalog.LogEntry) (list []string) {
 // MigrationTook returns how long the newest migrations took, as a median; 0 if the log has
 // none.
 func (q *Quiet) MigrationTook(ctx context.Context) time.Duration {
-	docs, err := q.find(ctx, newestFirst("changelog", bson.D{{Key: "what", Value: catalog.MigrationEnded}}, 20))
+	docs, err := q.newest(ctx, "changelog", bson.D{{Key: "what", Value: catalog.MigrationEnded}}, 20)
 	if err != nil {
 		return 0
 	}
