@@ -93,6 +93,7 @@ func (p Pace) rules() pace.Rules {
 type RunOptions struct {
 	Pace
 	Control
+	Before
 	// PauseBalancing switches the cluster's own balancing of the collections off
 	// meanwhile.
 	PauseBalancing bool
@@ -113,6 +114,9 @@ type RunOptions struct {
 func (e RunOptions) validate() error {
 	if e.Journal != "" && e.Resume != "" {
 		return refuse("{resume} names its journal: leave {journal} out")
+	}
+	if err := e.Before.validate(); err != nil {
+		return err
 	}
 	return e.Pace.validate()
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-const applyOptions = "journal,resume,undo,onChange,pauseBalancing,forceJumbo,parallel,dryRun,progress," + paceNames
+const applyOptions = "journal,resume,undo,onChange,pauseBalancing,forceJumbo,parallel,dryRun,progress," + beforeNames + "," + paceNames
 
 // shardApplyMethods() carry plans out.
 func shardApplyMethods() []helper {
@@ -20,7 +20,7 @@ func shardApplyMethods() []helper {
 			"Applies a plan of sh.plan(), or of a file, and records its steps in a journal; {resume: journal} continues " +
 				"an interrupted run, {undo: journal} undoes it; {journal, onChange: \"replan\", pauseBalancing, forceJumbo, " +
 				"parallel, maxBytes, maxMoves, for, pauseBetween, window: \"22:00-06:00 UTC\", timeZone, " +
-				"pauseWhen: \"lag > 10s\", dryRun, " +
+				"pauseWhen: \"lag > 10s\", dryRun, preflight, despite, " +
 				"progress}, times in ms or as \"1h30m\"."},
 		{"undo", "journal:string", checked(shUndo),
 			"Returns the plan that undoes the run of a journal of sh.apply(): sh.apply(sh.undo(journal))."},

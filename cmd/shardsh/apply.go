@@ -118,6 +118,7 @@ Ctrl-C ends the run after the step under way; a second one has the donor stop
 that step, and waits for its answer; a third one leaves it to the cluster.
 
 Exit codes: 0 done, or a limit is reached; 1 not done: the reason is printed;
-2 wrong command line; 130, 143 interrupted.`,
+2 wrong command line; 3 --preflight found something in the way; 130, 143
+interrupted.`,
 	}
 }
