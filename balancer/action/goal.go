@@ -91,7 +91,7 @@ func (a aim) unplanned(ctx context.Context, c Cluster, read *catalog.Snapshot, e
 	run.Verb, run.Namespaces, run.Despite = string(a.kind), a.namespaces, a.despite()
 	if is {
 		return PlanResult{Already: already.what, Preflight: &preflight.Report{
-			Verb: run.Verb, Ready: true, Obstacles: []preflight.Obstacle{},
+			Verb: run.Verb, Ready: true, Time: read.Time(), Obstacles: []preflight.Obstacle{},
 		}}, nil
 	}
 	report, looked := c.preflight(ctx, run, read, err)

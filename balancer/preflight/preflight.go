@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
@@ -62,6 +63,8 @@ type Obstacle struct {
 	// Option is an option of the run that takes it out of the way, Does what that does:
 	// "moves it". Both are empty where there is none.
 	Option, Does string
+	// Hint is what else to do, for texts.
+	Hint string
 	// Err is the error that the run would fail with, where that has a type; else nil.
 	Err error
 }
@@ -74,6 +77,9 @@ func (o Obstacle) Text(spell func(option string) string) string {
 	}
 	if o.Option != "" {
 		text += fmt.Sprintf("; %s %s", spell(o.Option), o.Does)
+	}
+	if o.Hint != "" {
+		text += fmt.Sprintf(" (%s)", o.Hint)
 	}
 	return text
 }
@@ -98,6 +104,8 @@ type Report struct {
 	Plan string `json:"plan,omitzero"`
 	// Ready reports whether nothing stops the run.
 	Ready bool `json:"ready"`
+	// Time is the cluster's.
+	Time time.Time `json:"time"`
 	// Obstacles are what stops the run, and then what is worth knowing.
 	Obstacles []Obstacle `json:"obstacles"`
 	// Unread are what could not be looked at, and why.
@@ -122,13 +130,17 @@ func (e *Error) Error() string { return e.Spelled(func(option string) string { r
 // Spelled returns the text with the names of options as a face spells them.
 func (e *Error) Spelled(spell func(option string) string) string {
 	var texts []string
-	for _, o := range e.Report.Stopping() {
+	stopping := e.Report.Stopping()
+	for i, o := range stopping {
+		if i+1 < len(stopping) && stopping[i+1].Hint == o.Hint {
+			o.Hint = "" // it comes with the last one
+		}
 		texts = append(texts, o.Text(spell))
 	}
 	if len(texts) == 1 {
 		return texts[0]
 	}
-	return fmt.Sprintf("%d things are in the way:\n  %s", len(texts), strings.Join(texts, "\n  "))
+	return fmt.Sprintf("%d things are in the way: %s", len(texts), strings.Join(texts, "; "))
 }
 
 // Unwrap returns the errors that the run would have failed with.
@@ -156,7 +168,7 @@ func (r Report) Err() error {
 // Look returns what is in the way of a run.
 func Look(run Run, facts Facts) Report {
 	l := look{Run: run, Facts: facts}
-	report := Report{Verb: run.Verb, Obstacles: []Obstacle{}}
+	report := Report{Verb: run.Verb, Time: facts.Snapshot.Time(), Obstacles: []Obstacle{}}
 	if run.Plan != nil {
 		report.Plan = run.Plan.ID
 	}
@@ -276,7 +288,12 @@ func (l *look) balancer() {
 	if l.Balancing == nil {
 		return
 	}
-	o := l.stops(diagnosis.NewFinding(diagnosis.BalancerWorks, diagnosis.Scope{}, l.Balancing.Error()))
+	what := l.Balancing.Error()
+	var commands []string
+	if does, is := l.Balancing.(interface{ What() string }); is {
+		what, commands = does.What(), []string{"sh.stopBalancer()"}
+	}
+	o := l.stops(diagnosis.NewFinding(diagnosis.BalancerWorks, diagnosis.Scope{}, what, commands...))
 	o.Err = l.Balancing
 	if !l.PauseBalancing {
 		o.Option, o.Does = "pauseBalancing", "pauses it meanwhile"

@@ -112,6 +112,9 @@ type need struct {
 	stops   bool
 }
 
+// grant is what helps.
+const grant = `grant the role shardshEngine; load("shardsh:roles.js") creates it, or brings it up to date`
+
 // needs returns what the run does, the most important first.
 func (l *look) needs() (list []need) {
 	add := func(on Resource, why string, stops bool, actions ...string) {
@@ -199,7 +202,7 @@ func (l *look) privileges() {
 		if len(missing) == 0 {
 			continue
 		}
-		k := kind{strings.Join(missing, " and "), n.why, n.stops}
+		k := kind{strings.Join(missing, ", "), n.why, n.stops}
 		if lacking[k] == nil {
 			order = append(order, k)
 		}
@@ -209,7 +212,7 @@ func (l *look) privileges() {
 	}
 	for _, k := range order {
 		f := diagnosis.NewFinding(diagnosis.PrivilegeMissing, diagnosis.Scope{}, fmt.Sprintf(
-			"the user lacks %s on %s, %s", k.actions, humanize.FewOf(lacking[k]), k.why), `load("shardsh:roles.js")`)
-		l.add(Obstacle{Finding: f, Stops: k.stops})
+			"the user lacks %s on %s, %s", k.actions, humanize.FewOf(lacking[k]), k.why))
+		l.add(Obstacle{Finding: f, Stops: k.stops, Hint: grant})
 	}
 }

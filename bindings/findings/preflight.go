@@ -22,8 +22,8 @@ func PreflightText(r preflight.Report, spell func(option string) string) string 
 	default:
 		p.wrapped(0, sentence(fmt.Sprintf("Preflight of %s: nothing is in the way", of)))
 	}
-	p.obstacles("In the way", r.Stopping(), spell)
-	p.obstacles("Worth knowing", r.Obstacles[len(r.Stopping()):], spell)
+	p.obstacles("In the way", r.Stopping(), r.Time, spell)
+	p.obstacles("Worth knowing", r.Obstacles[len(r.Stopping()):], r.Time, spell)
 	if len(r.Unread) > 0 {
 		p.heading("Not looked at")
 	}
@@ -40,7 +40,7 @@ func things(n int) string {
 	return humanize.Count(int64(n), "thing") + " are"
 }
 
-func (p *page) obstacles(title string, list []preflight.Obstacle, spell func(option string) string) {
+func (p *page) obstacles(title string, list []preflight.Obstacle, now time.Time, spell func(option string) string) {
 	if len(list) == 0 {
 		return
 	}
@@ -53,7 +53,7 @@ func (p *page) obstacles(title string, list []preflight.Obstacle, spell func(opt
 			}
 			p.line(0, fmt.Sprintf("%-*s%s", indent, head, line))
 		}
-		p.remedy(o.Finding, time.Time{})
+		p.remedy(o.Finding, now)
 		if o.Option != "" {
 			p.wrapped(indent, fmt.Sprintf("or: %s %s", spell(o.Option), o.Does))
 		}

@@ -58,7 +58,7 @@ func (o *applyFlags) action(e action.RunOptions) planAction {
 
 // run is "shardsh apply": a plan, carried out.
 func (o *applyFlags) run(ctx context.Context, env environment) (err error) {
-	if !o.yes && !o.dryRun && (!isTerminal(env.stdin) || o.planFile == "-") {
+	if !o.yes && !o.dryRun && !o.preflight && (!isTerminal(env.stdin) || o.planFile == "-") {
 		return usagef("no terminal to confirm on: use --yes, or --dry-run to see the commands")
 	}
 	if o.plan, err = readPlan(env, o.planFile); err != nil {
