@@ -95,7 +95,12 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 	if err := b.confirm(ctx, question); err != nil {
 		return BalanceResult{}, err
 	}
-	return b.balance(ctx, c, foreseen.Plan, reporter)
+	c, ended, err := c.audited(ctx, order{verb: "balance", namespaces: b.Namespaces})
+	if err != nil {
+		return BalanceResult{}, err
+	}
+	result, err := b.balance(ctx, c, foreseen.Plan, reporter)
+	return result, ended(result.Stopped, err)
 }
 
 // askGuard has a guard look at the first thing that a run writes.

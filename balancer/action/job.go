@@ -62,6 +62,14 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 			return result, err
 		}
 	}
+	if !dryRun {
+		var ended func(string, error) error
+		c, ended, err = c.audited(ctx, order{j.verb, planned.Goal.Namespaces, planned.ID, j.approved})
+		if err != nil {
+			return result, err
+		}
+		defer func() { err = ended(result.Stopped, err) }()
+	}
 	var lease atomic.Pointer[live.LeasedCluster]
 	gate, leave, err := j.gate(ctx, c, j.rules(), dryRun, r, holder(&lease))
 	if err != nil {
