@@ -117,6 +117,8 @@ type ShardState struct {
 	// CleanupDelay is how long the shard keeps what it gave away; zero when it
 	// is not known.
 	CleanupDelay time.Duration
+	// Disk is the volume with its data.
+	Disk Disk
 	// Reported is what shardDrainingStatus says; nil when it was not read, and
 	// before 8.3.
 	Reported *ReportedDrain
