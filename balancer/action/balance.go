@@ -161,7 +161,7 @@ func (b Balance) plan(s *catalog.Snapshot) (*plan.Plan, error) {
 	}
 	parts.Settings.AutoMerge = false
 	names = slices.DeleteFunc(runner.Ours(names, b.Namespaces), func(ns string) bool {
-		return s.Collection(ns).NoBalance && !slices.Contains(b.Namespaces, ns)
+		return s.Collection(ns).NoBalance && !plan.Named(b.Namespaces, ns)
 	})
 	if len(names) == 0 {
 		return nil, errors.New("no sharded collection to balance; name a collection whose balancing is off")
