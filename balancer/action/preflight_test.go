@@ -63,8 +63,8 @@ type way struct {
 	release  catalog.Release // 8.0 unless set
 	prepare  func(w *world)
 	drain    Drain
-	// lacks is what the user lacks of what a run needs; empty is no access control.
-	lacks access.Privilege
+	// lacks is what the user lacks of what a run needs; nil is without access control.
+	lacks *access.Privilege
 }
 
 // healthy is a cluster of which s0 can be drained, with more in its parts.
@@ -195,9 +195,12 @@ func waysNotToDrain() []way {
 		}},
 		{name: "a resharding", code: diagnosis.Resharding, says: "db.c", drain: whole,
 			prepare: config("collections", one("reshardingFields", one("state", "cloning")), "db.c")},
-		{name: "a collection is moved", code: diagnosis.Resharding, says: "moveCollection of db.u", drain: whole,
-			prepare: config("reshardingOperations", bson.D{{Key: "ns", Value: "db.u"}, {Key: "state", Value: "cloning"},
-				{Key: "provenance", Value: "moveCollection"}}, "r")},
+		{name: "a collection is unsharded", code: diagnosis.Resharding, says: "unshardCollection of db.c", drain: whole,
+			prepare: func(w *world) {
+				config("collections", one("reshardingFields", one("state", "cloning")), "db.c")(w)
+				config("reshardingOperations", bson.D{{Key: "ns", Value: "db.c"}, {Key: "state", Value: "cloning"},
+					{Key: "provenance", Value: "unshardCollection"}}, "r")(w)
+			}},
 		{name: "the shard does not answer", code: diagnosis.ShardUnreachable, says: "s0", drain: whole,
 			prepare: admin(one("mockCrash", "s0"))},
 		{name: "a recipient does not answer", code: diagnosis.ShardUnreachable, says: "shard s2", drain: whole,
@@ -228,7 +231,7 @@ func (w *world) dropIndexOn(shard catalog.ShardID, name string) {
 // each way is named by the preflight, with its remedy, and the run itself sends nothing
 // that changes something.
 func TestPreflightNamesEachWay(t *testing.T) {
-	ways := waysNotToDrain()
+	ways := append(waysNotToDrain(), waysWithoutPrivileges()...)
 	t.Logf("%d ways", len(ways))
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) { way.isNamed(t) })
@@ -246,10 +249,18 @@ func (way way) isNamed(t *testing.T) {
 	w.cluster = mocktest.Cluster(t, way.topology, mock.Config{
 		Version: way.release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: 1,
 	})
-	h := &changing{Handler: router.New(w.cluster, nil)}
-	w.client = mocktest.Connect(t, h)
+	h := &changing{}
+	if way.lacks != nil {
+		w.asRunner(h, way.lacks)
+	} else {
+		h.Handler = router.New(w.cluster, nil)
+		w.client = mocktest.Connect(t, h)
+	}
 	if way.prepare != nil {
 		way.prepare(w)
+	}
+	if w.runner != nil {
+		w.client = w.runner
 	}
 	h.sent()
 	run := way.drain
@@ -275,6 +286,23 @@ func (way way) isNamed(t *testing.T) {
 	})
 	if len(sent) > 0 {
 		t.Errorf("%v were sent, %v", sent, err)
+	}
+	way.failsIndeed(w, run, r.Preflight.Stopping())
+}
+
+// failsIndeed begins the run all the same: the servers don't let it reach its goal.
+func (way way) failsIndeed(w *world, run Drain, stopping []preflight.Obstacle) {
+	for _, o := range stopping {
+		run.Despite = append(run.Despite, string(o.Code))
+	}
+	ctx, cancel := context.WithTimeout(w.Context(), 20*time.Second)
+	defer cancel()
+	r, err := run.Run(ctx, w.actionCluster(), nil)
+	if err == nil && r.Finished {
+		w.Errorf("begun all the same, it reaches its goal: %+v", r)
+	}
+	if testing.Verbose() {
+		w.Logf("begun all the same: %v", err)
 	}
 }
 

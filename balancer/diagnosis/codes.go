@@ -86,6 +86,7 @@ const (
 	LeaseHeld             Code = "leaseHeld"
 	Quiesced              Code = "quiesced"
 	PrivilegeMissing      Code = "privilegeMissing"
+	LittleRoom            Code = "littleRoom"
 )
 
 // Definition is what a code means and what is done about it. A finding can be
@@ -186,6 +187,9 @@ func Definitions() []Definition {
 		{Quiesced, Warning, Operator,
 			"Preflight: the cluster is kept quiet, as for a backup.",
 			"Wait, or end it with shardsh quiesce --end."},
+		{LittleRoom, Warning, Operator,
+			"Preflight: a shard is to receive more than the volume of its primary has free, before compression.",
+			"Free or add space, or move less with --max-bytes (maxBytes)."},
 		{PrivilegeMissing, Warning, Operator,
 			"Preflight: the user lacks a privilege that a run needs.",
 			"Grant the role shardshEngine; load(\"shardsh:roles.js\") creates it, or brings it up to date."},

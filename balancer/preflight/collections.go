@@ -98,18 +98,20 @@ func (l *look) collections() {
 func (l *look) operations() {
 	of := l.byCollection()
 	about := func(ns string) bool {
-		if of[ns] != nil {
-			return true
-		}
 		c := l.Snapshot.Collection(ns)
-		return l.drains() && (l.Remove || c != nil && c.CountOn(l.Shard).Chunks > 0)
+		return of[ns] != nil || l.drains() && c != nil && c.CountOn(l.Shard).Chunks > 0
 	}
 	told := map[string]bool{}
 	for _, r := range l.Snapshot.Parts().Reshardings {
-		if told[r.Namespace] = true; about(r.Namespace) {
-			f := diagnosis.ReshardingFinding(l.Snapshot, r)
-			f.Commands, f.Instead = append(f.Commands, f.Instead...), nil
+		told[r.Namespace] = true
+		f := diagnosis.ReshardingFinding(l.Snapshot, r)
+		f.Commands, f.Instead = append(f.Commands, f.Instead...), nil
+		switch {
+		case about(r.Namespace):
 			l.stops(f)
+		case l.Remove:
+			f.Sentence += "; the manual allows no removal of a shard meanwhile"
+			l.warns(f)
 		}
 	}
 	for _, c := range l.Snapshot.Collections() {

@@ -50,8 +50,6 @@ type Facts struct {
 	// Held is why another run of shardsh is in the way; Quiesced that the cluster is kept
 	// quiet.
 	Held, Quiesced error
-	// More are obstacles that others have found, such as too little room on disks.
-	More []Obstacle
 }
 
 // Obstacle is something in the way of a run.
@@ -174,11 +172,11 @@ func Look(run Run, facts Facts) Report {
 	}
 	for _, part := range []func(){
 		l.others, l.compatibility, l.balancer, l.noPlan, l.shards, l.left, l.collections, l.operations, l.indexes, l.unmovable,
-		l.deletions, l.versions, l.privileges,
+		l.deletions, l.room, l.versions, l.privileges,
 	} {
 		part()
 	}
-	report.Obstacles = append(append(report.Obstacles, l.list...), facts.More...)
+	report.Obstacles = append(report.Obstacles, l.list...)
 	for i, o := range report.Obstacles {
 		report.Obstacles[i].Stops = o.Stops && !slices.Contains(run.Despite, o.Code)
 	}
@@ -224,8 +222,9 @@ func (l *look) drains() bool { return l.Shard != "" }
 // moves are the shards between which the steps move a collection.
 type moves struct {
 	from, to []catalog.ShardID
-	splits   bool // or merges
-	within   bool // where to cut is up to the donor
+	splits   bool  // or merges
+	within   bool  // where to cut is up to the donor
+	most     int64 // bytes of a step
 }
 
 // byCollection returns what the steps do, by namespace.
@@ -254,7 +253,7 @@ func (l *look) byCollection() map[string]*moves {
 		} else {
 			m.splits = true
 		}
-		m.within = m.within || s.Within != nil
+		m.within, m.most = m.within || s.Within != nil, max(m.most, s.Bytes)
 	}
 	return list
 }
@@ -281,6 +280,14 @@ func (l *look) others() {
 		f.Sentence += "; this run takes that over"
 		l.warns(f)
 	}
+}
+
+// MostMoved is how many bytes donors of a release move at once, with a chunk size.
+func MostMoved(r catalog.Release, chunkSize int64) int64 {
+	if r.BalancesBySize() {
+		return 2 * chunkSize
+	}
+	return chunkSize + chunkSize*3/10
 }
 
 // balancer says that the cluster's own balancer works on the collections.

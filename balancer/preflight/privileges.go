@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -133,10 +134,11 @@ func (l *look) needs() (list []need) {
 		if m.splits {
 			add(on, "to split and merge chunks", true, "splitChunk")
 		}
-		if m.within {
-			add(on, "to cut ranges", true, "splitVector")
+		cuts := m.within && m.splits || !release.AtLeast(catalog.Release60) && l.isCut(ns, m) // else donors cut what they move
+		if cuts {
+			add(on, "to cut ranges", true, "splitVector", "splitChunk")
 		}
-		if moves && (!m.splits || !m.within) {
+		if moves && !cuts {
 			add(on, "to cut what is too large to be moved", false, "splitVector", "splitChunk")
 		}
 		if l.PauseBalancing && release.SwitchesBalancing() {
@@ -151,6 +153,16 @@ func (l *look) needs() (list []need) {
 	}
 	add(Resource{Cluster: true}, "to stop a move under way at the second Ctrl-C", false, "inprog", "killop")
 	return list
+}
+
+// isCut reports whether a step is too large to be moved at once.
+func (l *look) isCut(ns string, m *moves) bool {
+	c := l.Snapshot.Collection(ns)
+	if c == nil {
+		return m.within
+	}
+	size := cmp.Or(c.MaxChunkSizeBytes, l.Snapshot.Settings().MaxChunkSizeBytes)
+	return m.within || m.most > MostMoved(l.Snapshot.Release(), size)
 }
 
 // needsOfDrain returns what a drain does besides moving chunks.
