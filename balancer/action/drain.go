@@ -14,6 +14,7 @@ import (
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
+	"shardsh/balancer/preflight"
 )
 
 // Drain empties a shard.
@@ -52,8 +53,9 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 	var end *drainEnd
 	result, err := aim{
 		kind: plan.Drain, RunOptions: d.RunOptions,
-		goal: func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error) { return d.goal(ctx, c, s) },
-		fits: (&d).fits,
+		goal:   func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error) { return d.goal(ctx, c, s) },
+		fits:   (&d).fits,
+		before: preflight.Run{Shard: d.Shard, Remove: d.Remove, MovePrimaries: d.MovePrimaries},
 		around: func(l *leased, work *apply.Execution, o *apply.Options) {
 			end = &drainEnd{
 				leased: l, shard: work.Plan.Goal.Shard, remove: d.Remove, movePrimaries: d.MovePrimaries,
@@ -63,6 +65,9 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 		},
 	}.run(ctx, c, reporter)
 	already, is := errors.AsType[*alreadyError](err)
+	if d.Preflight && result.Preflight != nil {
+		return result, err
+	}
 	if is {
 		result, err = PlanResult{Finished: true, Already: already.what}, nil
 		if !d.DryRun && !c.Guarded {

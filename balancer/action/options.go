@@ -86,6 +86,7 @@ func (p Pace) validate() error {
 type RunOptions struct {
 	Pace
 	Control
+	Before
 	// PauseBalancing switches the cluster's own balancing of the collections off
 	// meanwhile.
 	PauseBalancing bool
@@ -106,6 +107,9 @@ type RunOptions struct {
 func (e RunOptions) validate() error {
 	if e.Journal != "" && e.Resume != "" {
 		return refuse("{resume} names its journal: leave {journal} out")
+	}
+	if err := e.Before.validate(); err != nil {
+		return err
 	}
 	return e.Pace.validate()
 }

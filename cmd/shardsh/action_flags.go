@@ -19,6 +19,8 @@ type changeFlags struct {
 	safetyFlags
 	pace                      paceFlags
 	json, yes, pauseBalancing bool
+	preflight                 bool
+	despite                   []string
 }
 
 func (o *changeFlags) flags(f *pflag.FlagSet, dryRun, json string) {
@@ -26,6 +28,8 @@ func (o *changeFlags) flags(f *pflag.FlagSet, dryRun, json string) {
 	f.BoolVar(&o.pauseBalancing, "pause-balancing", false,
 		"disable the cluster's balancing of these collections meanwhile")
 	cmdline.Alias(f, "take-over", "pause-balancing")
+	f.BoolVar(&o.preflight, "preflight", false, "print what is in the way, with remedies, change nothing")
+	f.StringSliceVar(&o.despite, "despite", nil, "`CODE` begin although the preflight found this; repeat to add")
 	f.BoolVar(&o.dryRun, "dry-run", false, dryRun)
 	f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
 	f.BoolVar(&o.json, "json", false, json)
@@ -87,7 +91,7 @@ func (o *actionFlags) shared() *actionFlags { return o }
 // check refuses what the verb of a name must not be asked for.
 func (o *actionFlags) check(name string, a planAction) error {
 	if err := firstBroken(
-		rule{o.readOnly, "--read-only and " + name + " exclude each other: --dry-run shows what would be sent"},
+		rule{o.readOnly && !o.preflight, "--read-only and " + name + " exclude each other: --dry-run shows what would be sent"},
 		rule{o.dryRun && o.yes && name != "apply", "--dry-run and --yes exclude each other"},
 	); err != nil {
 		return err
@@ -99,8 +103,13 @@ func (o *actionFlags) check(name string, a planAction) error {
 func (o *actionFlags) runOptions() action.RunOptions {
 	return action.RunOptions{
 		Pace: o.pace.pace(), PauseBalancing: o.pauseBalancing, DryRun: o.dryRun, Journal: o.journal, Resume: o.resume,
-		ForceJumbo: o.forceJumbo,
+		ForceJumbo: o.forceJumbo, Before: o.before(),
 	}
+}
+
+// before returns what the options say about the look before the run.
+func (o *changeFlags) before() action.Before {
+	return action.Before{Preflight: o.preflight, Despite: o.despite}
 }
 
 // shown is where plans go that are shown before they are carried out.
