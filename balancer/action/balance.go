@@ -24,8 +24,10 @@ import (
 
 // Balance evens out collections with our engine, round by round.
 type Balance struct {
-	// Namespaces are the collections, by name or pattern; none is all.
+	// Namespaces are the collections, by name or pattern; All is all of them, which
+	// nobody is to mean by leaving the names out.
 	Namespaces []string
+	All        bool
 	// Goal and Order are runner.Size and runner.AsChosen when they are empty.
 	Goal  runner.Goal
 	Order runner.Order
@@ -68,7 +70,21 @@ func (b Balance) Validate() error {
 	if err := b.Before.validate(); err != nil {
 		return err
 	}
-	return b.Pace.validate()
+	if err := b.Pace.validate(); err != nil {
+		return err
+	}
+	return named(b.Namespaces, b.All)
+}
+
+// named refuses to change collections that nobody has named.
+func named(namespaces []string, all bool) error {
+	switch {
+	case len(namespaces) == 0 && !all:
+		return refuse("say which collections may be changed: {ns}, or {all} for all of them")
+	case len(namespaces) > 0 && all:
+		return refuse("{ns} and {all} exclude each other")
+	}
+	return nil
 }
 
 // Run takes the lease, balances, and gives the lease back. The error is a
@@ -190,7 +206,7 @@ func (b Balance) plan(s *catalog.Snapshot) (*plan.Plan, error) {
 	}
 	return plan.Make(catalog.NewSnapshot(parts), plan.Options{
 		Goal:   plan.Goal{Kind: plan.Balance, Namespaces: names},
-		Limits: plan.Limits{Bytes: b.MaxBytes, Moves: b.MaxMoves, Time: b.For}, Seed: b.Seed, IgnoreWindow: true,
+		Limits: plan.Limits{Bytes: b.maxBytes(), Moves: b.maxMoves(), Time: b.For}, Seed: b.Seed, IgnoreWindow: true,
 	})
 }
 

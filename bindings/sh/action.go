@@ -63,7 +63,7 @@ func (h helperOptions) paced(others ...string) bool {
 // pace reads the options that say at which pace something moves.
 func (h helperOptions) pace() action.Pace {
 	p := action.Pace{
-		MaxMoves: int(h.count("maxMoves")), MaxBytes: h.size("maxBytes"), For: h.duration("for", 0),
+		MaxMoves: int(h.limit("maxMoves", h.count)), MaxBytes: h.limit("maxBytes", h.size), For: h.duration("for", 0),
 		PauseBetween: h.duration("pauseBetween", 0), Parallel: action.DefaultParallel,
 		TimeZone: h.text("timeZone"),
 	}
@@ -82,6 +82,21 @@ func (h helperOptions) pace() action.Pace {
 		}
 	}
 	return p
+}
+
+// limit reads a limit that has a default: 0 and "none" are without one.
+func (h helperOptions) limit(name string, read func(name string) int64) int64 {
+	v := h.get(name)
+	if v == nil {
+		return 0
+	}
+	if v.String() == "none" {
+		return action.NoLimit
+	}
+	if n := read(name); n != 0 {
+		return n
+	}
+	return action.NoLimit
 }
 
 // runOptions reads the options that say how a plan is carried out. Scripts that may
@@ -214,7 +229,7 @@ func (c *call) act(sh *Helpers, h helperOptions, about []string, of func(action.
 	again := ""
 	if result.Journal != "" && !result.Finished {
 		of := ""
-		if h.helper != "apply" {
+		if h.helper != "apply" && goja.IsString(c.Arg(0)) {
 			of = fmt.Sprintf("%q, ", c.Arg(0).String())
 		}
 		again = fmt.Sprintf(" To resume: sh.%s(%s{ resume: %q })", h.helper, of, result.Journal)

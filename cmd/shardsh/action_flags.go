@@ -117,8 +117,8 @@ func (o *actionFlags) shown(env environment) io.Writer { return changesOut(env, 
 
 // paceFlags are the options that say at which pace something moves.
 type paceFlags struct {
-	moves               int
-	bytes               cmdline.Size
+	moves               movesFlag
+	bytes               bytesFlag
 	time, between, cool cmdline.Duration
 	window              windowFlag
 	zone                string
@@ -130,8 +130,8 @@ type paceFlags struct {
 // group returns the options of a pace, and more of them.
 func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
 	return cmdline.NewGroup("Pace", func(f *pflag.FlagSet) {
-		f.IntVar(&o.moves, "max-moves", 0, "`N` stop after N moves")
-		f.Var(&o.bytes, "max-bytes", "`SIZE` stop before more than 10GB have moved")
+		f.Var(&o.moves, "max-moves", "`N|none` stop after N moves (1000)")
+		f.Var(&o.bytes, "max-bytes", "`SIZE|none` stop before more than 10GB have moved (100GB)")
 		f.Var(&o.time, "for", "`TIME` start no step after 90, 30m, 4h, waits included")
 		cmdline.Alias(f, "max-time", "for")
 		f.Var(&o.between, "pause-between", "`TIME` wait after each step")
@@ -157,7 +157,7 @@ func (o *paceFlags) coolDownFlag(f *pflag.FlagSet) {
 
 func (o *paceFlags) pace() action.Pace {
 	return action.Pace{
-		MaxMoves: o.moves, MaxBytes: o.bytes.Bytes, For: time.Duration(o.time), PauseBetween: time.Duration(o.between),
+		MaxMoves: int(o.moves), MaxBytes: int64(o.bytes), For: time.Duration(o.time), PauseBetween: time.Duration(o.between),
 		Window: o.window.Window, TimeZone: o.zone, PauseWhen: o.pauseWhen.Condition, Parallel: o.parallel, Metrics: o.metrics,
 	}
 }
