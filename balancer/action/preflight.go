@@ -85,7 +85,7 @@ type preflightLook struct {
 
 func (l *preflightLook) failed(what string, err error) {
 	if err != nil {
-		l.unread = append(l.unread, fmt.Sprintf("%s could not be read: %v", what, err))
+		l.unread = append(l.unread, fmt.Sprintf("%s could not be read: %s", what, live.ShortenUnauthorized(err.Error())))
 	}
 }
 
@@ -177,7 +177,8 @@ func (l *preflightLook) donors() map[string][]catalog.ShardID {
 func (l *preflightLook) indexes(ctx context.Context) {
 	var of []*catalog.CollectionState
 	for _, ns := range slices.Sorted(maps.Keys(l.donors())) {
-		if c := l.facts.Snapshot.Collection(ns); c != nil {
+		c := l.facts.Snapshot.Collection(ns)
+		if own := strings.HasPrefix(ns, "config."); c != nil && !own { // else it is up to the servers
 			of = append(of, c)
 		}
 	}

@@ -87,7 +87,7 @@ func waysWithoutPrivileges() []way {
 		{name: "splitChunk", says: "lacks splitChunk on db.c", lacks: lacks(plain, "splitChunk"), drain: pausing},
 		{name: "splitVector", says: "lacks splitVector on db.big", lacks: lacks(plain, "splitVector"),
 			release: catalog.Release50, topology: healthy("", "", "",
-			`, {"ns": "db.big", "key": {"x": 1}, "chunkSizeMB": 1, "chunks": [{"shard": "s0", "bytes": 9000000, "docs": 9000}]}`)},
+				`, {"ns": "db.big", "key": {"x": 1}, "chunkSizeMB": 1, "chunks": [{"shard": "s0", "bytes": 9000000, "docs": 9000}]}`)},
 		{name: "removeShard", says: "lacks removeShard on the cluster", lacks: lacks(access.TheCluster(), "removeShard")},
 		{name: "moveCollection", says: "lacks moveCollection on db.u", lacks: lacks(plain, "moveCollection"), prepare: func(w *world) {
 			w.insert("db.u", one("_id", 1))

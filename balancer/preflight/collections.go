@@ -211,7 +211,13 @@ func (l *look) unmovable() {
 			humanize.Duration(max(time.Second, u.For.Round(time.Second))))
 		scope := diagnosis.Scope{Namespace: u.Namespace, Shard: u.Chunk.Shard, Chunk: u.Chunk.Min}
 		sized := []diagnosis.Number{{Name: "bytes", Value: u.Bytes, Unit: diagnosis.Bytes}}
-		if l.ForceJumbo || u.Guessed {
+		if u.Guessed {
+			l.warns(diagnosis.NewFinding(diagnosis.JumboChunks, scope, fmt.Sprintf("the chunk of %s at %s on %s is flagged "+
+				"jumbo, and all of it may have one shard key; how much it holds, this user may not see", u.Namespace, at,
+				u.Chunk.Shard), fmt.Sprintf("sh.chunks(%q, { jumbo: true })", u.Namespace)))
+			continue
+		}
+		if l.ForceJumbo {
 			f := diagnosis.NewFinding(diagnosis.ChunkUnmovable, scope, fmt.Sprintf(
 				"the chunk of %s at %s on %s would be moved by force: %s", u.Namespace, at, u.Chunk.Shard, cost))
 			f.Numbers = sized

@@ -113,8 +113,17 @@ type need struct {
 	stops   bool
 }
 
-// grant is what helps.
-const grant = `grant the role shardshEngine; load("shardsh:roles.js") creates it, or brings it up to date`
+// toDedicated is the action of config servers that leave as a shard.
+const toDedicated = "transitionToDedicatedConfigServer"
+
+// grant returns what helps.
+func grant(actions string) string {
+	role := "shardshEngine"
+	if actions == toDedicated {
+		role = "shardshHelpers"
+	}
+	return fmt.Sprintf("grant the role %s; load(\"shardsh:roles.js\") creates it, or brings it up to date", role)
+}
 
 // needs returns what the run does, the most important first.
 func (l *look) needs() (list []need) {
@@ -170,7 +179,7 @@ func (l *look) needsOfDrain() (list []need) {
 	if l.Remove {
 		action := "removeShard"
 		if l.Shard == configShard {
-			action = "transitionToDedicatedConfigServer"
+			action = toDedicated
 		}
 		list = append(list, need{Resource{Cluster: true}, []string{action}, "to remove the shard", true})
 	}
@@ -225,6 +234,6 @@ func (l *look) privileges() {
 	for _, k := range order {
 		f := diagnosis.NewFinding(diagnosis.PrivilegeMissing, diagnosis.Scope{}, fmt.Sprintf(
 			"the user lacks %s on %s, %s", k.actions, humanize.FewOf(lacking[k]), k.why))
-		l.add(Obstacle{Finding: f, Stops: k.stops, Hint: grant})
+		l.add(Obstacle{Finding: f, Stops: k.stops, Hint: grant(k.actions)})
 	}
 }
