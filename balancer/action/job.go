@@ -55,7 +55,7 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 		}
 	}
 	var lease atomic.Pointer[live.LeasedCluster]
-	gate, leave, err := j.gate(ctx, c, j.rules(), dryRun, r, holder(&lease))
+	gate, leave, err := j.gate(ctx, c, j.rules(), dryRun, r, &lease)
 	if err != nil {
 		return result, err
 	}
