@@ -51,10 +51,31 @@ func (p Pause) Validate() error {
 	case p.For > LongestPause:
 		return refuse("{for} may be 31 days at most")
 	case p.Until != "":
-		_, err := p.lasts(time.Now())
+		_, err := p.ends(time.Now())
 		return err
 	}
 	return nil
+}
+
+// ends returns when the pause ends that is to end at Until.
+func (p Pause) ends(now time.Time) (time.Time, error) {
+	now = now.In(pace.MachineZone())
+	for _, layout := range []string{"15:04", "2006-01-02 15:04", "2006-01-02T15:04", time.RFC3339} {
+		until, err := time.ParseInLocation(layout, p.Until, now.Location())
+		switch {
+		case err != nil:
+			continue
+		case layout != "15:04":
+			return until, nil
+		}
+		until = time.Date(now.Year(), now.Month(), now.Day(), until.Hour(), until.Minute(), 0, 0, now.Location())
+		if !until.After(now) { // the next time that it is so late
+			until = until.AddDate(0, 0, 1)
+		}
+		return until, nil
+	}
+	return time.Time{}, refuse("{until} is a time such as 18:00, %q or 2026-03-02T18:00:00Z, not %q", "2026-03-02 18:00",
+		p.Until)
 }
 
 // lasts returns how long the pause lasts from now on.
@@ -62,25 +83,12 @@ func (p Pause) lasts(now time.Time) (time.Duration, error) {
 	if p.Until == "" {
 		return cmp.Or(p.For, DefaultPause), nil
 	}
-	now = now.In(pace.MachineZone())
-	for _, layout := range []string{"15:04", "2006-01-02 15:04", "2006-01-02T15:04", time.RFC3339} {
-		until, err := time.ParseInLocation(layout, p.Until, now.Location())
-		if err != nil {
-			continue
-		}
-		if layout == "15:04" { // the next time that it is so late
-			until = time.Date(now.Year(), now.Month(), now.Day(), until.Hour(), until.Minute(), 0, 0, now.Location())
-			if !until.After(now) {
-				until = until.AddDate(0, 0, 1)
-			}
-		}
-		lasts := until.Sub(now)
-		if lasts <= 0 || lasts > LongestPause {
-			return 0, refuse("{until} must be within the next 31 days: %s", p.Until)
-		}
-		return lasts, nil
+	until, err := p.ends(now)
+	lasts := until.Sub(now)
+	if err == nil && (lasts <= 0 || lasts > LongestPause) {
+		err = refuse("{until} must be within the next 31 days: %s", p.Until)
 	}
-	return 0, refuse("{until} is a time such as 18:00, %q or 2026-03-02T18:00:00Z, not %q", "2026-03-02 18:00", p.Until)
+	return lasts, err
 }
 
 // PauseResult is a pause, or that there is none.

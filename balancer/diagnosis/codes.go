@@ -154,7 +154,7 @@ func Definitions() []Definition {
 			"Name the time zone with --time-zone (timeZone)."},
 		{RunsPaused, Info, Nobody,
 			"Somebody has paused all runs of shardsh: they wait before their next step.",
-			"No action needed: the pause ends by itself. shardsh unpause, or sh.unpause(), ends it before."},
+			"No action needed: the pause ends by itself. shardsh pause --end, or sh.pause({ end: true }), ends it before."},
 		{VersionChanging, Info, Operator,
 			"The feature compatibility version is being changed, or a change of it has failed: runs of shardsh wait.",
 			"Wait, or run setFeatureCompatibilityVersion again."},

@@ -8,7 +8,7 @@ import (
 func (d *Diagnosis) frozen() (list []Finding) {
 	p := d.Parts()
 	if p.Pause != nil && p.Pause.Active {
-		f := finding(RunsPaused, Scope{}, "runs of shardsh are paused: "+p.Pause.String(), "shardsh unpause")
+		f := finding(RunsPaused, Scope{}, "runs of shardsh are paused: "+p.Pause.String(), "shardsh pause --end")
 		f.Since = p.Pause.Since
 		list = append(list, f)
 	}

@@ -101,7 +101,7 @@ func (f *Freeze) records(ctx context.Context) (is Frozen, err error) {
 		switch text(doc, "_id") {
 		case pauseID:
 			if p := pauseOf(doc); p.Active {
-				return Frozen{Why: p.String() + "; to end it: shardsh unpause"}, nil
+				return Frozen{Why: p.String() + "; to end it: shardsh pause --end"}, nil
 			}
 		case quiescedID:
 			quiesced = doc

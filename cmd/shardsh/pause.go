@@ -17,26 +17,23 @@ import (
 	"shardsh/cmd/shardsh/secret"
 )
 
-// pauseFlags are the options of "shardsh pause" and "shardsh unpause".
+// pauseFlags are the options of "shardsh pause".
 type pauseFlags struct {
 	clusterFlags
 	runFlags
 	safetyFlags
-	verb          action.Pause
-	lasts         cmdline.Duration
-	ends          bool // unpause
-	json, replace bool
+	verb  action.Pause
+	lasts cmdline.Duration
+	json  bool
 }
 
 func (o *pauseFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		if !o.ends {
-			f.Var(&o.lasts, "for", "`TIME` how long it lasts: 30m, 2h (4h)")
-			f.StringVar(&o.verb.Until, "until", "",
-				"`TIME` when it ends: 18:00, \"2026-03-02 18:00\", 2026-03-02T18:00:00Z")
-			f.BoolVar(&o.verb.Replace, "replace", false, "take the place of a pause that is active")
-			f.BoolVar(&o.verb.Show, "show", false, "only print the pause; exit code 3 while runs are paused")
-		}
+		f.Var(&o.lasts, "for", "`TIME` how long it lasts: 30m, 2h (4h)")
+		f.StringVar(&o.verb.Until, "until", "", "`TIME` when it ends: 18:00, \"2026-03-02 18:00\", 2026-03-02T18:00:00Z")
+		f.BoolVar(&o.verb.Replace, "replace", false, "take the place of a pause that is active")
+		f.BoolVar(&o.verb.End, "end", false, "end the pause before its time is over, whoever has set it")
+		f.BoolVar(&o.verb.Show, "show", false, "only print the pause; exit code 3 while runs are paused")
 		f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
 		f.BoolVar(&o.json, "json", false, "print the result as JSON")
 		o.transcriptFlag(f)
@@ -47,8 +44,8 @@ func (o *pauseFlags) groups() []cmdline.Group {
 }
 
 func (o *pauseFlags) complete(_ environment, words []string) error {
-	o.verb.End, o.verb.For = o.ends, time.Duration(o.lasts)
-	if !o.ends && !o.verb.Show {
+	o.verb.For = time.Duration(o.lasts)
+	if !o.verb.End && !o.verb.Show {
 		if len(words) == 0 {
 			return usagef("pause needs a reason, which everybody who waits is shown: shardsh pause \"why\" ADDRESS")
 		}
@@ -107,7 +104,7 @@ func (o *pauseFlags) show(env environment, r action.PauseResult) error {
 	if o.json {
 		return writeJSON(env.jsonOut(), r)
 	}
-	_, err := fmt.Fprintln(env.out(), strings.Join(actiontext.PauseResult(r, "shardsh unpause"), "\n"))
+	_, err := fmt.Fprintln(env.out(), strings.Join(actiontext.PauseResult(r, "shardsh pause --end"), "\n"))
 	return err
 }
 
@@ -121,21 +118,12 @@ own balancer goes on: quiesce stops it. At the prompt: sh.pause().`,
 			`shardsh pause "incident 4711" mongodb://host:27017 --for 2h`,
 			`shardsh pause "release" mongodb://host:27017 --until 18:00`,
 			"shardsh pause --show mongodb://host:27017",
-			"shardsh unpause mongodb://host:27017",
+			"shardsh pause --end mongodb://host:27017",
 		},
 		More: `The pause stands in shardsh.leases, with who has set it and from where. It always
 ends by itself: after 4 hours unless said otherwise, after 31 days at most.
 
 Exit codes: 0 done; 3 paused already (with --show: paused); 1 error; 2 wrong command
 line.`,
-	}
-}
-
-func unpauseText() cmdline.Text {
-	return cmdline.Text{
-		Intro: `Ends the pause of shardsh's runs on a cluster before its time is over, whoever has set
-it: they go on within seconds. At the prompt: sh.unpause().`,
-		Examples: []string{"shardsh unpause mongodb://host:27017"},
-		More:     `Exit codes: 0 ended, or there was none; 1 error; 2 wrong command line.`,
 	}
 }

@@ -78,8 +78,6 @@ func verbs() []verb {
 			quiesceText(), func() command { return new(quiesceFlags) }},
 		{changing, "pause", "\"why\" [options] [address]", "have all runs of shardsh wait before their next step", pauseText(),
 			func() command { return new(pauseFlags) }},
-		{changing, "unpause", "[options] [address]", "end a pause of all runs", unpauseText(),
-			func() command { return &pauseFlags{ends: true} }},
 		{helping, "run", "NAME [address] [options]", "run a maintenance script of the library", runText(),
 			func() command { return new(libraryFlags) }},
 		{helping, "test", "[options] [path...]", "run tests of scripts, with injected faults", testText(),
