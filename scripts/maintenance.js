@@ -105,7 +105,7 @@ function begin(run, stay) {
     () => sh.balancerWindow(set.start, set.stop),
   );
   put();
-  pauseRuns(run, until);
+  pauseRuns(run, until, until.getTime() - now);
   if (run.dryRun) return { until, window: set };
   const back = stay ? run.restore("shardsh run maintenance --end", () => finish(run)) : null;
   run.wait("the balancer's round and its migrations are over", () => {
@@ -124,12 +124,12 @@ function begin(run, stay) {
 }
 
 /** Has the runs of shardsh wait as well, unless somebody else has paused them already. */
-function pauseRuns(run, until) {
+function pauseRuns(run, until, length) {
   const is = sh.pause({ show: true });
   if (is.paused && !ours(is)) return;
   const reason = `${PAUSED}${run.options.reason || "the balancer is kept quiet"}`;
   run.step(`pause the runs of shardsh until ${until.toISOString()}`, () =>
-    sh.pause({ reason, until: until.toISOString(), replace: true }),
+    sh.pause({ reason, for: length, replace: true }),
   );
 }
 
