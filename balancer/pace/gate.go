@@ -103,7 +103,8 @@ func (g *Gate) Windowed() bool { return g.rules.Window != nil }
 // Rehearsal returns a Gate that has the limits of moves and bytes and lets them in at
 // once, for a run that moves nothing.
 func (g *Gate) Rehearsal() *Gate {
-	return NewGate(Rules{MaxMoves: g.rules.MaxMoves, MaxBytes: g.rules.MaxBytes}, g.clock)
+	r := g.rules
+	return NewGate(Rules{MaxMoves: r.MaxMoves, MaxBytes: r.MaxBytes, MovesNote: r.MovesNote, BytesNote: r.BytesNote}, g.clock)
 }
 
 // errNobodyAsks is a mistake of whoever made the Gate.
@@ -256,9 +257,9 @@ func (g *Gate) over(m Move) error {
 	case g.failures.ask != nil:
 		return g.failures.ask
 	case r.MaxMoves > 0 && next.Moves > r.MaxMoves && !m.Stays:
-		return &OverError{fmt.Sprintf("the limit of %s is reached", humanize.Count(r.MaxMoves, "move"))}
+		return &OverError{fmt.Sprintf("the limit of %s is reached%s", humanize.Count(r.MaxMoves, "move"), r.MovesNote)}
 	case r.MaxBytes > 0 && next.Bytes > r.MaxBytes && !m.Stays:
-		return &OverError{fmt.Sprintf("the limit of %s is reached", humanize.Bytes(r.MaxBytes))}
+		return &OverError{fmt.Sprintf("the limit of %s is reached%s", humanize.Bytes(r.MaxBytes), r.BytesNote)}
 	case r.For > 0 && g.clock.Now().Sub(g.began) >= r.For:
 		return &OverError{fmt.Sprintf("the limit of %s is reached", humanize.Duration(r.For))}
 	}

@@ -24,6 +24,7 @@ func shellUsage(o *shellFlags, ask *helpFlags) cmdline.Command {
 				"shardsh --eval 'sh.listShards()'                 # on the mock",
 				"shardsh mongodb://host:27017/app report.js -- 7  # a script and its argument",
 				"shardsh --host h1 -u joe -p --tls app            # asks for the password",
+				"shardsh check mongodb://host:27017",
 			},
 			More: `Without an address the cluster is the embedded mock. An address is a connection
 string (mongodb://...), host:port/db, or the name of a database on this machine.
@@ -59,7 +60,7 @@ Examples:
   %s
 
 All options of the shell: shardsh --help-all. More: shardsh help VERB|connection|mock|pace|consent.
-`, strings.Join(c.Text.Examples[:3], "\n  "))
+`, strings.Join(c.Text.Examples[:2], "\n  "))
 	_, err := io.WriteString(to, b.String())
 	return err
 }
