@@ -43,7 +43,7 @@ func (b Before) despite() (codes []diagnosis.Code) {
 }
 
 // preflightParts are what is read of the cluster where no plan was made from it just now.
-const preflightParts = live.Identity | live.Settings | live.Balancer | live.Clock | live.Shards | live.Limits | live.Reach |
+const preflightParts = live.Identity | live.Compatible | live.Settings | live.Balancer | live.Clock | live.Shards | live.Limits | live.Reach |
 	live.Databases | live.Collections | live.Unsharded | live.Counts | live.Zones | live.Routers | live.Sizes |
 	live.Migrations | live.Reshardings | live.Leases | live.Moves | live.Disks
 
@@ -155,8 +155,6 @@ func (l *preflightLook) server(ctx context.Context) {
 	l.failed("the lease", err)
 	l.facts.Privileges, err = live.ReadPrivileges(ctx, commands)
 	l.failed("the privileges", err)
-	l.facts.Compatibility, err = live.ReadCompatibility(ctx, commands)
-	l.failed("the compatibility version", err)
 }
 
 // donors are the collections of which the steps move something, and the shards from which.
@@ -268,7 +266,7 @@ func pass(report preflight.Report, dryRun bool, r *serial) error {
 		switch {
 		case !o.Stops && slices.Contains(told, o.Code):
 			r.note(strings.ToUpper(text[:1]) + text[1:] + ".")
-		case dryRun && o.Stops && o.Err == nil:
+		case dryRun && o.Stops && o.Err == nil && !o.Waits:
 			r.note("In the way: " + text + ".")
 		}
 	}

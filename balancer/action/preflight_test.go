@@ -63,6 +63,8 @@ type way struct {
 	release  catalog.Release // 8.0 unless set
 	prepare  func(w *world)
 	drain    Drain
+	// waits: the run waits for its end.
+	waits bool
 	// fits: a mock lets it all the same, as it keeps no data on disks.
 	fits bool
 	// lacks is what the user lacks of what a run needs; nil is without access control.
@@ -198,6 +200,19 @@ func waysNotToDrain() []way {
 				w.Fatal(err)
 			}
 		}},
+		{name: "a pause", code: diagnosis.RunsPaused, says: "backup", waits: true, drain: whole, prepare: func(w *world) {
+			if _, err := (Pause{Reason: "backup", For: LongestPause}).Run(w.Context(), w.actionCluster()); err != nil {
+				w.Fatal(err)
+			}
+		}},
+		{name: "the compatibility version changes", code: diagnosis.VersionChanging, says: "7.0", waits: true, drain: whole,
+			prepare: func(w *world) {
+				w.cluster.Lock()
+				defer w.cluster.Unlock()
+				if err := w.cluster.ClusterParameters().BeginCompatibilityChange("7.0"); err != nil {
+					w.Fatal(err)
+				}
+			}},
 		{name: "a resharding", code: diagnosis.Resharding, says: "db.c", drain: whole,
 			prepare: config("collections", one("reshardingFields", one("state", "cloning")), "db.c")},
 		{name: "a collection is unsharded", code: diagnosis.Resharding, says: "unshardCollection of db.c", drain: whole,
@@ -282,17 +297,29 @@ func (way way) isNamed(t *testing.T) {
 	if !named {
 		t.Errorf("it found %v", texts(r.Preflight.Obstacles))
 	}
-	_, err = run.Run(t.Context(), w.actionCluster(), nil)
-	if err == nil {
-		t.Error("the run began")
+	ctx := t.Context()
+	if way.waits { // somebody ends the run meanwhile
+		var end context.CancelFunc
+		ctx, end = context.WithTimeout(ctx, 500*time.Millisecond)
+		defer end()
+	}
+	result, err := run.Run(ctx, w.actionCluster(), nil)
+	if err == nil && (!way.waits || result.Stopped == "" || result.StepsDone > 0) {
+		t.Errorf("the run began: %+v", result)
 	}
 	sent := slices.DeleteFunc(h.sent(), func(name string) bool {
-		return way.code == diagnosis.LeaseHeld && name == "findAndModify" // which finds the lease held
+		switch name {
+		case "findAndModify", "delete", "update": // of the lease
+			return way.code == diagnosis.LeaseHeld || way.waits
+		}
+		return false
 	})
 	if len(sent) > 0 {
 		t.Errorf("%v were sent, %v", sent, err)
 	}
-	way.failsIndeed(w, run, r.Preflight.Stopping())
+	if !way.waits {
+		way.failsIndeed(w, run, r.Preflight.Stopping())
+	}
 }
 
 // failsIndeed begins the run all the same: the servers don't let it reach its goal.

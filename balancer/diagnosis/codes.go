@@ -42,6 +42,8 @@ const (
 	MigrationsFailing Code = "migrationsFailing"
 	MigrationUnderWay Code = "migrationUnderWay"
 
+	RunsPaused          Code = "runsPaused"
+	VersionChanging     Code = "versionChanging"
 	LeftPaused          Code = "leftPaused"
 	PausedByRun         Code = "pausedByRun"
 	NotBalancedPaused   Code = "notBalancedPaused"
@@ -81,7 +83,6 @@ const (
 	ConfigShardLeaves     Code = "configShardLeaves"
 	ChunkUnmovable        Code = "chunkUnmovable"
 	RecipientIndexMissing Code = "recipientIndexMissing"
-	CompatibilityChanging Code = "compatibilityChanging"
 	BalancerWorks         Code = "balancerWorks"
 	LeaseHeld             Code = "leaseHeld"
 	Quiesced              Code = "quiesced"
@@ -175,9 +176,6 @@ func Definitions() []Definition {
 		{RecipientIndexMissing, Warning, Operator,
 			"Preflight: a shard that is to receive chunks has documents of the collection, and lacks an index of the donor.",
 			"Create the index on all shards."},
-		{CompatibilityChanging, Warning, Operator,
-			"Preflight: the compatibility version is being changed, during which servers refuse migrations.",
-			"Complete the change: run setFeatureCompatibilityVersion again."},
 		{BalancerWorks, Warning, Operator,
 			"Preflight: the cluster's own balancer works on the collections that a run is about, or may before it ends.",
 			"Stop it, disable it for the collections, or use --pause-balancing (pauseBalancing)."},
@@ -197,6 +195,12 @@ func Definitions() []Definition {
 		{WindowUnplaced, Info, Balancer,
 			"The balancer has a window in the local time of the config servers' primary, and what time that is is not known.",
 			"Name the time zone with --time-zone (timeZone)."},
+		{RunsPaused, Info, Nobody,
+			"Somebody has paused all runs of shardsh: they wait before their next step.",
+			"No action needed: the pause ends by itself. shardsh pause --end, or sh.pause({ end: true }), ends it before."},
+		{VersionChanging, Info, Operator,
+			"The feature compatibility version is being changed, or a change of it has failed: runs of shardsh wait.",
+			"Wait, or run setFeatureCompatibilityVersion again."},
 		{PausedByRun, Info, Nobody,
 			"A run of shardsh that is running has disabled the balancing of collections.",
 			"No action needed: the run enables it again at its end."},
