@@ -100,6 +100,15 @@ func ForgetQuiesced(ctx context.Context, client *mongo.Client) error {
 // RunUnderWay returns the run of shardsh's own engine that holds the cluster; nil if there
 // is none. A run that was killed counts until its lease expires.
 func RunUnderWay(ctx context.Context, client *mongo.Client) ([]Busy, error) {
+	holder, held, err := EngineHolder(ctx, client)
+	if err != nil || !held {
+		return nil, err
+	}
+	return []Busy{{Kind: BusyRun, Detail: fmt.Sprintf("shardsh: %s", holder)}}, nil
+}
+
+// EngineHolder returns who holds the lease of the engine, and whether anybody does.
+func EngineHolder(ctx context.Context, client *mongo.Client) (Holder, bool, error) {
 	var doc leaseDoc
 	err := LeaseCollectionOf(client).FindOne(ctx, bson.D{
 		{Key: "_id", Value: engineLease},
@@ -107,11 +116,11 @@ func RunUnderWay(ctx context.Context, client *mongo.Client) ([]Busy, error) {
 	}).Decode(&doc)
 	switch {
 	case errors.Is(err, mongo.ErrNoDocuments):
-		return nil, nil
+		return Holder{}, false, nil
 	case err != nil:
-		return nil, ServerError(err)
+		return Holder{}, false, ServerError(err)
 	}
-	return []Busy{{Kind: BusyRun, Detail: fmt.Sprintf("shardsh: %s", doc.holder())}}, nil
+	return doc.holder(), true, nil
 }
 
 // balancerSwitches are the settings that balancerStop and balancerStart write besides the
