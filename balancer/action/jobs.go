@@ -58,6 +58,9 @@ func (s JobStatus) Good() bool {
 	return true
 }
 
+// JobOver are the states in which nothing is left to cancel.
+func JobOver() []live.JobState { return []live.JobState{live.JobNone, live.JobDone, live.JobCancelled} }
+
 // Validate refuses options that exclude each other.
 func (s JobStart) Validate() error {
 	if s.WorkFor < 0 {
