@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
+	"shardsh/balancer/action"
 	"shardsh/bindings/sandbox"
 	"shardsh/bindings/script"
 	"shardsh/bindings/server"
@@ -80,6 +81,9 @@ type Config struct {
 	Stuck func(cause error)
 	// Version is what version() answers.
 	Version string
+
+	// Consent is what the helpers that move data need before they do.
+	Consent action.Consent
 
 	// Sandbox is what scripts may do on this machine; nil for everything.
 	Sandbox *sandbox.Rules

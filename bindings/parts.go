@@ -21,7 +21,7 @@ func (s *Shell) makeParts() {
 	}
 	s.sharding = &sh.Host{
 		JS: s.JS, Display: s.display, Gateway: s.gateway, Compat: s.cfg.Compat, MaxTimeMS: maxTime,
-		DB: s.current.Server, Objects: shardingObjects{s.current, cursors}, Sandbox: s.cfg.Sandbox,
+		DB: s.current.Server, Objects: shardingObjects{s.current, cursors}, Sandbox: s.cfg.Sandbox, Consent: s.cfg.Consent,
 	}
 	s.database = database.New(database.Host{
 		JS: s.JS, Gateway: s.gateway, Display: s.display, Cursors: cursors, Sharding: s.sharding, Current: s.current,

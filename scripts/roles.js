@@ -44,6 +44,7 @@ function roles() {
     grant(anyCollection, "collStats", "dbStats", "indexStats", "listCollections", "listIndexes"),
     since(5) && grant(anyBuckets, "collStats", "indexStats"),
     grant({ db: "shardsh", collection: "leases" }, "find"), // who changes the cluster, and what they have paused
+    grant({ db: "shardsh", collection: "audit" }, "find"), // of history
   ];
   const engine = [
     grant({ cluster: true }, "killop", "removeShard"), // a second Ctrl-C stops the moves under way
@@ -53,6 +54,7 @@ function roles() {
     grant({ db: "config", collection: "system.sessions" }, "moveChunk", "splitChunk", "splitVector"),
     ofConfig("collections", "update"),
     grant({ db: "shardsh", collection: "leases" }, "find", "insert", "remove", "update"),
+    grant({ db: "shardsh", collection: "audit" }, "createCollection", "insert"), // of --audit cluster
   ];
   const helpers = [
     grant(

@@ -27,6 +27,9 @@ type Apply struct {
 	// OnChange is what becomes of the run when the cluster has moved on; empty is
 	// apply.Refuse.
 	OnChange apply.OnChange
+	// Approve is the hash of the plan that was approved, or the first digits of it: no
+	// other plan is carried out, and nothing that is not in it. Nobody is asked.
+	Approve string
 	RunOptions
 }
 
@@ -41,8 +44,17 @@ func (a Apply) Validate() error {
 		return refuse("a plan and {undo} exclude each other: the journal has its plan")
 	case a.Journal != "" && (a.Resume != "" || a.Undo != ""):
 		return refuse("{journal} is for a new plan: {resume} and {undo} name their journal")
+	case a.Approve != "" && a.OnChange == apply.Replan:
+		return refuse("{approve} and {onChange} replan exclude each other: a new plan is not approved")
+	case a.Approve != "" && a.ForceJumbo:
+		return refuse("{approve} and {forceJumbo} exclude each other: a plan does not say what is to be forced")
 	case a.OnChange != "" && a.OnChange != apply.Refuse && a.OnChange != apply.Replan:
 		return refuse("{onChange} must be refuse or replan, not %q", a.OnChange)
+	}
+	if a.Approve != "" {
+		if err := plan.CheckApproval(a.Approve); err != nil {
+			return refuse("{approve}: %v", err)
+		}
 	}
 	return a.RunOptions.validate()
 }
@@ -58,8 +70,11 @@ func (a Apply) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 	if a.Journal == "" && a.PlanFile != "" {
 		a.Journal = strings.TrimSuffix(a.PlanFile, filepath.Ext(a.PlanFile)) + ".journal"
 	}
+	if a.Approve != "" {
+		a.Confirm = nil
+	}
 	return job{
-		verb: "apply", RunOptions: a.RunOptions, onChange: a.OnChange,
+		verb: "apply", RunOptions: a.RunOptions, onChange: a.OnChange, approved: a.Approve,
 		open: func() (*apply.Execution, error) { return a.open(c) }, around: unmark,
 	}.run(ctx, c, &serial{next: r})
 }

@@ -95,7 +95,12 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 	if err := b.confirm(ctx, question); err != nil {
 		return BalanceResult{}, err
 	}
-	return b.balance(ctx, c, foreseen.Plan, reporter)
+	c, ended, err := c.audited(ctx, order{verb: "balance", namespaces: b.Namespaces})
+	if err != nil {
+		return BalanceResult{}, err
+	}
+	result, err := b.balance(ctx, c, foreseen.Plan, reporter)
+	return result, ended(result.Stopped, err)
 }
 
 // askGuard has a guard look at the first thing that a run writes.
@@ -156,7 +161,7 @@ func (b Balance) plan(s *catalog.Snapshot) (*plan.Plan, error) {
 	}
 	parts.Settings.AutoMerge = false
 	names = slices.DeleteFunc(runner.Ours(names, b.Namespaces), func(ns string) bool {
-		return s.Collection(ns).NoBalance && !slices.Contains(b.Namespaces, ns)
+		return s.Collection(ns).NoBalance && !plan.Named(b.Namespaces, ns)
 	})
 	if len(names) == 0 {
 		return nil, errors.New("no sharded collection to balance; name a collection whose balancing is off")

@@ -29,6 +29,7 @@ type Cluster struct {
 	// run is a dry run.
 	Guarded bool
 	Clock   apply.Clock
+	Consent
 	// Computing is called around what takes long and much memory; nil is not.
 	Computing func(compute func() (*plan.Plan, error)) (*plan.Plan, error)
 

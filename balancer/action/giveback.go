@@ -30,9 +30,9 @@ type GivenBack struct {
 }
 
 // Run gives back. The error is a *live.HeldError while the run is running.
-func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (GivenBack, error) {
+func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (result GivenBack, err error) {
 	reporter := &serial{next: r}
-	result := GivenBack{Event: "result", Enabled: []string{}, Kept: []string{}, DryRun: g.DryRun || c.Guarded}
+	result = GivenBack{Event: "result", Enabled: []string{}, Kept: []string{}, DryRun: g.DryRun || c.Guarded}
 	if c.Guarded {
 		if err := c.askGuard(ctx); err != nil {
 			return result, err
@@ -54,6 +54,11 @@ func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (GivenBack, er
 	waits := func(held *live.HeldError) {
 		reporter.note(fmt.Sprintf("Waiting up to a minute, to see whether that run is alive: %s.", held.Holder))
 	}
+	c, ended, err := c.audited(ctx, order{verb: "give-back"})
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = ended("", err) }()
 	lease, err := live.AcquireDead(ctx, c.Client, c.runner(), live.Self("enabling balancing again"), waits)
 	if err != nil {
 		return result, err

@@ -16,6 +16,8 @@ type job struct {
 	verb string
 	RunOptions
 	onChange apply.OnChange
+	// approved is the hash of the only plan to carry out; empty is any.
+	approved string
 	// open opens the journal, with its lock, and the plan that it is of.
 	open func() (*apply.Execution, error)
 	// goal says that there is a goal to reach, and not only steps.
@@ -42,6 +44,12 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 		}
 	}()
 	planned := work.Plan
+	if j.approved != "" {
+		if err := planned.Approved(j.approved); err != nil {
+			return result, err
+		}
+		j.Pace = j.within(planned.Limits)
+	}
 	r.Report(Planned{planned})
 	dryRun := j.DryRun || c.Guarded
 	if j.ForceJumbo {
@@ -53,6 +61,14 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 		if err := j.confirm(ctx, "Apply it?"); err != nil {
 			return result, err
 		}
+	}
+	if !dryRun {
+		var ended func(string, error) error
+		c, ended, err = c.audited(ctx, order{j.verb, planned.Goal.Namespaces, planned.ID, j.approved})
+		if err != nil {
+			return result, err
+		}
+		defer func() { err = ended(result.Stopped, err) }()
 	}
 	var lease atomic.Pointer[live.LeasedCluster]
 	gate, leave, err := j.gate(ctx, c, j.rules(), dryRun, r, holder(&lease))
@@ -73,10 +89,16 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 	if l.restored != "" {
 		r.note(l.restored)
 	}
+	if j.approved != "" {
+		l.steps = approvedSteps{l.steps, planned}
+	}
 	r.Report(Started{gate})
 	did, err := l.run(ctx, work, j.options(l, work, gate, r), j.Insist, r)
 	if err == nil && j.goal && !dryRun {
 		err = unreached(did)
+	}
+	if j.approved != "" {
+		err = notApproved(err)
 	}
 	result = resultOf(did, err, dryRun)
 	result.Commands = recorded.sent

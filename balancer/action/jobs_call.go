@@ -51,14 +51,27 @@ const (
 // recorded: the next call goes on.
 const jobGivesBack = 20 * time.Second
 
-// run takes the lease and works. A lease that somebody else holds is waited for as long as
-// the call works.
+// run works, and has what it does written down.
 func (j *jobCall) run(ctx context.Context) (JobStatus, error) {
 	c, err := j.in(j.o.TimeZone)
 	if err != nil {
 		return JobStatus{}, err
 	}
+	c, ended, err := c.audited(ctx, order{verb: doingJob(j.job.ID)})
+	if err != nil {
+		return JobStatus{}, err
+	}
 	j.Cluster = c
+	status, err := j.whileLeased(ctx)
+	if stopped := string(status.State); status.State != live.JobDone {
+		return status, ended(stopped, err)
+	}
+	return status, ended("", err)
+}
+
+// whileLeased takes the lease and works. A lease that somebody else holds is waited for as
+// long as the call works.
+func (j *jobCall) whileLeased(ctx context.Context) (JobStatus, error) {
 	for began := time.Now(); ; {
 		l, err := j.acquire(ctx, j.runner(), doingJob(j.job.ID), false)
 		held, is := errors.AsType[*live.HeldError](err)

@@ -70,14 +70,18 @@ func (c Cluster) releaseLeftover(ctx context.Context) error {
 	if n, _ := live.LeaseCollectionOf(c.Client).CountDocuments(ctx, bson.D{}); n == 0 {
 		return nil
 	}
-	l, err := c.acquire(ctx, c.runner(), "releasing the lease of a killed run", false)
-	if errors.As(err, new(*live.HeldError)) {
-		return nil
-	}
+	c, ended, err := c.audited(ctx, order{verb: "give-back"})
 	if err != nil {
 		return err
 	}
-	return l.lease.Leave(ctx, nil)
+	l, err := c.acquire(ctx, c.runner(), "releasing the lease of a killed run", false)
+	if errors.As(err, new(*live.HeldError)) {
+		return ended(err.Error(), nil)
+	}
+	if err == nil {
+		err = l.lease.Leave(ctx, nil)
+	}
+	return ended("", err)
 }
 
 // run carries work out, and gives the lease back. New plans are made from the cluster

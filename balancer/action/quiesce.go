@@ -107,6 +107,14 @@ func (r QuiesceResult) Good() bool {
 	return r.Verdict == VerdictQuiet || r.Verdict == VerdictEnded || r.Verdict == VerdictDryRun
 }
 
+// notQuiet is the verdict, if the promise was not kept.
+func (r QuiesceResult) notQuiet() string {
+	if r.Good() {
+		return ""
+	}
+	return "the verdict is " + string(r.Verdict)
+}
+
 // Run quiesces the cluster. The error is a *live.HeldError while another process does, and
 // that of Inside.
 func (q Quiesce) Run(ctx context.Context, c Cluster, r Reporter) (QuiesceResult, error) {
@@ -135,13 +143,18 @@ func (q Quiesce) Run(ctx context.Context, c Cluster, r Reporter) (QuiesceResult,
 			return QuiesceResult{}, err
 		}
 	}
-	switch {
-	case q.DryRun || c.Guarded:
+	if q.DryRun || c.Guarded {
 		err = run.rehearse(ctx)
-	case q.End:
-		err = run.end(ctx)
-	default:
-		err = run.quiesce(ctx)
+	} else if c, ended, refused := c.audited(ctx, order{verb: "quiesce"}); refused != nil {
+		err = refused
+	} else {
+		run.c = c
+		if q.End {
+			err = run.end(ctx)
+		} else {
+			err = run.quiesce(ctx)
+		}
+		err = ended(run.result.notQuiet(), err)
 	}
 	if err != nil {
 		run.result.Error = err.Error()

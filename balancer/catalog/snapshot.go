@@ -117,6 +117,8 @@ type ShardState struct {
 	// CleanupDelay is how long the shard keeps what it gave away; zero when it
 	// is not known.
 	CleanupDelay time.Duration
+	// Disk is the volume with its data.
+	Disk Disk
 	// Reported is what shardDrainingStatus says; nil when it was not read, and
 	// before 8.3.
 	Reported *ReportedDrain
@@ -202,9 +204,13 @@ func (s *Snapshot) Shard(id ShardID) (ShardState, bool) {
 // namespace, unsplittable ones included.
 func (s *Snapshot) Collections() []*CollectionState { return s.parts.Collections }
 
-// Collection returns the collection with the namespace, nil when there is none.
+// Collection returns the collection with the namespace, nil when there is none. That of
+// a time series may be its own, as users know it: the entry's is that of its buckets.
 func (s *Snapshot) Collection(ns string) *CollectionState {
 	if i, ok := s.collectionAt(ns); ok {
+		return s.parts.Collections[i]
+	}
+	if i, ok := s.collectionAt(BucketsOf(ns)); ok {
 		return s.parts.Collections[i]
 	}
 	return nil

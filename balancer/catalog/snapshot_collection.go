@@ -72,6 +72,9 @@ type ShardData struct {
 	Documents int64 // owned
 	// Orphans counts documents, OrphanBytes their size.
 	Orphans, OrphanBytes int64
+	// Reusable is free inside of the collection's file, where only its own data may come;
+	// 0 where it was not read.
+	Reusable int64
 }
 
 // ChunkSize is the measured size of the chunk that begins at Min.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 )
 
@@ -174,12 +175,12 @@ func (p *Policy) allows(w Work) bool { return slices.Contains(p.Allow, w) }
 
 // Patterns choose namespaces: those that one of Only matches, or all when there
 // is none, but for those that one of Except matches. A star stands for any
-// characters, a question mark for one.
+// characters, a question mark for one. The buckets of a time series have its name, too.
 type Patterns struct{ Only, Except []string }
 
 // Match reports whether a namespace is chosen.
 func (p Patterns) Match(ns string) bool {
-	matches := func(pattern string) bool { return glob(pattern, ns) }
+	matches := func(pattern string) bool { return glob(pattern, ns) || glob(pattern, catalog.SeriesOf(ns)) }
 	return (len(p.Only) == 0 || slices.ContainsFunc(p.Only, matches)) && !slices.ContainsFunc(p.Except, matches)
 }
 

@@ -53,9 +53,10 @@ func TestPatterns(t *testing.T) {
 			t.Fatalf("%q matches %q: %v, want %v", pattern, ns, got, want)
 		}
 	})
-	p := check.Patterns{Only: []string{"shop.*", "crm.people"}, Except: []string{"*.tmp_?"}}
+	p := check.Patterns{Only: []string{"shop.*", "crm.people", "iot.t?"}, Except: []string{"*.tmp_?"}}
 	for ns, want := range map[string]bool{
 		"shop.orders": true, "shop.a/b.c": true, "crm.people": true, "crm.peoples": false, "x.y": false, "shop.tmp_1": false,
+		"iot.system.buckets.ts": true, "iot.system.buckets.x": false, "shop.system.buckets.tmp_1": false,
 	} {
 		if p.Match(ns) != want {
 			t.Errorf("%s: %v", ns, !want)

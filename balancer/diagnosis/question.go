@@ -1,6 +1,7 @@
 package diagnosis
 
 import (
+	"cmp"
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -32,6 +33,9 @@ func Check(s *catalog.Snapshot, about Scope) error {
 	switch {
 	case about.Namespace != "":
 		unknown.Kind, unknown.Name = OfCollection, about.Namespace
+		if c := s.Collection(about.Namespace); c != nil { // of a time series that of its buckets
+			unknown.Name = c.Namespace
+		}
 		for _, c := range Sharded(s) {
 			unknown.Names = append(unknown.Names, c.Namespace)
 		}
@@ -53,6 +57,7 @@ func Check(s *catalog.Snapshot, about Scope) error {
 			return nil
 		}
 	}
+	unknown.Name = cmp.Or(about.Namespace, unknown.Name)
 	return unknown
 }
 

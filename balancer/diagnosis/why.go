@@ -51,6 +51,9 @@ var causes = []Code{
 // everything that keeps it so. It needs the routing tables for all that is about
 // chunks.
 func Why(s *catalog.Snapshot, about Scope) Answer {
+	if c := s.Collection(about.Namespace); c != nil {
+		about.Namespace = c.Namespace // of a time series that of its buckets
+	}
 	d := Of(s)
 	a := Answer{About: about, Time: s.Time()}
 	findings := slices.Concat(d.Findings, d.explained(), d.notes())

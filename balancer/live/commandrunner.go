@@ -90,6 +90,11 @@ var repeatable = []string{
 	"replSetGetConfig", "replSetGetStatus", "serverStatus", "shardDrainingStatus", "shardingState", "splitVector",
 }
 
+// Reads reports whether a command of this package with this name changes nothing.
+func Reads(name string) bool {
+	return slices.Contains(repeatable, name) || slices.Contains([]string{"aggregate", "connectionStatus", "find"}, name)
+}
+
 // onceMore reads, and retries once if the connection broke: the mongos may have been
 // restarted, or a firewall may have dropped the connection. It does not retry after a
 // timeout, or if no server was found: the caller has waited already.

@@ -62,7 +62,7 @@ func but(s *catalog.Snapshot, began time.Time) *catalog.Snapshot {
 	p.Balancer.Switched, p.Unsharded = nil, nil
 	p.Shards = slices.Clone(p.Shards)
 	for i := range p.Shards {
-		p.Shards[i].Ping, p.Shards[i].Version, p.Shards[i].CleanupDelay = 0, "", 0
+		p.Shards[i].Ping, p.Shards[i].Version, p.Shards[i].CleanupDelay, p.Shards[i].Disk = 0, "", 0, catalog.Disk{}
 	}
 	p.Routers = slices.DeleteFunc(slices.Clone(p.Routers), func(r catalog.Router) bool { return r.ID == "mock:27017" })
 	p.Migrations, p.Reshardings, p.Deletions, p.DeletionsKnown, p.Outcomes = nil, nil, nil, false, nil

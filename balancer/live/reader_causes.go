@@ -125,7 +125,7 @@ func (r *reading) unsharded(ctx context.Context) error {
 			return err
 		}
 		for _, s := range r.parts.Shards {
-			n := integer(document(reply, "raw"), s.Host, "dataSize") - sharded[place{d.Name, s.ID}]
+			n := integer(ofShard(reply, s.Host), "dataSize") - sharded[place{d.Name, s.ID}]
 			if n > 0 {
 				list = append(list, catalog.UnshardedData{Database: d.Name, Shard: s.ID, Bytes: n})
 			}

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -35,9 +36,21 @@ func (r *reading) entries() query {
 		filter = append(filter, bson.E{Key: "unsplittable", Value: bson.D{{Key: "$ne", Value: true}}})
 	}
 	if len(r.options.Namespaces) > 0 {
-		filter = append(bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: r.options.Namespaces}}}}, filter...)
+		filter = append(bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: r.named()}}}}, filter...)
 	}
 	return find("collections", filter).sorted("_id", 1)
+}
+
+// named returns the namespaces to read, with those of the buckets of what may be a time
+// series.
+func (r *reading) named() []string {
+	names := slices.Clone(r.options.Namespaces)
+	for _, ns := range r.options.Namespaces {
+		if catalog.SeriesOf(ns) == ns {
+			names = append(names, catalog.BucketsOf(ns))
+		}
+	}
+	return names
 }
 
 // unreadEntry returns the entry of a collection of which only the name is known.

@@ -67,7 +67,7 @@ func (r *reading) routers(ctx context.Context) error {
 func (r *reading) zones(ctx context.Context) error {
 	filter := bson.D{}
 	if len(r.options.Namespaces) > 0 {
-		filter = bson.D{{Key: "ns", Value: bson.D{{Key: "$in", Value: r.options.Namespaces}}}}
+		filter = bson.D{{Key: "ns", Value: bson.D{{Key: "$in", Value: r.named()}}}}
 	}
 	docs, err := r.source.list(ctx, find("tags", filter).sorted("ns", 1).sorted("min", 1))
 	r.keep("tags", docs)

@@ -13,6 +13,8 @@ const (
 	Clock                        // with Settings: by which clock windows are read, if there are some: two commands at most
 	Shards                       // config.shards
 	Limits                       // with Shards: how full those with a maxSize are, before 6.0
+	Disks                        // with Shards: their volumes, by a dbStats
+	Reusable                     // with Sizes: what is free inside of files; a $collStats for each sharded collection
 	Reach                        // with Shards: which of them the mongos can't reach, by connPoolStats
 	Drains                       // with Shards, from 8.3: a shardDrainingStatus for each draining shard
 	Databases                    // config.databases
@@ -43,14 +45,14 @@ const (
 const All = ^Part(0)
 
 // Whole is everything that can be read without asking the cluster to work out
-// something: all parts but Statuses, Drains and Causes, and but those that have the
+// something: all parts but Statuses, Drains, Causes and Reusable, and but those that have the
 // server count or select what the other parts contain.
-const Whole = Identity | Version | Settings | Balancer | Clock | Shards | Limits | Reach | Databases | Collections |
-	Unsharded | Chunks | Flags | Zones | Routers | Sizes | OldSizes | EachSize | Switches | Logs | Migrations |
+const Whole = Identity | Version | Settings | Balancer | Clock | Shards | Limits | Disks | Reach | Databases |
+	Collections | Unsharded | Chunks | Flags | Zones | Routers | Sizes | OldSizes | EachSize | Switches | Logs | Migrations |
 	Reshardings | Deletions | Leases
 
 // WithStatus is Whole and what the server says about balance and draining.
 const WithStatus = Whole | Statuses | Drains
 
-// Current is Whole without the logs: the cluster as it is now.
-const Current = Whole &^ (Logs | Switches)
+// Current is Whole without the logs and volumes: the cluster as the balancer sees it.
+const Current = Whole &^ (Logs | Switches | Disks)

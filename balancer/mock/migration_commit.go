@@ -175,6 +175,7 @@ func (m *migration) commit() {
 	m.cloning = false
 	m.decision = committed
 	from, to := m.local(m.donor), m.local(m.receiver)
+	from.file = from.stored()
 	to.virtual.merge(from.virtual.take(m.coll.Pattern, m.min, m.max))
 	m.endRecvStep(m.ms.clock.Now(), 8)
 	m.logReceiver("success")

@@ -32,6 +32,8 @@ type shard struct {
 	// orphaned: one of them may have orphans, which virtual data has not.
 	orphaned bool
 	counters shardCounters
+	// disk is the size of the volume; 0 is ample.
+	disk int64
 	// machineID is the one drawn or given; 0 is that of the address.
 	machineID int32
 }
@@ -49,6 +51,9 @@ type localCollection struct {
 	warnOnly, lenient bool
 	maxBytes, maxDocs int64 // of a capped collection; zero means no limit
 
+	// file is how large the collection's file has become: it does not shrink when ranges
+	// are deleted.
+	file int64
 	// written counts the bytes since a shard last looked at a chunk to split it,
 	// by the lower bound of the chunk.
 	written map[string]int64
@@ -91,6 +96,12 @@ func (s *shard) addOrphans(task *rangeDeletion, n int64) {
 func (l *localCollection) counts() (docs, bytes int64) {
 	docs, bytes = l.virtual.docs, l.virtual.bytes
 	return docs + l.docs.Count(), bytes + l.docs.Bytes()
+}
+
+// stored returns how large the collection's file is.
+func (l *localCollection) stored() int64 {
+	_, bytes := l.counts()
+	return max(l.file, bytes, StorageUnit)
 }
 
 // ownedBytes returns the estimate that statistics for balancing use: the

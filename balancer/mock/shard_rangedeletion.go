@@ -192,6 +192,7 @@ func (rd *RangeDeleter) deleteSome(s *shard, local *localCollection, task *range
 			break
 		}
 	}
+	local.file = local.stored()
 	before := local.docs.Bytes()
 	for _, record := range records {
 		local.docs.Delete(record)

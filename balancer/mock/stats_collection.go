@@ -44,6 +44,8 @@ type LocalStats struct {
 	// Capped collections have limits: bytes, and documents unless it is zero.
 	Capped            bool
 	MaxBytes, MaxDocs int64
+	// Free is what the file has beyond the documents.
+	Free int64
 	// Reads and Writes are operations since the shard began.
 	Reads, Writes int64
 }
@@ -51,8 +53,8 @@ type LocalStats struct {
 // StorageUnit is what a collection or an index is said to occupy at least.
 const StorageUnit = 4096
 
-// Stored returns what the documents are said to occupy.
-func (s LocalStats) Stored() int64 { return max(s.Bytes, StorageUnit) }
+// Stored returns what the file of the documents is said to occupy.
+func (s LocalStats) Stored() int64 { return max(s.Bytes+s.Free, StorageUnit) }
 
 // IndexBytes returns what the indexes are said to occupy.
 func (s LocalStats) IndexBytes() int64 { return int64(len(s.Indexes)) * StorageUnit }
@@ -93,7 +95,8 @@ func (st *Statistics) onShard(id catalog.ShardID, ns string) (LocalStats, bool) 
 	return LocalStats{
 		Shard: id, Host: st.addresses.firstMember(id), Docs: docs, Bytes: bytes,
 		Orphans: st.shards[id].orphans(ns), Indexes: indexNames(l.docs),
-		Capped: l.maxBytes > 0, MaxBytes: l.maxBytes, MaxDocs: l.maxDocs, Reads: l.reads, Writes: l.writes,
+		Capped: l.maxBytes > 0, MaxBytes: l.maxBytes, MaxDocs: l.maxDocs, Free: max(0, l.file-max(bytes, StorageUnit)),
+		Reads: l.reads, Writes: l.writes,
 	}, true
 }
 

@@ -69,6 +69,28 @@ func (st *Statistics) Databases() []DatabaseSize {
 	return list
 }
 
+// ampleDisk is the size of a volume that was not given, or that times a power of two.
+const ampleDisk = 1 << 40
+
+// Volume returns the size of a shard's volume and what is used of it: what the shard's
+// databases take.
+func (st *Statistics) Volume(id catalog.ShardID) (total, used int64) {
+	s := st.shards[id]
+	if s == nil {
+		return 0, 0
+	}
+	used = shardCatalogBytes
+	for ns := range s.colls {
+		part, _ := st.onShard(id, ns)
+		used += part.Stored() + part.IndexBytes()
+	}
+	if total = s.disk; total == 0 {
+		for total = ampleDisk; total < 2*used; total *= 2 {
+		}
+	}
+	return total, min(used, total)
+}
+
 // TopologyTime is when the cluster's shards changed last.
 func (cfg *ConfigDB) TopologyTime() bson.Timestamp {
 	var newest bson.Timestamp

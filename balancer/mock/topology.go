@@ -39,6 +39,8 @@ type TopologyShard struct {
 	Draining bool     `json:"draining"`
 	// MaxSizeMB is the limit of releases up to 5.0.
 	MaxSizeMB int64 `json:"maxSizeMB"`
+	// Disk is the size of the shard's volume, a number or text with a unit; none is ample.
+	Disk json.RawMessage `json:"disk,omitempty"`
 	// Secondary is how far the shard's second node is behind, as "10s"; empty for none.
 	Secondary string `json:"secondary,omitempty"`
 }

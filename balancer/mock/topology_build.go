@@ -100,7 +100,13 @@ func (tb topologyBuilder) addShard(s TopologyShard) error {
 	if len(s.Zones) > 0 {
 		doc = append(doc, bson.E{Key: "tags", Value: s.Zones})
 	}
-	tb.c.shards[catalog.ShardID(s.ID)] = newShard(catalog.ShardID(s.ID))
+	disk, err := readBytes(s.Disk)
+	if err != nil {
+		return fmt.Errorf("disk: %w", err)
+	}
+	added := newShard(catalog.ShardID(s.ID))
+	added.disk = disk
+	tb.c.shards[added.id] = added
 	return tb.c.config.insert(configShards, doc)
 }
 

@@ -18,9 +18,7 @@ func (b *builder) finish() (*Plan, error) {
 	}
 	p.Left = b.left()
 	p.Reached = !slices.ContainsFunc(p.Left, func(f diagnosis.Finding) bool { return f.Code != diagnosis.Orphans })
-	id, err := p.idOf()
-	p.ID = id
-	return p, err
+	return p, p.identify()
 }
 
 // left is what stays when all steps are done, and why.

@@ -39,7 +39,5 @@ func FromSteps(p Plan, steps []Step) (*Plan, error) {
 		p.Shards = append(p.Shards, change)
 	}
 	slices.SortFunc(p.Shards, func(a, b ShardChange) int { return cmp.Compare(a.Shard, b.Shard) })
-	id, err := p.idOf()
-	p.ID = id
-	return &p, err
+	return &p, p.identify()
 }

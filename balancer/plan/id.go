@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 
 	"shardsh/balancer/catalog"
 )
@@ -13,12 +14,81 @@ import (
 // idOf names a plan by all that is in it but for prose, which may be worded anew.
 func (p *Plan) idOf() (string, error) { return p.idWith(false) }
 
+// identify sets the plan's ID and Hash, which come of all the rest.
+func (p *Plan) identify() (err error) {
+	if p.ID, err = p.idOf(); err != nil {
+		return err
+	}
+	p.Hash, err = p.digest()
+	return err
+}
+
+// digest sums up what idOf names, in full: an ID is too short to withstand somebody who
+// makes two plans with one ID, and lets the harmless one be approved.
+func (p *Plan) digest() (string, error) {
+	h := hasher{sha256.New()}
+	head := *p
+	head.ID, head.Hash, head.Left, head.Steps = "", "", nil, nil
+	if err := json.NewEncoder(h).Encode(&head); err != nil {
+		return "", fmt.Errorf("plan: %w", err)
+	}
+	h.add(len(p.Left))
+	for _, f := range p.Left {
+		h.add(f.Code, f.Severity, f.Actor, f.Scope, len(f.Numbers), f.Numbers, f.Since.UTC(), f.Due.UTC())
+	}
+	h.add(len(p.Steps))
+	var form []byte
+	for _, s := range p.Steps {
+		s.Why = ""
+		form = s.appendForm(form[:0])
+		h.add(len(form), s.Within != nil)
+		h.Write(form) // never fails
+	}
+	return h.text(2 * sha256.Size), nil
+}
+
+// ShortestApproval is how many hexadecimal digits of a Hash say for certain which plan
+// is meant, whoever made it.
+const ShortestApproval = 32
+
+// ApprovalError says that a plan is not the one that was approved.
+type ApprovalError struct{ Plan, Hash, Approved string }
+
+// Error says which one it is.
+func (e *ApprovalError) Error() string {
+	return fmt.Sprintf("%s is not the plan that was approved: its hash is %s, and what was approved is %s",
+		e.Plan, e.Hash, e.Approved)
+}
+
+// CheckApproval refuses what can't be the Hash of any plan, or says too little of it.
+func CheckApproval(approved string) error {
+	if len(approved) < ShortestApproval || len(approved) > 2*sha256.Size ||
+		strings.Trim(strings.ToLower(approved), "0123456789abcdef") != "" {
+		return fmt.Errorf("%q is not the hash of a plan: give its %d hexadecimal digits, or the first %d at least",
+			approved, 2*sha256.Size, ShortestApproval)
+	}
+	return nil
+}
+
+// Approved returns an error unless the plan is the one with a Hash, or with one that
+// begins so.
+func (p *Plan) Approved(approved string) error {
+	if err := CheckApproval(approved); err != nil {
+		return err
+	}
+	is, err := p.digest()
+	if err == nil && !strings.HasPrefix(is, strings.ToLower(approved)) {
+		err = &ApprovalError{p.ID, is, approved}
+	}
+	return err
+}
+
 // idWith names a plan by all that is in it. Steps are many, and have a form of their
 // own for this, which is quicker than JSON. Prose is why steps are there, and the
 // sentences and commands of what is left.
 func (p *Plan) idWith(prose bool) (string, error) {
 	named := *p
-	named.ID, named.Left, named.Steps = "", nil, nil
+	named.ID, named.Hash, named.Left, named.Steps = "", "", nil, nil
 	h := hasher{sha256.New()}
 	e := json.NewEncoder(h)
 	e.SetEscapeHTML(false)

@@ -18,6 +18,9 @@ type Plan struct {
 	// ID names the plan: a short text that is computed from all the rest but for
 	// prose, so that rewording a sentence names no plan anew.
 	ID string `json:"id"`
+	// Hash is what is approved: it changes when the ID does, and nobody can make another
+	// plan with it. Plans of earlier versions have none.
+	Hash string `json:"hash,omitzero"`
 	// Basis is what it was made for.
 	Basis Basis `json:"basis"`
 	Goal  Goal  `json:"goal"`

@@ -62,8 +62,18 @@ func parse(text []byte) (*Plan, error) {
 			return nil, err
 		}
 		if id == p.ID {
-			return p, nil
+			return p, p.checkHash()
 		}
 	}
 	return nil, fmt.Errorf("%q: %w", p.ID, ErrChanged)
+}
+
+// checkHash sets the Hash of a plan that has none, and refuses one that is not its own.
+func (p *Plan) checkHash() error {
+	was := p.Hash
+	hash, err := p.digest()
+	if p.Hash = hash; err == nil && was != "" && was != hash {
+		err = fmt.Errorf("%q: %w", p.ID, ErrChanged)
+	}
+	return err
 }

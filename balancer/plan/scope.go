@@ -53,7 +53,7 @@ func newScope(s *catalog.Snapshot, o Options) (*scope, error) {
 			return nil, fmt.Errorf("plan: the snapshot has no chunks of %s", c.Namespace)
 		}
 		// Whoever names a collection wants it planned, switched off or not.
-		if c.NoBalance && slices.Contains(o.Goal.Namespaces, c.Namespace) && o.Goal.Kind != Defragment {
+		if c.NoBalance && Named(o.Goal.Namespaces, c.Namespace) && o.Goal.Kind != Defragment {
 			sc.change(c, func(c *catalog.CollectionState) { c.NoBalance = false })
 		}
 	}
@@ -151,10 +151,19 @@ var ErrNotSharded = errors.New("not a sharded collection of this cluster")
 
 const wildcards = "*?["
 
+// matches reports whether a pattern is of a collection: by its name in the catalog, or, of
+// the buckets of a time series, by the name that users know.
 func matches(pattern, ns string) bool {
-	if pattern == ns {
-		return true
+	for _, name := range []string{ns, catalog.SeriesOf(ns)} {
+		if ok, err := path.Match(pattern, name); pattern == name || err == nil && ok {
+			return true
+		}
 	}
-	ok, err := path.Match(pattern, ns)
-	return err == nil && ok
+	return false
+}
+
+// Named reports whether a collection is among names or patterns by its name, and not
+// only by a wildcard.
+func Named(names []string, ns string) bool {
+	return slices.Contains(names, ns) || slices.Contains(names, catalog.SeriesOf(ns))
 }

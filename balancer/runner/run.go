@@ -108,8 +108,13 @@ func (r *run) begin(ctx context.Context) error {
 	}
 	r.result.Namespaces = r.namespaces
 	r.on = map[string]bool{}
-	for _, ns := range slices.Concat(r.o.Namespaces, r.cluster.Leftover()) {
+	for _, ns := range r.cluster.Leftover() {
 		r.on[ns] = true
+	}
+	for _, ns := range r.namespaces {
+		if plan.Named(r.o.Namespaces, ns) {
+			r.on[ns] = true
+		}
 	}
 	r.chunkSize = look.Settings().MaxChunkSizeBytes
 	if r.o.TakeOver {

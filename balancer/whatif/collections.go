@@ -42,7 +42,10 @@ func collectionKinds() []Kind {
 			{"NS", func(w []string) (edit, error) {
 				return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {
 					err := diagnosis.Check(s, diagnosis.Scope{Namespace: w[0]})
-					return s.WithoutCollection(w[0]), err
+					if c := s.Collection(w[0]); c != nil {
+						return s.WithoutCollection(c.Namespace), err
+					}
+					return s, err
 				}, nil
 			}},
 		}},

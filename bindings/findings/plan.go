@@ -42,6 +42,14 @@ func PlanText(p *plan.Plan, all bool) string {
 	return out.String()
 }
 
+// PlanToApprove is PlanText with the hash at the end.
+func PlanToApprove(p *plan.Plan, all bool) string {
+	if len(p.Steps) == 0 {
+		return PlanText(p, all)
+	}
+	return PlanText(p, all) + "\nHash to approve: " + p.Hash + "\n"
+}
+
 // planHead is the plan in a line: for one without steps why it has none.
 func planHead(p *plan.Plan) string {
 	aim := string(p.Goal.Kind)

@@ -101,7 +101,7 @@ func (c *call) cluster(sh *Helpers) action.Cluster {
 	conn := sh.current().Conn
 	return action.Cluster{
 		Client: conn.Client, Settings: conn.Settings, Runner: c.s.commandRunner(sh), Guarded: c.s.Gateway.Guarded(),
-		Clock: c.JS.Clock,
+		Clock: c.JS.Clock, Consent: c.s.Consent,
 	}
 }
 

@@ -11,14 +11,15 @@ import (
 	"github.com/dop251/goja"
 )
 
-const applyOptions = "journal,resume,undo,onChange,pauseBalancing,forceJumbo,parallel,dryRun,progress," + paceNames
+const applyOptions = "journal,resume,undo,onChange,approve,pauseBalancing,forceJumbo,parallel,dryRun,progress," + paceNames
 
 // shardApplyMethods() carry plans out.
 func shardApplyMethods() []helper {
 	return []helper{
 		{"apply", "plan?:string|object options?:object{" + applyOptions + "}", checked(shApply),
 			"Applies a plan of sh.plan(), or of a file, and records its steps in a journal; {resume: journal} continues " +
-				"an interrupted run, {undo: journal} undoes it; {journal, onChange: \"replan\", pauseBalancing, forceJumbo, " +
+				"an interrupted run, {undo: journal} undoes it; {approve: hash} applies only the plan with this hash; " +
+				"{journal, onChange: \"replan\", pauseBalancing, forceJumbo, " +
 				"parallel, maxBytes, maxMoves, for, pauseBetween, window: \"22:00-06:00 UTC\", timeZone, " +
 				"pauseWhen: \"lag > 10s\", dryRun, " +
 				"progress}, times in ms or as \"1h30m\"."},
@@ -60,7 +61,7 @@ func shApply(c *call, sh *Helpers) goja.Value {
 		at = 0
 	}
 	o := c.options("apply", at)
-	a := action.Apply{Undo: o.text("undo"), OnChange: apply.OnChange(o.text("onChange"))}
+	a := action.Apply{Undo: o.text("undo"), OnChange: apply.OnChange(o.text("onChange")), Approve: o.text("approve")}
 	if a.Undo != "" {
 		c.mayWrite(a.Undo)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/dop251/goja"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/action"
 	"shardsh/bindings/display"
 	"shardsh/bindings/sandbox"
 	"shardsh/bindings/script"
@@ -28,6 +29,8 @@ type Host struct {
 	Objects Objects
 	// Sandbox says which files helpers may use for scripts; nil is all.
 	Sandbox *sandbox.Rules
+	// Consent is what runs need before they change anything.
+	Consent action.Consent
 
 	asked map[*server.Database]bool // about mongos
 }

@@ -38,7 +38,7 @@ func planMethods() []script.Method[*Plan] {
 	return []script.Method[*Plan]{
 		{Name: "text", Signature: "all?:boolean", Help: "Returns the plan as text; true shows all of its steps.",
 			Call: func(c *script.Call, p *Plan) goja.Value {
-				return c.JS.Runtime.ToValue(findings.PlanText(p.plan, c.Has(0) && c.Arg(0).ToBoolean()))
+				return c.JS.Runtime.ToValue(findings.PlanToApprove(p.plan, c.Has(0) && c.Arg(0).ToBoolean()))
 			}},
 		{Name: "script", Help: "Returns the plan as a script for mongosh or shardsh.",
 			Call: func(c *script.Call, p *Plan) goja.Value {
@@ -187,7 +187,7 @@ func (s *Host) planObject(p *plan.Plan) goja.Value {
 		}
 		script.Must(o.Set(name, fields.Get(name)))
 	}
-	s.JS.World.SetPrinter(o, func() string { return strings.TrimSuffix(findings.PlanText(p, false), "\n") })
+	s.JS.World.SetPrinter(o, func() string { return strings.TrimSuffix(findings.PlanToApprove(p, false), "\n") })
 	return o
 }
 

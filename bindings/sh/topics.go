@@ -37,6 +37,7 @@ func topics() []topic {
 			{"waitForBalance", `sh.waitForBalance("shop.orders", { timeout: 3600000 })`},
 			{"getShardedDataDistribution", `sh.getShardedDataDistribution().toArray()`},
 			{"isBalancerRunning", `sh.isBalancerRunning().mode`},
+			{"history", `sh.history({ since: "24h" })`},
 			{"snapshot", `sh.snapshot().collections.map(c => c.ns)`},
 			{"isBalancerInRound", `while (sh.isBalancerInRound()) sleep(100)`},
 		}},

@@ -78,7 +78,7 @@ func act(ctx context.Context, env environment, v planVerb, showPlan bool) error 
 // actionCluster is what actions work on.
 func (c *connection) actionCluster(clock script.Clock) action.Cluster {
 	return action.Cluster{
-		Client: c.client, Settings: c.settings, Clock: clock,
+		Client: c.client, Settings: c.settings, Clock: clock, Consent: c.consent,
 		Computing: func(compute func() (*plan.Plan, error)) (*plan.Plan, error) { return withGC(frequentGC, compute) },
 	}
 }

@@ -36,7 +36,7 @@ func (o *changeFlags) flags(f *pflag.FlagSet, dryRun, json string) {
 
 // sharedGroups returns the options that have pages of their own.
 func (o *changeFlags) sharedGroups(more ...func(*pflag.FlagSet)) []cmdline.Group {
-	groups := append([]cmdline.Group{o.pace.group(more...)}, o.server.Flags()...)
+	groups := append([]cmdline.Group{o.pace.group(more...), o.consentGroup()}, o.server.Flags()...)
 	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
 }
 

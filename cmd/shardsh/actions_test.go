@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -43,7 +44,11 @@ func bothFaces(t *testing.T, c twoFaces) (line, call map[string]any, layouts [2]
 		}
 		var stdout, stderr string
 		if face == 0 {
-			args := strings.Fields(strings.NewReplacer("DIR", dir, "ADDRESS", address).Replace(c.line))
+			line := c.line
+			if strings.Contains(line, "HASH") {
+				line = strings.ReplaceAll(line, "HASH", hashOfPlan(t, filepath.Join(dir, "plan.json")))
+			}
+			args := strings.Fields(strings.NewReplacer("DIR", dir, "ADDRESS", address).Replace(line))
 			_, stdout, stderr = runProgram(t, "", append(args, "--json")...)
 		} else {
 			stdout, stderr, _ = eval(address, strings.ReplaceAll(c.call, "DIR", filepath.ToSlash(dir)))
@@ -53,6 +58,20 @@ func bothFaces(t *testing.T, c twoFaces) (line, call map[string]any, layouts [2]
 			`sh.chunks(c._id).toArray().map(x => x.shard + EJSON.stringify(x.min)).join(" ")).join("; ")`)
 	}
 	return results[0], results[1], layouts, reasons
+}
+
+// hashOfPlan is what "shardsh plan" prints of a plan to be approved.
+func hashOfPlan(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made struct{ Hash string }
+	if err := json.Unmarshal(text, &made); err != nil || made.Hash == "" {
+		t.Fatalf("%s has no hash: %v", path, err)
+	}
+	return made.Hash
 }
 
 // lastDocument is the last document of JSON in an output, without what two runs never
@@ -88,6 +107,9 @@ func TestActionsHaveTwoFaces(t *testing.T) {
 			prepare: `sh.apply(sh.plan("shop.orders"), { journal: "DIR/j", maxMoves: 1 }).stopped`},
 		{name: "apply, undone", line: "apply --undo DIR/j ADDRESS --yes", call: `sh.apply({ undo: "DIR/j" })`,
 			prepare: `sh.apply(sh.plan("shop.orders"), { journal: "DIR/j" }); db.adminCommand({ mockAdvance: 3600000 }).ok`},
+		{name: "apply, approved", line: "apply DIR/plan.json ADDRESS --approve HASH",
+			call:    `sh.apply("DIR/plan.json", { approve: JSON.parse(fs.readFileSync("DIR/plan.json", "utf8")).hash })`,
+			prepare: planFile},
 		{name: "apply with old names", line: "apply DIR/plan.json ADDRESS --yes --take-over --max-time 1h",
 			call: `sh.apply("DIR/plan.json", { takeOver: true, maxTime: "1h" })`, prepare: planFile},
 		{name: "balance", line: "balance ADDRESS --ns shop.orders --yes", call: `sh.balance("shop.orders")`},
@@ -154,6 +176,14 @@ func TestActionsRefuseAlike(t *testing.T) {
 			reason: "journal is for a new plan: resume and undo name their journal"},
 		{line: "apply ADDRESS --yes --resume DIR/none", call: `sh.apply({ resume: "DIR/none" })`,
 			reason: "no such file"},
+		{line: "apply DIR/plan.json ADDRESS --approve 0123456789abcdef",
+			call: `sh.apply("DIR/plan.json", { approve: "0123456789abcdef" })`, reason: "or the first 32 at least"},
+		{line: "apply DIR/plan.json ADDRESS --approve " + strings.Repeat("0a", 32),
+			call:   `sh.apply("DIR/plan.json", { approve: "` + strings.Repeat("0a", 32) + `" })`,
+			reason: "is not the plan that was approved: its hash is"},
+		{line: "apply DIR/plan.json ADDRESS --on-change replan --approve " + strings.Repeat("0a", 32),
+			call:   `sh.apply("DIR/plan.json", { onChange: "replan", approve: "` + strings.Repeat("0a", 32) + `" })`,
+			reason: "approve and onChange replan exclude each other"},
 		{line: "apply DIR/plan.json ADDRESS --yes --window 22:00", call: `sh.apply("DIR/plan.json", { window: "22:00" })`,
 			reason: `such as "22:00-06:00"`},
 		{line: "apply DIR/plan.json ADDRESS --yes --pause-when lagg>1s",

@@ -18,6 +18,7 @@ import (
 type applyFlags struct {
 	actionFlags
 	undo, onChange string
+	approve        string
 	planFile       string
 	plan           *plan.Plan
 }
@@ -27,6 +28,7 @@ func (o *applyFlags) groups() []cmdline.Group {
 		f.StringVar(&o.undo, "undo", "", "`JOURNAL` undo the run of this journal")
 		f.StringVar(&o.onChange, "on-change", string(apply.Refuse),
 			"`refuse|replan` if the cluster has changed: stop, or make a new plan")
+		f.StringVar(&o.approve, "approve", "", "`HASH` apply the plan with this hash, and no other; asks nobody")
 	})
 }
 
@@ -49,7 +51,7 @@ func (o *applyFlags) complete(env environment, words []string) error {
 }
 
 func (o *applyFlags) action(e action.RunOptions) planAction {
-	a := action.Apply{Plan: o.plan, Undo: o.undo, OnChange: apply.OnChange(o.onChange), RunOptions: e}
+	a := action.Apply{Plan: o.plan, Undo: o.undo, OnChange: apply.OnChange(o.onChange), Approve: o.approve, RunOptions: e}
 	if o.planFile != "-" {
 		a.PlanFile = o.planFile
 	}
@@ -58,8 +60,9 @@ func (o *applyFlags) action(e action.RunOptions) planAction {
 
 // run is "shardsh apply": a plan, carried out.
 func (o *applyFlags) run(ctx context.Context, env environment) (err error) {
+	o.yes = o.yes || o.approve != ""
 	if !o.yes && !o.dryRun && (!isTerminal(env.stdin) || o.planFile == "-") {
-		return usagef("no terminal to confirm on: use --yes, or --dry-run to see the commands")
+		return usagef("no terminal to confirm on: use --yes, --approve HASH, or --dry-run to see the commands")
 	}
 	if o.plan, err = readPlan(env, o.planFile); err != nil {
 		return err
@@ -99,6 +102,7 @@ step is checked right before it is sent. At the prompt, sh.apply() does the same
 		Examples: []string{
 			"shardsh apply plan.json mongodb://host:27017 --dry-run",
 			"shardsh apply plan.json mongodb://host:27017 --pause-balancing --for 4h",
+			"shardsh apply plan.json mongodb://host:27017 --approve 0d8f…",
 			"shardsh apply --resume plan.journal mongodb://host:27017 --yes",
 			"shardsh apply --undo plan.journal mongodb://host:27017",
 			"shardsh apply plan.json --snapshot cluster.snap --yes",
@@ -110,6 +114,9 @@ ended at. Undoing moves ranges back to their shards and gives chunks their bound
 back; neither the history of chunks nor flags come back. The data that donors keep
 for a while after a move must be deleted first, by default after 15 minutes; that
 is waited for.
+
+--approve takes the hash that "shardsh plan" prints: what was approved is what
+runs. An edited plan is refused, and where the cluster has changed it stops.
 
 The cluster's balancer must not work on the same collections: stop it, switch it
 off for them, or give --pause-balancing, which switches it on again at the end.

@@ -21,6 +21,7 @@ type clusterFlags struct {
 	database   string // on the mock; a live cluster's is in the address
 	nodb       bool
 	transcript string
+	consentFlags
 }
 
 func (o *clusterFlags) transcriptFlag(f *pflag.FlagSet) {

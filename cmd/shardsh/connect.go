@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
+	"shardsh/balancer/action"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router"
@@ -43,6 +44,7 @@ type connection struct {
 	clock                  script.Clock
 	routers                []string // of the embedded mock
 	virtualTime            bool     // the clock goes on only while something waits
+	consent                action.Consent
 	close                  func()
 }
 
@@ -81,7 +83,7 @@ func connect(ctx context.Context, env environment, o *clusterFlags, s session) (
 		return nil, err
 	}
 	leave := conn.close
-	conn.transcript = keeps
+	conn.transcript, conn.consent = keeps, o.consent()
 	conn.close = func() {
 		leave()
 		closeTranscript(env, keeps)

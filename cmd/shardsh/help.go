@@ -59,8 +59,8 @@ string (mongodb://...), host:port/db, or the name of a database on this machine.
 Examples:
   %s
 
-All options of the shell: shardsh --help-all. More: shardsh help VERB|connection|mock|pace.
-`, strings.Join(c.Text.Examples, "\n  "))
+All options of the shell: shardsh --help-all. More: shardsh help VERB|connection|mock|pace|consent.
+`, strings.Join(c.Text.Examples[:3], "\n  "))
 	_, err := io.WriteString(to, b.String())
 	return err
 }
@@ -87,6 +87,12 @@ A run ends at a limit, and the next one goes on. Steps begin only within the
 window, and while the condition of --pause-when does not hold.
 
 `,
+		"consent": `Consent: the verbs that change a cluster, and the shell, take these options.
+
+"shardsh plan" prints a hash; "shardsh apply --approve HASH" carries out that plan
+and no other. "shardsh history" shows what was written down.
+
+`,
 	}
 }
 
@@ -94,7 +100,7 @@ window, and while the condition of --pause-when does not hold.
 func printPage(to io.Writer, page, intro string) error {
 	var groups []cmdline.Group
 	pace := new(paceFlags)
-	for _, g := range append(new(shellFlags).groups(), pace.group(pace.coolDownFlag)) {
+	for _, g := range append(new(shellFlags).groups(), pace.group(pace.coolDownFlag), new(consentFlags).consentGroup()) {
 		if g.Page == page {
 			groups = append(groups, g)
 		}

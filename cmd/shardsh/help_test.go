@@ -61,7 +61,8 @@ func TestTopHelp(t *testing.T) {
 			t.Errorf("it lacks %s", v.name)
 		}
 	}
-	for page, option := range map[string]string{"connection": "--tlsCAFile", "mock": "--server-version", "pace": "--pause-when"} {
+	for page, option := range map[string]string{"connection": "--tlsCAFile", "mock": "--server-version", "pace": "--pause-when",
+		"consent": "--audit"} {
 		if lines := linesOfHelp(t, "help", page); len(lines) > 40 || !strings.Contains(strings.Join(lines, "\n"), option) {
 			t.Errorf("help %s has %d lines:\n%s", page, len(lines), strings.Join(lines, "\n"))
 		}

@@ -85,6 +85,9 @@ func (o *jobFlags) groups() []cmdline.Group {
 		pace.Flags.VisitAll(func(f *pflag.Flag) { f.Hidden = f.Hidden || f.Name == "metrics" })
 		groups = append(groups, pace)
 	}
+	if o.do != callStatus {
+		groups = append(groups, o.consentGroup())
+	}
 	groups = append(groups, o.server.Flags()...)
 	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
 }

@@ -71,7 +71,7 @@ func (o *planFlags) run(ctx context.Context, env environment) error {
 		if o.format == "script" {
 			return o.write(env, p.Script)
 		}
-		return o.print(env, p, func() string { return findings.PlanText(p, o.all) })
+		return o.print(env, p, func() string { return findings.PlanToApprove(p, o.all) })
 	})
 }
 
@@ -108,7 +108,8 @@ shard is empty; zones, only what brings chunks into their zones; defragment,
 small chunks merged, and moved for that; consolidate, merges without moves.
 Collections whose balancing is off are planned if --ns names them.
 
-A plan in JSON (-o plan.json --json) is what "shardsh apply" runs; as a script
+A plan in JSON (-o plan.json --json) is what "shardsh apply" runs; with the hash
+below the plan (.hash in JSON) "apply --approve" runs it and no other. As a script
 (--output script) any mongosh runs it.`,
 	}
 }

@@ -42,7 +42,7 @@ func (o *quiesceFlags) groups() []cmdline.Group {
 		o.transcriptFlag(f)
 		cmdline.ChoiceVar(f, &o.quietChoice, "quiet", "no notices")
 	})}
-	groups = append(groups, o.server.Flags()...)
+	groups = append(append(groups, o.consentGroup()), o.server.Flags()...)
 	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
 }
 

@@ -161,7 +161,7 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 		ClientOptions: func(ctx context.Context, uri string) (*options.ClientOptions, error) {
 			return scriptClientOptions(ctx, env, uri)
 		},
-		Connect: rehearsing.connect,
+		Connect: rehearsing.connect, Consent: conn.consent,
 	})
 	if err != nil {
 		return err

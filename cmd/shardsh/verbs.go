@@ -66,6 +66,8 @@ func verbs() []verb {
 			func() command { return new(reportFlags) }},
 		{looking, "snapshot", "[options] [address] -o FILE", "save the metadata of a cluster to a file", snapshotText(),
 			func() command { return new(snapshotFlags) }},
+		{looking, "history", "[options] [address]", "who has changed a cluster, and what became of it", historyText(),
+			func() command { return new(historyFlags) }},
 		{changing, "apply", "[options] plan.json [address]", "apply a plan, resume it, or undo it", applyText(),
 			func() command { return new(applyFlags) }},
 		{changing, "balance", "--ns NS [options] [address]", "balance collections with shardsh's own engine", balanceText(),

@@ -34,6 +34,9 @@ func Draw(t *rapid.T) *catalog.Snapshot {
 		if g.bool("asked") {
 			shard.Ping, shard.Version, shard.CleanupDelay = time.Duration(i)*time.Millisecond, "8.0.4", time.Minute
 		}
+		if g.bool("disk") {
+			shard.Disk = catalog.Disk{Total: 1 << 40, Used: int64(i) << 37}
+		}
 		if g.bool("zoned") {
 			shard.Zones = []string{"Z", g.text("zone")}
 		}

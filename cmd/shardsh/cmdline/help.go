@@ -65,7 +65,7 @@ func (c Command) head() string {
 	return text
 }
 
-// elsewhere returns the line that names the pages of the other options.
+// elsewhere returns the lines that name the pages of the other options.
 func (c Command) elsewhere() string {
 	titles, pages := make(map[string][]string), []string(nil)
 	for _, g := range c.Groups {
@@ -76,10 +76,19 @@ func (c Command) elsewhere() string {
 			titles[g.Page] = append(titles[g.Page], g.Short)
 		}
 	}
-	for i, page := range pages {
-		pages[i] = strings.Join(titles[page], ", ") + ": shardsh help " + page
+	text, width := "", 0
+	for _, page := range pages {
+		named := strings.Join(titles[page], ", ") + ": shardsh help " + page + "."
+		switch {
+		case text == "":
+		case width+1+len(named) > helpWidth:
+			text, width = text+"\n", 0
+		default:
+			text, width = text+" ", width+1
+		}
+		text, width = text+named, width+len(named)
 	}
-	return strings.Join(plaintext.Wrapped(strings.Join(pages, ". ")+".", helpWidth), "\n")
+	return text
 }
 
 // Usage lists options by section.

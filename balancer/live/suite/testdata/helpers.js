@@ -144,6 +144,7 @@ check("presplit", { call: () => sh.presplit(NS, { points: [{ k: 50 }, { k: 150 }
 check("quiesce", { alone: true, reads: true, before: () => sh.startBalancer(), after: () => sh.stopBalancer(),
   call: () => sh.quiesce({ ignoreDeletions: true }, () => sh.getBalancerState()),
   holds: r => r.verdict == "quiet" && r.givenBack != "" })
+check("history", { reads: true, call: () => sh.history({ since: "1h" }), holds: r => Array.isArray(r) })
 check("undo", { before: () => sh.apply(sh.plan(NS, { goal: { drain: C } }), { journal: is.folder + "/drain.journal", progress: false }),
   call: () => { const p = sh.undo(is.folder + "/drain.journal"); return p }, reads: true,
   holds: p => p.steps.every(s => s.kind != "move" || s.to == C), after: () => fs.unlinkSync(is.folder + "/drain.journal") })

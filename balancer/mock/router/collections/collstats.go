@@ -22,7 +22,7 @@ func StorageDoc(s mock.LocalStats, scale int64) bson.D {
 	doc = append(doc,
 		bson.E{Key: "numOrphanDocs", Value: call.Smallest(s.Orphans)},
 		bson.E{Key: "storageSize", Value: call.Smallest(s.Stored() / scale)},
-		bson.E{Key: "freeStorageSize", Value: int32(0)},
+		bson.E{Key: "freeStorageSize", Value: call.Smallest(s.Free / scale)},
 		bson.E{Key: "capped", Value: s.Capped})
 	if s.Capped {
 		doc = append(doc, bson.E{Key: "max", Value: call.Smallest(s.MaxDocs)},

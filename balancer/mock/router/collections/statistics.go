@@ -2,6 +2,7 @@ package collections
 
 import (
 	"math"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -80,7 +81,10 @@ func dbStats(c *call.Call) (bson.D, error) {
 	long := func(n int64) any { return n }
 	raw := bson.D{}
 	for _, s := range shards {
-		doc := append(bson.D{{Key: "db", Value: c.DB}}, byShard[s.ID].Doc(scale, long, free)...)
+		own := byShard[s.ID]
+		own.OnVolume(c, s.ID)
+		total.volume, total.used = total.volume+own.volume, total.used+own.used
+		doc := append(bson.D{{Key: "db", Value: c.DB}}, own.Doc(scale, long, free)...)
 		raw = append(raw, bson.E{Key: s.Host, Value: append(doc, bson.E{Key: "ok", Value: 1.0})})
 	}
 	return append(bson.D{{Key: "raw", Value: raw}, {Key: "db", Value: c.DB}},
@@ -88,7 +92,18 @@ func dbStats(c *call.Call) (bson.D, error) {
 }
 
 // DatabaseTotals sums what shards say of collections.
-type DatabaseTotals struct{ collections, views, docs, bytes, stored, indexes, indexBytes int64 }
+type DatabaseTotals struct {
+	collections, views, docs, bytes, stored, free, indexes, indexBytes int64
+	volume, used                                                       int64
+}
+
+// OnVolume adds the volume of a shard that has the database: one that has not answers
+// zeros (recording 20-live).
+func (t *DatabaseTotals) OnVolume(c *call.Call, id catalog.ShardID) {
+	if t.collections > 0 || slices.Contains([]string{"admin", "config", "local"}, c.DB) {
+		t.volume, t.used = c.Cluster.Statistics().Volume(id)
+	}
+}
 
 // Add counts a collection on one shard.
 func (t *DatabaseTotals) Add(p mock.LocalStats) {
@@ -96,12 +111,13 @@ func (t *DatabaseTotals) Add(p mock.LocalStats) {
 	t.docs += p.Docs
 	t.bytes += p.Bytes
 	t.stored += p.Stored()
+	t.free += p.Free
 	t.indexes += int64(len(p.Indexes))
 	t.indexBytes += p.IndexBytes()
 }
 
 // Doc shows the totals; count says how numbers of things are encoded: shards
-// answer longs, mongos the smallest number. Nothing that is stored is free.
+// answer longs, mongos the smallest number.
 func (t *DatabaseTotals) Doc(scale int64, count func(int64) any, free bool) bson.D {
 	average := 0.0
 	if t.docs > 0 {
@@ -116,24 +132,22 @@ func (t *DatabaseTotals) Doc(scale int64, count func(int64) any, free bool) bson
 		{Key: "dataSize", Value: size(t.bytes)},
 		{Key: "storageSize", Value: size(t.stored)},
 	}
-	noneFree := func(names ...string) {
-		for _, name := range names {
-			if free {
-				doc = append(doc, bson.E{Key: name, Value: 0.0})
-			}
+	showFree := func(name string, n int64) {
+		if free {
+			doc = append(doc, bson.E{Key: name, Value: size(n)})
 		}
 	}
-	noneFree("freeStorageSize")
+	showFree("freeStorageSize", t.free)
 	doc = append(doc,
 		bson.E{Key: "indexes", Value: count(t.indexes)},
 		bson.E{Key: "indexSize", Value: size(t.indexBytes)})
-	noneFree("indexFreeStorageSize")
+	showFree("indexFreeStorageSize", 0)
 	doc = append(doc, bson.E{Key: "totalSize", Value: size(t.stored + t.indexBytes)})
-	noneFree("totalFreeStorageSize")
+	showFree("totalFreeStorageSize", t.free)
 	return append(doc,
 		bson.E{Key: "scaleFactor", Value: count(scale)},
-		bson.E{Key: "fsUsedSize", Value: 0.0},
-		bson.E{Key: "fsTotalSize", Value: 0.0})
+		bson.E{Key: "fsUsedSize", Value: size(t.used)},
+		bson.E{Key: "fsTotalSize", Value: size(t.volume)})
 }
 
 // orNothing takes an empty document for none.

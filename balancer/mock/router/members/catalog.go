@@ -125,6 +125,7 @@ func memberDBStats(c *call.Call) (bson.D, error) {
 		s, _ := memberStats(c, ns)
 		total.Add(s)
 	}
+	total.OnVolume(c, c.Node.Member.ID)
 	long := func(n int64) any { return n }
 	return append(bson.D{{Key: "db", Value: c.DB}}, total.Doc(scale, long, c.Args.Truth("freeStorage"))...), nil
 }

@@ -1,0 +1,73 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"shardsh/balancer/apply"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/plan"
+)
+
+// within returns the pace with the limits of an approved plan, where they are lower.
+func (p Pace) within(l plan.Limits) Pace {
+	p.MaxMoves = lower(p.MaxMoves, l.Moves)
+	p.MaxBytes = lower(p.MaxBytes, l.Bytes)
+	return p
+}
+
+// lower returns the lower one of two limits; zero is none.
+func lower[T int | int64](a, b T) T {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// approvedSteps lets nothing pass that is not in a plan. Where a step is cut, or ends
+// before its bound, only its donor knows.
+type approvedSteps struct {
+	stepper
+	plan *plan.Plan
+}
+
+// Do sends a command that is a part of a step.
+func (a approvedSteps) Do(ctx context.Context, c apply.Command) error {
+	for _, s := range a.plan.Steps {
+		if s.Namespace == c.Namespace && partOf(s, c) {
+			return a.stepper.Do(ctx, c)
+		}
+	}
+	at := c.Min
+	if c.Kind == plan.Split {
+		at = c.Point
+	}
+	return &apply.ChangedError{What: fmt.Sprintf("a %s of %s at %s would go beyond the steps of the plan", c.Kind,
+		c.Namespace, at)}
+}
+
+// partOf reports whether a command does a part of a step, and no more.
+func partOf(s plan.Step, c apply.Command) bool {
+	r := plan.Range{Min: s.Min, Max: s.Max}
+	if s.Within != nil {
+		r = *s.Within
+	}
+	has := func(k catalog.Key) bool { return !k.Less(r.Min) && !r.Max.Less(k) }
+	switch c.Kind {
+	case plan.Split:
+		return has(c.Point)
+	case plan.Move:
+		return s.Kind == plan.Move && s.From == c.From && s.To == c.To && !c.Force && has(c.Min) && has(c.Max)
+	}
+	return s.Kind != plan.Split && has(c.Min) && has(c.Max)
+}
+
+// notApproved says of a run that ends because the cluster has changed that it does not
+// go on by itself.
+func notApproved(err error) error {
+	if !errors.As(err, new(*apply.ChangedError)) {
+		return err
+	}
+	return fmt.Errorf("%w. What was approved is carried out no further: make a new plan, and have that approved", err)
+}

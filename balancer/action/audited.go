@@ -1,0 +1,238 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"shardsh/balancer/audit"
+	"shardsh/balancer/live"
+	"shardsh/balancer/mongoerr"
+)
+
+// order is what a run is about, as it is written down before the run begins.
+type order struct {
+	verb       string
+	namespaces []string // or patterns; none is all
+	plan       string
+	approved   string
+}
+
+// audited returns the cluster with each command that changes something written down, and
+// before all of them that a run begins. Ended says how it has ended. Without an audit both
+// do nothing. The error says that the audit can't be written.
+func (c Cluster) audited(ctx context.Context, o order) (audited Cluster, ended func(stopped string, err error) error, err error) {
+	if c.Audit == "" {
+		return c, func(_ string, err error) error { return err }, nil
+	}
+	sink, err := audit.Open(ctx, c.Audit, c.Client)
+	if err != nil {
+		return c, nil, err
+	}
+	a := &auditor{sink: sink, destination: c.Audit, clock: c.Clock, about: audit.Entry{
+		Run: bson.NewObjectID().Hex(), Actor: audit.Self(), Verb: o.verb, Plan: o.plan, Approved: o.approved,
+	}}
+	a.about.MongoUser = mongoUser(ctx, c.Client)
+	began := a.about
+	began.ID, began.What, began.Namespaces = began.Run, audit.Began, o.namespaces
+	if err := a.write(ctx, &began); err != nil {
+		return c, nil, errors.Join(err, sink.Close())
+	}
+	c.Runner = auditedRunner{c.runner(), a}
+	return c, func(stopped string, err error) error {
+		ended := began
+		ended.What, ended.Outcome = audit.Ended, audit.Done
+		switch {
+		case err != nil:
+			ended.Outcome, ended.Error = audit.Failed, shortened(err.Error())
+		case stopped != "":
+			ended.Outcome, ended.Error = audit.Stopped, shortened(stopped)
+		}
+		a.since(&ended, began.At)
+		failed := a.write(context.WithoutCancel(ctx), &ended)
+		return errors.Join(err, failed, sink.Close())
+	}, nil
+}
+
+// mongoUser is who the cluster takes us for; empty without a login.
+func mongoUser(ctx context.Context, client *mongo.Client) string {
+	var status struct {
+		AuthInfo struct {
+			Users []struct{ User, DB string } `bson:"authenticatedUsers"`
+		} `bson:"authInfo"`
+	}
+	ask := client.Database("admin").RunCommand(ctx, bson.D{{Key: "connectionStatus", Value: 1}})
+	if ask.Decode(&status) != nil || len(status.AuthInfo.Users) == 0 {
+		return ""
+	}
+	var names []string
+	for _, u := range status.AuthInfo.Users {
+		names = append(names, u.User+"@"+u.DB)
+	}
+	return strings.Join(names, ",")
+}
+
+// auditor writes down what a run does.
+type auditor struct {
+	sink        audit.Sink
+	destination string
+	clock       interface{ Now() time.Time }
+	about       audit.Entry
+	number      atomic.Int64
+
+	mu      sync.Mutex
+	pending []audit.Entry // outcomes that could not be written yet
+}
+
+// write writes down what could not be before, and an entry.
+func (a *auditor) write(ctx context.Context, e *audit.Entry) error {
+	e.At = a.clock.Now().UTC().Truncate(time.Millisecond)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.flush(ctx); err != nil {
+		return err
+	}
+	return a.put(ctx, *e)
+}
+
+// answered writes an outcome down, at once or before what comes next.
+func (a *auditor) answered(ctx context.Context, e audit.Entry) {
+	e.At = a.clock.Now().UTC().Truncate(time.Millisecond)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.pending = append(a.pending, e)
+	_ = a.flush(ctx) // tried again before anything else is sent
+}
+
+func (a *auditor) flush(ctx context.Context) error {
+	for len(a.pending) > 0 {
+		if err := a.put(ctx, a.pending[0]); err != nil {
+			return err
+		}
+		a.pending = a.pending[1:]
+	}
+	return nil
+}
+
+func (a *auditor) put(ctx context.Context, e audit.Entry) error {
+	if err := a.sink.Write(ctx, e); err != nil {
+		return &audit.Error{Destination: a.destination, Err: err}
+	}
+	return nil
+}
+
+func (a *auditor) since(e *audit.Entry, began time.Time) {
+	e.Millis = a.clock.Now().Sub(began).Milliseconds()
+}
+
+// auditedRunner writes down what changes something, before it is sent and after it was
+// answered.
+type auditedRunner struct {
+	live.CommandRunner
+	audit *auditor
+}
+
+// RunCommand sends a command once the audit has it. What gives back what the run has
+// switched off is sent even if the audit has failed meanwhile.
+func (r auditedRunner) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
+	if len(command) == 0 || live.Reads(command[0].Key) {
+		return r.CommandRunner.RunCommand(ctx, database, command)
+	}
+	entry := r.audit.about
+	entry.ID = fmt.Sprintf("%s-%d", entry.Run, r.audit.number.Add(1))
+	entry.What, entry.Database, entry.Namespaces = audit.Sending, database, namespacesOf(database, command)
+	var err error
+	if entry.Command, err = audit.CommandOf(command); err != nil {
+		return nil, err
+	}
+	if err = r.audit.write(ctx, &entry); err != nil && !restores(command) {
+		return nil, err
+	}
+	began := r.audit.clock.Now()
+	reply, err := r.CommandRunner.RunCommand(ctx, database, command)
+	entry.What = audit.Answered
+	entry.Outcome, entry.Code, entry.Error = outcomeOf(reply, err)
+	r.audit.since(&entry, began)
+	r.audit.answered(context.WithoutCancel(ctx), entry)
+	return reply, err
+}
+
+// outcomeOf says what became of a command. What nobody has answered may be done.
+func outcomeOf(reply bson.Raw, err error) (audit.Outcome, int32, string) {
+	if err == nil {
+		if _, missing := reply.LookupErr("writeErrors"); missing == nil {
+			return audit.Failed, 0, "some of its statements have failed"
+		}
+		return audit.Done, 0, ""
+	}
+	var answered *mongoerr.ServerError
+	if errors.As(live.ServerError(err), &answered) {
+		return audit.Failed, int32(answered.Code), shortened(answered.Error())
+	}
+	return audit.Unknown, 0, shortened(err.Error())
+}
+
+// shortened is an error in a line of the audit.
+func shortened(text string) string {
+	const most = 400
+	if len(text) > most {
+		return strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}
+
+// namespacesOf returns the collections that a command is about.
+func namespacesOf(database string, command bson.D) (names []string) {
+	name, is := command[0].Value.(string)
+	switch {
+	case command[0].Key == "update" && database == "config" && name == "collections":
+		for _, e := range command {
+			statements, _ := e.Value.(bson.A)
+			for _, s := range statements {
+				statement, _ := s.(bson.D)
+				for _, f := range statement {
+					if q, _ := f.Value.(bson.D); f.Key == "q" && len(q) > 0 && q[0].Key == "_id" {
+						ns, _ := q[0].Value.(string)
+						names = append(names, ns)
+					}
+				}
+			}
+		}
+		return names
+	case is && (strings.Contains(name, ".") || command[0].Key == "movePrimary"):
+		return []string{name}
+	case is && command[0].Key == "update":
+		return []string{database + "." + name}
+	}
+	return nil
+}
+
+// restores reports whether a command gives back what a run has switched off, or stops what
+// it has begun: that is better sent unaudited than not at all.
+func restores(command bson.D) bool {
+	value := func(name string) any {
+		for _, e := range command {
+			if e.Key == name {
+				return e.Value
+			}
+		}
+		return nil
+	}
+	switch command[0].Key {
+	case "balancerStart", "stopShardDraining", "stopTransitionToDedicatedConfigServer", "killOp":
+		return true
+	case "configureCollectionBalancing":
+		return value("enableBalancing") == true
+	case "update":
+		text, err := audit.CommandOf(command)
+		return err == nil && strings.Contains(string(text), `"noBalance":false`)
+	}
+	return false
+}

@@ -1,0 +1,64 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+
+	"shardsh/balancer/mongoerr"
+)
+
+// Database and Collection are where the lines of "cluster" go.
+const (
+	Database   = "shardsh"
+	Collection = "audit"
+)
+
+// capped is how many bytes the collection keeps: some 100,000 lines.
+const capped = 64 << 20
+
+// patience is how long a line may take.
+const patience = 10 * time.Second
+
+type collection struct{ *mongo.Collection }
+
+func openCollection(ctx context.Context, client *mongo.Client) (Sink, error) {
+	db := client.Database(Database)
+	err := db.CreateCollection(ctx, Collection, options.CreateCollection().SetCapped(true).SetSizeInBytes(capped))
+	var answered mongo.ServerError
+	if err != nil && !(errors.As(err, &answered) && answered.HasErrorCode(int(mongoerr.NamespaceExists))) {
+		return nil, err
+	}
+	o := options.Collection().SetWriteConcern(writeconcern.Majority())
+	return collection{db.Collection(Collection, o)}, nil
+}
+
+// Write inserts the line.
+func (c collection) Write(ctx context.Context, e Entry) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, err := c.InsertOne(ctx, e)
+	return err
+}
+
+// Close has nothing to close: the client is the caller's.
+func (c collection) Close() error { return nil }
+
+// ReadCluster returns the lines of the collection since a time.
+func ReadCluster(ctx context.Context, client *mongo.Client, since time.Time) (entries []Entry, err error) {
+	filter := bson.D{}
+	if !since.IsZero() {
+		filter = bson.D{{Key: "at", Value: bson.D{{Key: "$gte", Value: since}}}}
+	}
+	sort := options.Find().SetSort(bson.D{{Key: "$natural", Value: 1}})
+	found, err := client.Database(Database).Collection(Collection).Find(ctx, filter, sort)
+	if err != nil {
+		return nil, err
+	}
+	return entries, found.All(ctx, &entries)
+}

@@ -1,0 +1,166 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/user"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// What says what a line is about.
+type What string
+
+// The kinds of lines.
+const (
+	// Began and Ended are of a run: of a verb that changes the cluster.
+	Began What = "began"
+	Ended What = "ended"
+	// Sending stands before a command is sent, Answered after it was.
+	Sending  What = "sending"
+	Answered What = "answered"
+)
+
+// Outcome is what became of a command, or of a run.
+type Outcome string
+
+// The outcomes.
+const (
+	Done    Outcome = "done"
+	Failed  Outcome = "failed"
+	Stopped Outcome = "stopped" // a run, at a limit or by somebody
+	// Unknown: nothing was answered, or there is no line about that. The command may
+	// have been carried out.
+	Unknown Outcome = "unknown"
+)
+
+// Actor is who does something, and from where.
+type Actor struct {
+	User      string `json:"user" bson:"user"`                              // of this machine
+	MongoUser string `json:"mongoUser,omitzero" bson:"mongoUser,omitempty"` // user@database
+	Host      string `json:"host" bson:"host"`
+	PID       int    `json:"pid" bson:"pid"`
+}
+
+// Self returns the user of this process.
+func Self() Actor {
+	a := Actor{PID: os.Getpid(), User: fmt.Sprintf("uid %d", os.Getuid())}
+	if u, err := user.Current(); err == nil {
+		a.User = u.Username
+	}
+	if host, err := os.Hostname(); err == nil {
+		a.Host = host
+	}
+	return a
+}
+
+// Entry is one line.
+type Entry struct {
+	// ID is of the run, or of the command: both of its lines have it.
+	ID   string    `json:"id" bson:"id"`
+	Run  string    `json:"run" bson:"run"`
+	What What      `json:"what" bson:"what"`
+	At   time.Time `json:"at" bson:"at"`
+
+	Actor `bson:",inline"`
+
+	Verb string `json:"verb" bson:"verb"`
+	// Plan is the id of the plan that is carried out, Approved its hash, if it was approved.
+	Plan     string `json:"plan,omitzero" bson:"plan,omitempty"`
+	Approved string `json:"approved,omitzero" bson:"approved,omitempty"`
+	// Namespaces are those that the run or the command is about; none is all.
+	Namespaces []string `json:"ns,omitempty" bson:"ns,omitempty"`
+	Database   string   `json:"database,omitzero" bson:"database,omitempty"`
+	Command    Command  `json:"command,omitzero" bson:"command,omitempty"`
+
+	Outcome Outcome `json:"outcome,omitzero" bson:"outcome,omitempty"`
+	Code    int32   `json:"code,omitzero" bson:"code,omitempty"`
+	Error   string  `json:"error,omitzero" bson:"error,omitempty"`
+	Millis  int64   `json:"millis,omitzero" bson:"millis,omitempty"`
+}
+
+// Command is a command as relaxed extended JSON. In JSON it stands as it is, in BSON as
+// text: bounds of shard keys may have names that a stored document can't.
+type Command string
+
+// MarshalJSON returns the command.
+func (c Command) MarshalJSON() ([]byte, error) {
+	if c == "" {
+		return []byte("null"), nil
+	}
+	return []byte(c), nil
+}
+
+// UnmarshalJSON keeps the command.
+func (c *Command) UnmarshalJSON(text []byte) error {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, text); err != nil {
+		return err
+	}
+	*c = Command(compact.String())
+	if *c == "null" {
+		*c = ""
+	}
+	return nil
+}
+
+// kept are the fields of commands that are written down: what is changed, and how. Others
+// may hold what is nobody's business, and are left out.
+var kept = []string{
+	"bounds", "chunkSize", "commit", "defragmentCollection", "enableAutoMerger", "enableBalancing", "find",
+	"forceJumbo", "max", "middle", "min", "noBalance", "op", "shard", "secondaryThrottle", "start", "to", "toShard",
+	"waitForDelete", "_secondaryThrottle", "_waitForDelete", "key", "unique", "numInitialChunks",
+}
+
+// CommandOf returns what is written down of a command: its name with what it is about, and
+// the fields that say how. Of statements of writes that are the ids that they select by.
+func CommandOf(command bson.D) (Command, error) {
+	var doc bson.D
+	for i, e := range command {
+		switch {
+		case i == 0, slices.Contains(kept, e.Key):
+			doc = append(doc, e)
+		case e.Key == "updates" || e.Key == "deletes":
+			doc = append(doc, bson.E{Key: e.Key, Value: statementsOf(e.Value)})
+		}
+	}
+	if len(doc) == 0 {
+		return "", nil
+	}
+	text, err := bson.MarshalExtJSON(doc, false, false)
+	return Command(text), err
+}
+
+// switches are the fields of config's documents that runs set.
+var switches = []string{"noBalance", "stopped", "mode", "enabled"}
+
+// statementsOf returns what writes to config select, and what they switch.
+func statementsOf(value any) bson.A {
+	list := bson.A{}
+	statements, _ := value.(bson.A)
+	for _, s := range statements {
+		statement, _ := s.(bson.D)
+		short := bson.D{}
+		for _, e := range statement {
+			fields, _ := e.Value.(bson.D)
+			for _, f := range fields {
+				if set, is := f.Value.(bson.D); is && e.Key == "u" {
+					for _, s := range set {
+						if slices.Contains(switches, s.Key) {
+							short = append(short, s)
+						}
+					}
+				}
+				if e.Key == "q" && f.Key == "_id" {
+					short = append(short, f)
+				}
+			}
+		}
+		list = append(list, short)
+	}
+	return list
+}

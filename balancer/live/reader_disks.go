@@ -1,0 +1,127 @@
+package live
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// VolumesCommand has a mongos ask all shards for their volumes. It is for a database that each
+// shard has: of others a shard answers zeros (recording 20-live, dbStats of "other").
+func VolumesCommand() (database string, command bson.D) {
+	return "admin", bson.D{{Key: "dbStats", Value: int32(1)}}
+}
+
+// disks reads the volumes of the shards.
+func (r *reading) disks(ctx context.Context) error {
+	if r.away() != "" { // the mongos would wait for it
+		return &NoAnswerError{Why: r.away()}
+	}
+	database, command := VolumesCommand()
+	reply, err := r.ask(ctx, database, command)
+	if err != nil {
+		return err
+	}
+	known := 0
+	for i := range r.parts.Shards {
+		s := &r.parts.Shards[i]
+		if s.Disk = VolumeOf(reply, s.Host); s.Disk.Known() {
+			known++
+		}
+	}
+	if known == 0 && len(r.parts.Shards) > 0 {
+		return mongoerr.New(mongoerr.NoSuchKey, "dbStats has no fsTotalSize (it is for the storage engine wiredTiger)")
+	}
+	return nil
+}
+
+// VolumeOf returns the volume of a shard with a host, by the reply of VolumesCommand; the
+// zero Disk if it does not say.
+func VolumeOf(reply bson.Raw, host string) catalog.Disk {
+	own := ofShard(reply, host)
+	d := catalog.Disk{Total: integer(own, "fsTotalSize"), Used: integer(own, "fsUsedSize")}
+	if d.Total <= 0 || d.Used < 0 || d.Used > d.Total { // -1: the file system does not say
+		return catalog.Disk{}
+	}
+	return d
+}
+
+// ofShard returns the reply of a shard to a command that a mongos sent to all. Its key is
+// the connection string as the mongos knows it: members may be others than in config.shards.
+func ofShard(reply bson.Raw, host string) bson.Raw {
+	raw := document(reply, "raw")
+	if own := document(raw, host); own != nil {
+		return own
+	}
+	set, _, named := strings.Cut(host, "/")
+	elements, _ := raw.Elements()
+	for _, e := range elements {
+		if of, _, _ := strings.Cut(e.Key(), "/"); named && of == set {
+			own, _ := e.Value().DocumentOK()
+			return own
+		}
+	}
+	return nil
+}
+
+// probedReuse limits of how many collections the free storage is read: of others none counts.
+const probedReuse = 100
+
+// reusable reads what the files of the sharded collections have free.
+func (r *reading) reusable(ctx context.Context) error {
+	var list []*catalog.CollectionState
+	for _, c := range r.parts.Collections {
+		if !c.Unsplittable && len(list) < probedReuse {
+			list = append(list, c)
+		}
+	}
+	down := r.down()
+	return inParallel(ctx, r.options.Parallel, list, func(ctx context.Context, c *catalog.CollectionState) error {
+		gap := catalog.Gap{What: "reusable storage", Namespace: c.Namespace}
+		if slices.ContainsFunc(c.Owners(), func(id catalog.ShardID) bool { return down[id] }) {
+			return r.check(ctx, Reusable, gap, &NoAnswerError{Why: r.away()})
+		}
+		return r.check(ctx, Reusable, gap, r.reusableIn(ctx, c))
+	})
+}
+
+// reusableIn reads what the files of one collection have free.
+func (r *reading) reusableIn(ctx context.Context, c *catalog.CollectionState) error {
+	db, name, err := catalog.SplitNamespace(c.Namespace)
+	if err != nil {
+		return err
+	}
+	docs, err := r.collect(ctx, firstWait, reusableQuery(db, name))
+	if err != nil {
+		return err
+	}
+	for _, doc := range docs {
+		id := catalog.ShardID(text(doc, "shard"))
+		if data, known := c.Sizes[id]; known {
+			data.Reusable = reusableOf(doc)
+			c.Sizes[id] = data
+		}
+	}
+	return nil
+}
+
+// reusableOf returns what a shard's file has free, which 4.4 says among the statistics of
+// its storage engine.
+func reusableOf(doc bson.Raw) int64 {
+	return max(0, integer(doc, "storageStats", "freeStorageSize"),
+		integer(doc, "storageStats", "wiredTiger", "block-manager", "file bytes available for reuse"))
+}
+
+// reusableQuery asks the shards with chunks of a collection for what its files have free.
+func reusableQuery(db, name string) query {
+	return query{database: db, collection: name, pipeline: []bson.D{
+		{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
+		{{Key: "$project", Value: bson.D{{Key: "shard", Value: 1}, {Key: "storageStats.freeStorageSize", Value: 1},
+			{Key: "storageStats.wiredTiger.block-manager.file bytes available for reuse", Value: 1}}}},
+	}}
+}

@@ -1,0 +1,91 @@
+package actiontext
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"shardsh/balancer/action"
+	"shardsh/balancer/audit"
+	"shardsh/balancer/humanize"
+	"shardsh/bindings/plaintext"
+)
+
+// History returns the audit as text: a line for each run and each command.
+func History(r action.HistoryResult) string {
+	var b strings.Builder
+	if len(r.Records) == 0 {
+		b.WriteString("Nothing is written down.\n")
+	}
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, record := range r.Records {
+		who := record.User
+		if record.MongoUser != "" {
+			who += " (" + record.MongoUser + ")"
+		}
+		fmt.Fprintf(table, "%s\t%s\ton %s\t%s\t%s\t%s\n", record.At.UTC().Format(time.DateTime+"Z"), visible(who),
+			visible(record.Host), visible(record.Verb), visible(whatOf(record)), visible(outcomeText(record)))
+	}
+	_ = table.Flush() // a Builder takes all
+	if r.Torn > 0 {
+		fmt.Fprintf(&b, "%s can't be read: a run was killed while it wrote.\n", humanize.Count(r.Torn, "line"))
+	}
+	return b.String()
+}
+
+// visible has no tabs, which end columns.
+func visible(text string) string { return plaintext.VisibleLine(text) }
+
+// whatOf is a run with its plan and its collections, or a command.
+func whatOf(r audit.Record) string {
+	if !r.IsRun() {
+		return commandText(r.Command)
+	}
+	about := "all collections"
+	if len(r.Namespaces) > 0 {
+		about = strings.Join(r.Namespaces, " ")
+	}
+	if r.Plan != "" {
+		about = r.Plan + ", " + about
+	}
+	if r.Approved != "" {
+		about += ", approved"
+	}
+	return "run: " + about
+}
+
+// longestCommand is how much of a command is shown.
+const longestCommand = 80
+
+func commandText(c audit.Command) string {
+	text := string(c)
+	decoder := json.NewDecoder(strings.NewReader(text))
+	_, _ = decoder.Token()
+	name, _ := decoder.Token()
+	var of any
+	if decoder.Decode(&of) == nil {
+		rest := strings.TrimPrefix(strings.TrimSpace(text[decoder.InputOffset():]), ",")
+		if rest = "{" + rest; rest == "{}" {
+			rest = ""
+		}
+		text = strings.TrimSpace(fmt.Sprintf("%v %v %s", name, of, rest))
+	}
+	if runes := []rune(text); len(runes) > longestCommand {
+		text = string(runes[:longestCommand]) + "…"
+	}
+	return text
+}
+
+func outcomeText(r audit.Record) string {
+	text := string(r.Outcome)
+	if r.Until.IsZero() {
+		return "unknown: no line says what became of it"
+	}
+	text += ", " + humanize.Duration(time.Duration(r.Millis)*time.Millisecond)
+	if r.Error != "" {
+		text += ": " + r.Error
+	}
+	return text
+}

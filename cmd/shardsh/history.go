@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/pflag"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"shardsh/balancer/action"
+	"shardsh/bindings/actiontext"
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/secret"
+)
+
+// historyFlags are those of "shardsh history".
+type historyFlags struct {
+	clusterFlags
+	runFlags
+	json       bool
+	since      cmdline.Duration
+	namespaces []string
+	verb       string
+	last       int
+
+	action action.History
+}
+
+func (o *historyFlags) groups() []cmdline.Group {
+	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
+		f.StringVar(&o.audit, "audit", "", "`FILE|cluster` read this file, or the cluster's shardsh.audit (default)")
+		f.Var(&o.since, "since", "`TIME` only the last 90, 30m, 24h, 7d")
+		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` only these, * is a wildcard; repeat to add")
+		f.StringVar(&o.verb, "verb", "", "`VERB` only runs of apply, balance, drain, …")
+		f.IntVar(&o.last, "last", action.DefaultLast, "`N` the newest ones; 0 is all")
+		f.BoolVar(&o.json, "json", false, "print JSON")
+		o.runFlags.flags(f)
+	})}
+	groups = append(groups, o.server.Flags()...)
+	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
+}
+
+func (o *historyFlags) complete(env environment, words []string) error {
+	if len(words) > 1 {
+		return usagef("history takes one address, not also %q", secret.Redact(words[1]))
+	}
+	if len(words) == 1 {
+		if err := o.takeAddress(words[0]); err != nil {
+			return err
+		}
+	}
+	o.quiet = o.quietChoice.On
+	o.action = action.History{
+		Audit: o.audit, Since: time.Duration(o.since), Namespaces: o.namespaces, Verb: o.verb, Last: o.last,
+	}
+	if o.action.OfCluster() && o.mock == "" && o.snapshot == "" && !o.server.Named() {
+		return usagef("history needs --audit FILE, or the address of a cluster with shardsh.audit")
+	}
+	if err := o.clusterFlags.check(); err != nil {
+		return err
+	}
+	return wrongOptions(o.action.Validate())
+}
+
+// run is "shardsh history": who has changed the cluster.
+func (o *historyFlags) run(ctx context.Context, env environment) error {
+	ctx, cancel := o.bounded(ctx)
+	defer cancel()
+	var client *mongo.Client
+	if o.action.OfCluster() {
+		o.audit = "" // nothing is changed
+		conn, err := connect(ctx, env, &o.clusterFlags, session{quiet: true})
+		if err != nil {
+			return orTimeout(ctx, err)
+		}
+		defer conn.close()
+		client = conn.client
+	}
+	result, err := o.action.Run(ctx, client, time.Now())
+	if err != nil {
+		return orTimeout(ctx, spelled(err))
+	}
+	if o.json {
+		return writeJSON(env.jsonOut(), result.Records)
+	}
+	_, err = env.out().Write([]byte(actiontext.History(result)))
+	return err
+}
+
+func historyText() cmdline.Text {
+	return cmdline.Text{
+		Intro: `Shows what the audit has: who has changed the cluster, from where, with which verb,
+plan and command, and what became of it; the newest last. Runs write it down with
+--audit FILE, or --audit cluster, or as the policy says. At the prompt,
+sh.history() does the same.`,
+		Examples: []string{
+			"shardsh history mongodb://host:27017",
+			"shardsh history --audit /var/log/shardsh.jsonl --since 24h --ns 'shop.*'",
+			"shardsh history mongodb://host:27017 --verb drain --last 0 --json",
+		},
+		More: `Each command has two lines in the audit, one from before it was sent. Where the
+second one is missing the run was killed: the command may have been carried out.
+What went to syslog only syslog shows: journalctl -t shardsh.`,
+	}
+}
