@@ -3,8 +3,10 @@ package action
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
+	"shardsh/balancer/apply"
 	"shardsh/balancer/live"
 )
 
@@ -196,4 +198,28 @@ func (l JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, e
 		o: optionsOf(job), r: &serial{next: r},
 	}
 	return call.run(ctx)
+}
+
+// undoJob prepares the undoing of a job that has ended.
+func (c Cluster) undoJob(ctx context.Context, id string) (*apply.Execution, error) {
+	jobs := live.JobsOf(c.Client)
+	job, err := jobs.Get(ctx, id)
+	switch {
+	case err != nil:
+		return nil, &AccessError{err}
+	case job == nil:
+		return nil, fmt.Errorf("there is no job %s", id)
+	case !job.State.Ended():
+		return nil, fmt.Errorf("the job %s is %s: cancel it before it is undone (%s)", id, job.State,
+			optionsOf(job).command("cancel"))
+	}
+	journal, h, err := jobs.Journal(ctx, job)
+	if err != nil {
+		return nil, &AccessError{err}
+	}
+	if h == nil {
+		return nil, fmt.Errorf("the job %s: %w", id, apply.ErrNothingToUndo)
+	}
+	work := apply.ResumeKept(h, journal)
+	return work, work.Undo()
 }

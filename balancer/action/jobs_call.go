@@ -121,7 +121,7 @@ func (j *jobCall) leased(ctx context.Context, l *leased, left time.Duration) (Jo
 		return j.failed(ctx, errors.Join(err, l.lease.Suspend(ctx)))
 	}
 	if !job.Cancel {
-		if known, err := j.work(ctx, l, max(left, jobLooks)); !known || err != nil {
+		if known, err := j.work(ctx, l, max(left, min(j.WorkFor, jobLooks))); !known || err != nil {
 			return statusOf(j.job), err
 		}
 	}

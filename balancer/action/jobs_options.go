@@ -52,7 +52,7 @@ func (o *jobOptions) take(e RunOptions) error {
 		return refuse("a job has no {metrics}: status shows its progress")
 	case e.Window != nil && e.Window.Local:
 		return refuse("the {window} of a job needs its time zone, as its calls come from many machines: \"%s UTC\"",
-			e.Window.Window)
+			e.Window.Window.String())
 	}
 	o.PauseBalancing, o.ForceJumbo, o.Parallel = e.PauseBalancing, e.ForceJumbo, e.Parallel
 	o.MaxMoves, o.MaxBytes, o.TimeZone = e.MaxMoves, e.MaxBytes, e.TimeZone

@@ -13,6 +13,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/wire"
@@ -104,7 +105,7 @@ func crowded(chunks int) string {
 // A loop that calls start every ten seconds, each time from another process, drains and
 // removes a shard with 100 kills, and no step is carried out twice.
 func TestJobIsKilled(t *testing.T) {
-	w := newWorld(t, crowded(60), catalog.Release80, 3)
+	w := newWorld(t, crowded(75), catalog.Release80, 3)
 	r := rand.New(rand.NewPCG(5, 6))
 	kills, calls := 0, 0
 	for {
@@ -170,4 +171,182 @@ func (w *world) onceEach() {
 	if len(entries) == 0 {
 		w.Error("nothing has moved")
 	}
+}
+
+// start calls start once, as a process of its own.
+func (w *world) start(s JobStart) JobStatus {
+	w.Helper()
+	status, err, _ := w.call(0, false, func(ctx, hard context.Context, c Cluster) (JobStatus, error) {
+		return s.Run(ctx, c, nil)
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return status
+}
+
+func (w *world) jobStatus(d Drain) JobStatus {
+	w.Helper()
+	status, err := JobLook{Of: d}.Run(w.Context(), w.actionCluster())
+	if err != nil {
+		w.Fatal(err)
+	}
+	return status
+}
+
+func (w *world) cancelJob(d Drain) JobStatus {
+	w.Helper()
+	status, err := JobCancel{Of: d, WorkFor: 100 * time.Millisecond}.Run(w.Context(), w.actionCluster(), nil)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return status
+}
+
+// A job is recorded by the first start, is the same by the next, and takes other options
+// only with Replace. What has ended stays so.
+func TestJobStart(t *testing.T) {
+	w := newWorld(t, crowded(10), catalog.Release80, 1)
+	d := jobDrain()
+	if s := w.jobStatus(d); s.State != live.JobNone || s.Good() || s.NextSteps[0] !=
+		"shardsh drain start --shard s0 --remove --move-primaries --pause-balancing" {
+		t.Errorf("without a job: %+v", s)
+	}
+	if s := w.start(JobStart{Of: d}); s.State != live.JobPending || s.Job != "drain:s0" || !s.Good() {
+		t.Errorf("recorded: %+v", s)
+	}
+	other := d
+	other.MaxMoves = 2
+	_, err := JobStart{Of: other, WorkFor: time.Second}.Run(t.Context(), w.actionCluster(), nil)
+	if err == nil || !strings.Contains(err.Error(), "the job drain:s0 has other options: --shard s0 --remove --move-primaries "+
+		"--pause-balancing; replace has it go on with these") {
+		t.Errorf("other options: %v", err)
+	}
+	s := w.start(JobStart{Of: other, WorkFor: 10 * time.Second, Replace: true})
+	if s.State != live.JobBlocked || len(s.BlockedBy) != 1 || s.BlockedBy[0].What != "limit" || s.Progress.MovesDone != 2 || s.Good() {
+		t.Errorf("at its limit: %+v", s)
+	}
+	w.well()
+	s = w.start(JobStart{Of: d, WorkFor: 10 * time.Second, Replace: true})
+	if s.State != live.JobDone || s.Progress.MovesDone < 10 || s.Progress.Percent != 100 || len(s.BlockedBy) != 0 {
+		t.Errorf("done: %+v", s)
+	}
+	if again := w.start(JobStart{Of: d, WorkFor: time.Second}); again.State != live.JobDone || again.Updated != s.Updated {
+		t.Errorf("once more: %+v", again)
+	}
+	if s := w.cancelJob(d); s.State != live.JobDone {
+		t.Errorf("cancelled when it was done: %+v", s)
+	}
+	w.well()
+	w.onceEach()
+}
+
+// What is in the way is named with what to do; the next call tries again.
+func TestJobIsBlocked(t *testing.T) {
+	w := newWorld(t, crowded(10), catalog.Release80, 1)
+	d := jobDrain()
+	d.PauseBalancing = false
+	s := w.start(JobStart{Of: d, WorkFor: 5 * time.Second})
+	if s.State != live.JobBlocked || s.BlockedBy[0].What != "balancer" || !strings.HasPrefix(s.BlockedBy[0].Remedy, "sh.stopBalancer()") {
+		t.Errorf("beside the balancer: %+v", s)
+	}
+	w.admin(bson.D{{Key: "balancerStop", Value: 1}})
+	l, err := w.actionCluster().acquire(t.Context(), live.NewCommandRunner(w.client), "something else", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s = w.start(JobStart{Of: d, WorkFor: 10 * time.Millisecond}); s.State != live.JobWaiting || s.BlockedBy[0].What != "lease" || !s.Good() {
+		t.Errorf("beside another run: %+v", s)
+	}
+	if err := l.lease.Leave(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	d.MovePrimaries = false
+	s = w.start(JobStart{Of: d, WorkFor: 10 * time.Second, Replace: true})
+	if s.State != live.JobBlocked || s.BlockedBy[0].What != "unsharded" || !strings.Contains(s.BlockedBy[0].Text, "--move-primaries") {
+		t.Errorf("a primary: %+v", s)
+	}
+	d.MovePrimaries = true
+	if s = w.start(JobStart{Of: d, WorkFor: 10 * time.Second, Replace: true}); s.State != live.JobDone {
+		t.Errorf("all of it: %+v", s)
+	}
+	gone := jobDrain()
+	gone.Shard = "nope"
+	if s = w.start(JobStart{Of: gone, WorkFor: time.Second}); s.State != live.JobFailed || !strings.Contains(s.Error, `no shard "nope"`) {
+		t.Errorf("no shard: %+v", s)
+	}
+	w.well()
+}
+
+// Cancelling gives back balancing and the mark between two calls, and once more does no
+// harm; the job can be undone then.
+func TestJobIsCancelled(t *testing.T) {
+	for _, release := range []catalog.Release{catalog.Release80, catalog.Release83} {
+		w := newWorld(t, crowded(80), release, 1)
+		before := w.on("s0")
+		if s := w.start(JobStart{Of: jobDrain(), WorkFor: 20 * time.Millisecond}); s.State != live.JobRunning {
+			t.Fatalf("%s: %+v", release, s)
+		}
+		if paused := live.PausedByUs(t.Context(), w.client); len(paused) == 0 || w.draining() != (release == catalog.Release83) {
+			t.Errorf("%s: between two calls %v are paused, draining: %v", release, paused, w.draining())
+		}
+		if s := w.cancelJob(jobDrain()); s.State != live.JobCancelled || len(s.NextSteps) != 2 ||
+			s.NextSteps[1] != "shardsh apply --undo job:drain:s0" {
+			t.Errorf("%s: %+v", release, s)
+		}
+		if s := w.cancelJob(jobDrain()); s.State != live.JobCancelled || w.draining() {
+			t.Errorf("%s: once more %+v", release, s)
+		}
+		if s := w.start(JobStart{Of: jobDrain(), WorkFor: time.Second}); s.State != live.JobCancelled || s.Good() {
+			t.Errorf("%s: started again: %+v", release, s)
+		}
+		w.well()
+		w.admin(bson.D{{Key: "balancerStop", Value: 1}})
+		w.admin(bson.D{{Key: "mockAdvance", Value: (2 * time.Hour).Milliseconds()}}) // what s0 gave away is deleted
+		if moved := before - w.on("s0"); moved == 0 {
+			t.Errorf("%s: nothing has moved", release)
+		}
+		r, err := Apply{Undo: "job:drain:s0", RunOptions: RunOptions{Pace: Pace{Parallel: 1}}}.Run(t.Context(), w.actionCluster(), nil)
+		if err != nil || !r.Finished || w.on("s0") != before {
+			t.Errorf("%s: undone: %+v, %v; s0 has %d chunks, had %d", release, r, err, w.on("s0"), before)
+		}
+		w.well()
+	}
+}
+
+// A move that outlasts its call is left to the cluster. The next calls wait for it before
+// they begin anything, and find out what became of it.
+func TestJobLeavesMoves(t *testing.T) {
+	cluster, client := mocktest.New(t, crowded(1), mock.Config{Version: catalog.Release80, RealTime: true, Seed: 1})
+	w := &world{TB: t, cluster: cluster, client: client, release: catalog.Release80}
+	w.documents = w.count()
+	w.admin(bson.D{{Key: "balancerStop", Value: 1}})
+	for _, shard := range []string{"s1", "s2"} {
+		w.admin(bson.D{{Key: "mockSlow", Value: shard}, {Key: "bandwidth", Value: "1500KB"}})
+	}
+	left := 0
+	for calls := 1; ; calls++ {
+		var took time.Duration
+		s, err, _ := w.call(0, false, func(ctx, hard context.Context, c Cluster) (JobStatus, error) {
+			defer func(began time.Time) { took = time.Since(began) }(time.Now())
+			return JobStart{Of: jobDrain(), WorkFor: 100 * time.Millisecond}.Run(ctx, c, nil)
+		})
+		if err != nil || took > 10*time.Second {
+			t.Fatalf("call %d took %v: %+v, %v", calls, took, s, err)
+		}
+		if s.State == live.JobDone {
+			break
+		}
+		if s.State != live.JobRunning || calls > 100 {
+			t.Fatalf("call %d: %+v", calls, s)
+		}
+		if len(s.BlockedBy) > 0 && s.BlockedBy[0].What == "move" {
+			left++
+		}
+	}
+	if left == 0 {
+		t.Error("no move was left to the cluster")
+	}
+	w.well()
+	w.onceEach()
 }

@@ -31,7 +31,19 @@ type jobFlags struct {
 	remove, movePrimaries               bool
 	pauseBalancing, forceJumbo, replace bool
 	json                                bool
-	workFor                             cmdline.Duration
+	workFor                             callTime
+}
+
+// callTime is how long a call works; 0 is not at all.
+type callTime struct{ cmdline.Duration }
+
+// Set reads a time, or 0.
+func (t *callTime) Set(text string) error {
+	if text == "0" || text == "0s" {
+		t.Duration = 0
+		return nil
+	}
+	return t.Duration.Set(text)
 }
 
 // jobCalls are what is done with a job.
@@ -71,7 +83,7 @@ func (o *jobFlags) groups() []cmdline.Group {
 			f.BoolVar(&o.replace, "replace", false, "use these options from now on; start a job anew that has ended")
 		}
 		if o.do != callStatus {
-			o.workFor = cmdline.Duration(action.DefaultWorkFor)
+			o.workFor = callTime{cmdline.Duration(action.DefaultWorkFor)}
 			f.Var(&o.workFor, "work-for", "`TIME` how long this call begins steps: 8s, 5m (5s); 0 only records the job")
 		}
 		f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
@@ -130,7 +142,7 @@ func (o *jobFlags) of() action.JobVerb {
 }
 
 func (o *jobFlags) start() action.JobStart {
-	return action.JobStart{Of: o.of(), WorkFor: time.Duration(o.workFor), Replace: o.replace}
+	return action.JobStart{Of: o.of(), WorkFor: time.Duration(o.workFor.Duration), Replace: o.replace}
 }
 
 // run is a call of a job.
@@ -154,7 +166,7 @@ func (o *jobFlags) run(ctx context.Context, env environment) error {
 		start.Hard = stages.hard
 		status, err = start.Run(ctx, cluster, r)
 	case callCancel:
-		status, err = action.JobCancel{Of: o.of(), WorkFor: time.Duration(o.workFor), Hard: stages.hard}.Run(ctx, cluster, r)
+		status, err = action.JobCancel{Of: o.of(), WorkFor: time.Duration(o.workFor.Duration), Hard: stages.hard}.Run(ctx, cluster, r)
 	default:
 		status, err = action.JobLook{Of: o.of()}.Run(ctx, cluster)
 	}
