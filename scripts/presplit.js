@@ -66,12 +66,13 @@ cli.script(
       run.say(`${ns} is cut and spread so already.`);
       return { ns, splits: 0, moves: 0, ...spread(ns) };
     }
-    run.step(
+    const applied = run.step(
       `make ${cli.plural(splits, "cut")} and ${cli.plural(moves, "move")}, ` +
         `with the balancing of ${ns} switched off meanwhile`,
       // Without a journal: a plan made anew leaves out what is done.
       () => sh.apply(plan, { pauseBalancing: true, journal: null, parallel: 4, onChange: "replan" }),
     );
+    if (applied && applied.stopped) throw new Error(`${applied.stopped}; run it again to go on`);
     const result = { ns, splits, moves, ...spread(ns) };
     if (!run.dryRun) {
       verify(ns, points);

@@ -44,6 +44,7 @@ function roles() {
     grant(anyCollection, "collStats", "dbStats", "indexStats", "listCollections", "listIndexes"),
     since(5) && grant(anyBuckets, "collStats", "indexStats"),
     grant({ db: "shardsh", collection: "jobs" }, "find"),
+    grant({ db: "admin", collection: "system.version" }, "find"), // the feature compatibility version
     grant({ db: "shardsh", collection: "leases" }, "find"), // who changes the cluster, and what they have paused
     grant({ db: "shardsh", collection: "audit" }, "find"), // of history
   ];

@@ -10,21 +10,6 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// within returns the pace with the limits of an approved plan, where they are lower.
-func (p Pace) within(l plan.Limits) Pace {
-	p.MaxMoves = lower(p.MaxMoves, l.Moves)
-	p.MaxBytes = lower(p.MaxBytes, l.Bytes)
-	return p
-}
-
-// lower returns the lower one of two limits; zero is none.
-func lower[T int | int64](a, b T) T {
-	if a == 0 || b != 0 && b < a {
-		return b
-	}
-	return a
-}
-
 // approvedSteps lets nothing pass that is not in a plan. Where a step is cut, or ends
 // before its bound, only its donor knows.
 type approvedSteps struct {

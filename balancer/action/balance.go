@@ -18,13 +18,16 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
+	"shardsh/balancer/preflight"
 	"shardsh/balancer/runner"
 )
 
 // Balance evens out collections with our engine, round by round.
 type Balance struct {
-	// Namespaces are the collections, by name or pattern; none is all.
+	// Namespaces are the collections, by name or pattern; All is all of them, which
+	// nobody is to mean by leaving the names out.
 	Namespaces []string
+	All        bool
 	// Goal and Order are runner.Size and runner.AsChosen when they are empty.
 	Goal  runner.Goal
 	Order runner.Order
@@ -43,6 +46,7 @@ type Balance struct {
 
 	Pace
 	Control
+	Before
 	PauseBalancing bool
 	// DryRun returns the plan, or the load, and changes nothing.
 	DryRun bool
@@ -63,7 +67,24 @@ func (b Balance) Validate() error {
 	if b.OpsInterval != 0 && b.Goal != runner.Ops {
 		return refuse("{opsInterval} is for {goal} ops")
 	}
-	return b.Pace.validate()
+	if err := b.Before.validate(); err != nil {
+		return err
+	}
+	if err := b.Pace.validate(); err != nil {
+		return err
+	}
+	return named(b.Namespaces, b.All)
+}
+
+// named refuses to change collections that nobody has named.
+func named(namespaces []string, all bool) error {
+	switch {
+	case len(namespaces) == 0 && !all:
+		return refuse("say which collections may be changed: {ns}, or {all} for all of them")
+	case len(namespaces) > 0 && all:
+		return refuse("{ns} and {all} exclude each other")
+	}
+	return nil
 }
 
 // Run takes the lease, balances, and gives the lease back. The error is a
@@ -84,8 +105,15 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 		}
 		b.DryRun = true
 	}
-	foreseen, err := b.foresee(ctx, c, reporter)
-	if err != nil || b.DryRun {
+	read, foreseen, err := b.foresee(ctx, c, reporter)
+	if err != nil && (!b.Preflight || read == nil) {
+		return foreseen, err
+	}
+	report, looked := b.look(ctx, c, read, foreseen.Plan, err)
+	if b.Preflight || looked != nil {
+		return BalanceResult{Preflight: &report}, looked
+	}
+	if err := pass(report, b.DryRun, reporter); err != nil || b.DryRun {
 		return foreseen, err
 	}
 	question := "Apply it?"
@@ -115,30 +143,40 @@ func (c Cluster) askGuard(ctx context.Context) error {
 	return nil
 }
 
-// foresee returns what a run would do, where that is to be shown.
-func (b Balance) foresee(ctx context.Context, c Cluster, r *serial) (result BalanceResult, err error) {
+// look looks at what is in the way of a run, of which there may be a plan.
+func (b Balance) look(ctx context.Context, c Cluster, read *catalog.Snapshot, p *plan.Plan, noPlan error) (
+	preflight.Report, error) {
+	return c.preflight(ctx, preflight.Run{
+		Verb: "balance", Plan: p, Namespaces: b.Namespaces, PauseBalancing: b.PauseBalancing, Despite: b.despite(),
+		Limited: true, // there is no goal that one chunk keeps it from
+	}, read, noPlan)
+}
+
+// foresee returns what a run would do, where that is to be shown, and the cluster that it
+// was made from.
+func (b Balance) foresee(ctx context.Context, c Cluster, r *serial) (
+	s *catalog.Snapshot, result BalanceResult, err error) {
 	shown := b.DryRun || b.Confirm != nil
 	if b.Goal == runner.Ops {
-		if !shown {
-			return result, nil
+		if !shown || b.Preflight {
+			return nil, result, nil
 		}
 		load, err := b.load(ctx, c)
 		if err != nil {
-			return result, err
+			return nil, result, err
 		}
 		r.Report(Counted{load})
 		result.Load = &load
-		return result, nil
+		return nil, result, nil
 	}
-	if !shown && !b.Foresee {
-		return result, nil
+	if !shown && !b.Foresee && !b.Preflight {
+		return nil, result, nil
 	}
-	s, err := c.snapshot(ctx, b.Namespaces, r)
-	if err != nil {
-		return result, err
+	if s, err = c.snapshot(ctx, b.Namespaces, r); err != nil {
+		return nil, result, err
 	}
-	if result.Plan, err = c.compute(func() (*plan.Plan, error) { return b.plan(s) }); err != nil {
-		return result, err
+	if result.Plan, err = c.compute(func() (*plan.Plan, error) { return b.plan(s) }); err != nil || b.Preflight {
+		return s, result, err
 	}
 	if shown && !b.PauseBalancing {
 		if busy := runner.InTheWay(s, result.Plan.Goal.Namespaces, b.For); busy != nil {
@@ -146,7 +184,7 @@ func (b Balance) foresee(ctx context.Context, c Cluster, r *serial) (result Bala
 		}
 	}
 	r.Report(Planned{result.Plan})
-	return result, nil
+	return s, result, nil
 }
 
 // plan says what a run would do on a cluster.
@@ -168,7 +206,7 @@ func (b Balance) plan(s *catalog.Snapshot) (*plan.Plan, error) {
 	}
 	return plan.Make(catalog.NewSnapshot(parts), plan.Options{
 		Goal:   plan.Goal{Kind: plan.Balance, Namespaces: names},
-		Limits: plan.Limits{Bytes: b.MaxBytes, Moves: b.MaxMoves, Time: b.For}, Seed: b.Seed, IgnoreWindow: true,
+		Limits: plan.Limits{Bytes: b.maxBytes(), Moves: b.maxMoves(), Time: b.For}, Seed: b.Seed, IgnoreWindow: true,
 	})
 }
 
@@ -177,7 +215,7 @@ func (b Balance) balance(ctx context.Context, c Cluster, p *plan.Plan, r *serial
 	rules := b.rules()
 	rules.CoolDown = b.CoolDown
 	var lease atomic.Pointer[live.LeasedCluster]
-	gate, leave, err := b.gate(ctx, c, rules, false, r, holder(&lease))
+	gate, leave, err := b.gate(ctx, c, rules, false, r, &lease)
 	if err != nil {
 		return BalanceResult{}, err
 	}
@@ -218,6 +256,7 @@ func (b Balance) whileLeased(
 	done := interruptOn(hard, b.Insist, lease, r)
 	result, err := runner.Run(ctx, lease, o)
 	done()
+	whoEnabled(ctx, lease, err)
 	if hard.Err() != nil {
 		r.note(goesOn(lease))
 	}

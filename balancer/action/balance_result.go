@@ -3,6 +3,7 @@ package action
 import (
 	"shardsh/balancer/plan"
 	"shardsh/balancer/policy"
+	"shardsh/balancer/preflight"
 	"shardsh/balancer/runner"
 )
 
@@ -22,6 +23,8 @@ type BalanceResult struct {
 	Left       []Left   `json:"left"`
 	MS         int64    `json:"millis"`
 
+	// Preflight is all that a run has which was only to look at what is in its way.
+	Preflight *preflight.Report `json:"-"`
 	// Plan or Load is all that a dry run has.
 	Plan *plan.Plan `json:"-"`
 	Load *Load      `json:"-"`

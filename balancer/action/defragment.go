@@ -10,17 +10,19 @@ import (
 // Defragment merges the small chunks of collections, and moves those that need a
 // neighbour.
 type Defragment struct {
-	// Namespaces are the collections, by name or pattern; Resume has its own.
+	// Namespaces are the collections, by name or pattern; All is all of them. Resume has
+	// its own.
 	Namespaces []string
+	All        bool
 	RunOptions
 }
 
 // Validate refuses options that exclude each other.
 func (d Defragment) Validate() error {
-	if len(d.Namespaces) == 0 && d.Resume == "" {
-		return refuse("defragment needs {ns}")
+	if err := d.RunOptions.validate(); err != nil || d.Resume != "" && !d.All {
+		return err
 	}
-	return d.RunOptions.validate()
+	return named(d.Namespaces, d.All)
 }
 
 // Run makes a plan and carries it out.

@@ -14,6 +14,7 @@ import (
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
+	"shardsh/balancer/preflight"
 )
 
 // Drain empties a shard.
@@ -52,6 +53,9 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 	var end *drainEnd
 	result, err := d.aim(c, reporter, &end).run(ctx, c, reporter)
 	already, is := errors.AsType[*alreadyError](err)
+	if d.Preflight && result.Preflight != nil {
+		return result, err
+	}
 	if is {
 		result, err = PlanResult{Finished: true, Already: already.what}, nil
 		if !d.DryRun && !c.Guarded {
@@ -73,12 +77,13 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 func (d *Drain) aim(c Cluster, r *serial, end **drainEnd) aim {
 	return aim{
 		kind: plan.Drain, RunOptions: d.RunOptions,
-		goal: func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error) { return d.goal(ctx, c, s) },
-		fits: d.fits,
+		goal:   func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error) { return d.goal(ctx, c, s) },
+		fits:   d.fits,
+		before: preflight.Run{Shard: d.Shard, Remove: d.Remove, MovePrimaries: d.MovePrimaries},
 		around: func(l *leased, work *apply.Execution, o *apply.Options) {
 			*end = &drainEnd{
 				leased: l, shard: work.Plan.Goal.Shard, remove: d.Remove, movePrimaries: d.MovePrimaries,
-				limited: d.MaxMoves > 0 || d.MaxBytes > 0 || d.For > 0, journal: work, note: r.note,
+				limited: d.limits(work.Plan.Totals), journal: work, note: r.note,
 			}
 			o.Ready, o.Last, o.Finish, o.Unfinished = (*end).ready, (*end).start, (*end).finish, (*end).unfinished
 		},

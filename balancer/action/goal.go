@@ -2,11 +2,13 @@ package action
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/plan"
+	"shardsh/balancer/preflight"
 )
 
 // aim is a goal that a plan is made for when it is to be carried out.
@@ -19,6 +21,8 @@ type aim struct {
 	goal func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error)
 	// fits checks that the plan of a journal is of what was asked for; nil for all.
 	fits func(p *plan.Plan) error
+	// before is that of a job.
+	before preflight.Run
 	// around is that of a job.
 	around func(*leased, *apply.Execution, *apply.Options)
 }
@@ -31,15 +35,17 @@ func (a aim) run(ctx context.Context, c Cluster, r *serial) (PlanResult, error) 
 		return PlanResult{}, err
 	}
 	open := func() (*apply.Execution, error) { return a.resume() }
+	var read *catalog.Snapshot
 	if a.Resume == "" {
-		p, err := a.plan(ctx, c, r)
-		if err != nil {
-			return PlanResult{}, err
+		var p *plan.Plan
+		if read, p, err = a.plan(ctx, c, r); err != nil {
+			return a.unplanned(ctx, c, read, err)
 		}
 		open = func() (*apply.Execution, error) { return a.begin(c, p) }
 	}
 	return job{
 		verb: string(a.kind), RunOptions: a.RunOptions, onChange: apply.Replan, open: open, goal: true, around: a.around,
+		before: a.before, read: func() *catalog.Snapshot { return read },
 	}.run(ctx, c, r)
 }
 
@@ -60,14 +66,34 @@ func (a aim) resume() (*apply.Execution, error) {
 	return work, nil
 }
 
-func (a aim) plan(ctx context.Context, c Cluster, r *serial) (*plan.Plan, error) {
+// plan reads the cluster and makes a plan from it.
+func (a aim) plan(ctx context.Context, c Cluster, r *serial) (*catalog.Snapshot, *plan.Plan, error) {
 	s, err := c.snapshot(ctx, a.namespaces, r)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	goal, err := a.goal(ctx, s)
 	if err != nil {
-		return nil, err
+		return s, nil, err
 	}
-	return c.compute(func() (*plan.Plan, error) { return plan.Make(s, plan.Options{Goal: goal, IgnoreWindow: true}) })
+	p, err := c.compute(func() (*plan.Plan, error) { return plan.Make(s, plan.Options{Goal: goal, IgnoreWindow: true}) })
+	return s, p, err
+}
+
+// unplanned returns the error of a run that has no plan; a preflight has it among what is
+// in the way.
+func (a aim) unplanned(ctx context.Context, c Cluster, read *catalog.Snapshot, err error) (PlanResult, error) {
+	already, is := errors.AsType[*alreadyError](err)
+	if !a.Preflight || read == nil {
+		return PlanResult{}, err
+	}
+	run := a.before
+	run.Verb, run.Namespaces, run.Despite = string(a.kind), a.namespaces, a.despite()
+	if is {
+		return PlanResult{Already: already.what, Preflight: &preflight.Report{
+			Verb: run.Verb, Ready: true, Time: read.Time(), Obstacles: []preflight.Obstacle{},
+		}}, nil
+	}
+	report, looked := c.preflight(ctx, run, read, err)
+	return PlanResult{Preflight: &report}, looked
 }

@@ -6,9 +6,11 @@ import (
 	"sync/atomic"
 
 	"shardsh/balancer/apply"
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
+	"shardsh/balancer/preflight"
 )
 
 // job is a plan to carry out, with what belongs to it besides its steps.
@@ -22,6 +24,10 @@ type job struct {
 	open func() (*apply.Execution, error)
 	// goal says that there is a goal to reach, and not only steps.
 	goal bool
+	// before is what the preflight is to know of the run besides its plan; read is the
+	// cluster as the plan was made from it just now, or nil.
+	before preflight.Run
+	read   func() *catalog.Snapshot
 	// around sets what is done besides the steps; nil sets nothing.
 	around func(l *leased, work *apply.Execution, o *apply.Options)
 }
@@ -52,10 +58,15 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 	}
 	r.Report(Planned{planned})
 	dryRun := j.DryRun || c.Guarded
-	if j.ForceJumbo {
-		if err := c.foreseeForced(ctx, planned, r); err != nil {
-			return result, err
-		}
+	report, err := j.look(ctx, c, work)
+	if err != nil {
+		return result, err
+	}
+	if j.Preflight {
+		return PlanResult{Preflight: &report}, nil
+	}
+	if err := pass(report, dryRun, r); err != nil {
+		return result, err
 	}
 	if !dryRun {
 		if err := j.confirm(ctx, "Apply it?"); err != nil {
@@ -71,7 +82,7 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 		defer func() { err = ended(result.Stopped, err) }()
 	}
 	var lease atomic.Pointer[live.LeasedCluster]
-	gate, leave, err := j.gate(ctx, c, j.rules(), dryRun, r, holder(&lease))
+	gate, leave, err := j.gate(ctx, c, j.rules(), dryRun, r, &lease)
 	if err != nil {
 		return result, err
 	}
@@ -111,6 +122,24 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 	return result, err
 }
 
+// look looks at what is in the way of what is left of a plan.
+func (j job) look(ctx context.Context, c Cluster, work *apply.Execution) (preflight.Report, error) {
+	run := j.before
+	left := *work.Plan
+	left.Steps = work.Remaining()
+	run.Verb, run.Plan, run.Despite = j.verb, &left, j.despite()
+	run.ForceJumbo, run.PauseBalancing = j.ForceJumbo, j.PauseBalancing
+	run.Limited = j.MaxMoves > 0 || j.MaxBytes > 0 || j.For > 0
+	if j.goal && work.Plan.Goal.Kind == plan.Drain {
+		run.Shard = work.Plan.Goal.Shard
+	}
+	var had *catalog.Snapshot
+	if j.read != nil {
+		had = j.read()
+	}
+	return c.preflight(ctx, run, had, nil)
+}
+
 func (j job) options(l *leased, work *apply.Execution, gate *pace.Gate, r *serial) apply.Options {
 	o := apply.Options{
 		DryRun: l.lease == nil, OnChange: j.onChange, PauseBalancing: j.PauseBalancing, Parallel: j.Parallel,
@@ -133,7 +162,7 @@ func (j job) options(l *leased, work *apply.Execution, gate *pace.Gate, r *seria
 func (e RunOptions) begin(c Cluster, p *plan.Plan) (*apply.Execution, error) {
 	path := e.Journal
 	switch {
-	case e.NoJournal, e.DryRun, c.Guarded:
+	case e.NoJournal, e.DryRun, e.Preflight, c.Guarded:
 		path = ""
 	case path == "":
 		path = p.ID + ".journal"

@@ -53,7 +53,7 @@ func TestConfirmedIsTheLockedJournal(t *testing.T) {
 			return Apply{RunOptions: o}.Run(t.Context(), w.actionCluster(), r)
 		},
 		"drain": func(r Reporter) (PlanResult, error) {
-			return Drain{RunOptions: o}.Run(t.Context(), w.actionCluster(), r)
+			return Drain{MovePrimaries: true, RunOptions: o}.Run(t.Context(), w.actionCluster(), r)
 		},
 		"undo": func(r Reporter) (PlanResult, error) {
 			undo := o

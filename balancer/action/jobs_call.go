@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"shardsh/balancer/apply"
@@ -13,6 +15,7 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
+	"shardsh/balancer/preflight"
 )
 
 // jobCall is one call that works on a job.
@@ -179,19 +182,38 @@ func (j *jobCall) open(ctx context.Context, l *leased, a aim) (*apply.Execution,
 	}
 	if h != nil {
 		h.PausedStill(l.lease.Leftover())
-		j.resumed = h.Begun()
 		moves, is := h.Moved(false)
 		j.before.MovesDone, j.before.BytesDone = moves, is.Bytes
-		return apply.ResumeKept(h, journal), h, nil
+		work := apply.ResumeKept(h, journal)
+		if j.resumed = h.Begun(); !j.resumed {
+			err = j.preflight(ctx, a, work, nil)
+		}
+		return work, h, err
 	}
 	if err := journal.Forget(ctx); err != nil {
 		return nil, nil, err
 	}
-	p, err := a.plan(ctx, j.Cluster, j.r)
+	read, p, err := a.plan(ctx, j.Cluster, j.r)
 	if err != nil {
 		return nil, nil, err
 	}
-	return apply.BeginKept(p, journal), nil, nil
+	work := apply.BeginKept(p, journal)
+	return work, nil, j.preflight(ctx, a, work, read)
+}
+
+// preflight returns an error for what is in the way of a plan, before it is carried out.
+func (j *jobCall) preflight(ctx context.Context, a aim, work *apply.Execution, read *catalog.Snapshot) error {
+	report, err := job{
+		verb: string(a.kind), RunOptions: a.RunOptions, goal: true, before: a.before,
+		read: func() *catalog.Snapshot { return read },
+	}.look(ctx, j.Cluster, work)
+	if err != nil {
+		return err
+	}
+	report.Obstacles = slices.DeleteFunc(report.Obstacles, func(o preflight.Obstacle) bool {
+		return o.Code == diagnosis.LeaseHeld // by this call
+	})
+	return pass(report, false, j.r)
 }
 
 // limits returns the rules of this call: what is left of the job's limits. The error is a
@@ -259,7 +281,9 @@ func (j *jobCall) work(ctx context.Context, l *leased, left time.Duration) (know
 	if err != nil {
 		return give(err)
 	}
-	gate, leave, err := a.gate(ctx, j.Cluster, rules, false, &serial{next: j}, nil)
+	var held atomic.Pointer[live.LeasedCluster]
+	held.Store(l.lease)
+	gate, leave, err := a.gate(ctx, j.Cluster, rules, false, &serial{next: j}, &held)
 	if err != nil {
 		return give(err)
 	}

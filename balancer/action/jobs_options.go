@@ -30,6 +30,7 @@ type jobOptions struct {
 	TimeZone       string          `json:"timeZone,omitzero"`
 	PauseWhen      string          `json:"pauseWhen,omitzero"`
 	Parallel       int             `json:"parallel"`
+	Despite        string          `json:"despite,omitzero"` // codes, with commas
 }
 
 // asJob returns the drain as a job: there is one for each shard.
@@ -44,8 +45,8 @@ func (d Drain) asJob() (string, jobOptions, error) {
 // take takes the options that all verbs have.
 func (o *jobOptions) take(e RunOptions) error {
 	switch {
-	case e.DryRun:
-		return refuse("a job has no {dryRun}: leave out start")
+	case e.DryRun || e.Preflight:
+		return refuse("a job has no {dryRun} and no {preflight}: leave out start")
 	case e.Journal != "" || e.Resume != "":
 		return refuse("the journal of a job lies in the cluster: leave out {journal} and {resume}")
 	case e.Metrics != "":
@@ -56,6 +57,7 @@ func (o *jobOptions) take(e RunOptions) error {
 	}
 	o.PauseBalancing, o.ForceJumbo, o.Parallel = e.PauseBalancing, e.ForceJumbo, e.Parallel
 	o.MaxMoves, o.MaxBytes, o.TimeZone = e.MaxMoves, e.MaxBytes, e.TimeZone
+	o.Despite = strings.Join(e.Despite, ",")
 	o.For, o.PauseBetween = spanText(e.For), spanText(e.PauseBetween)
 	if e.Window != nil {
 		o.Window = e.Window.String()
@@ -92,6 +94,9 @@ func optionsOf(job *live.Job) (o jobOptions) {
 func (o jobOptions) runOptions() (e RunOptions, err error) {
 	e.PauseBalancing, e.ForceJumbo, e.Parallel = o.PauseBalancing, o.ForceJumbo, o.Parallel
 	e.MaxMoves, e.MaxBytes, e.TimeZone = o.MaxMoves, o.MaxBytes, o.TimeZone
+	if o.Despite != "" {
+		e.Despite = strings.Split(o.Despite, ",")
+	}
 	if o.For != "" {
 		e.For, err = time.ParseDuration(o.For)
 	}
@@ -128,10 +133,9 @@ func (o jobOptions) line() string {
 	set("movePrimaries", o.MovePrimaries)
 	set("pauseBalancing", o.PauseBalancing)
 	set("forceJumbo", o.ForceJumbo)
-	add("maxMoves", strconv.Itoa(o.MaxMoves))
-	if o.MaxBytes > 0 {
-		add("maxBytes", exactSize(o.MaxBytes))
-	}
+	add("despite", o.Despite)
+	add("maxMoves", limitText(int64(o.MaxMoves), func(n int64) string { return strconv.FormatInt(n, 10) }))
+	add("maxBytes", limitText(o.MaxBytes, exactSize))
 	add("for", o.For)
 	add("pauseBetween", o.PauseBetween)
 	add("window", o.Window)
@@ -141,6 +145,17 @@ func (o jobOptions) line() string {
 		add("parallel", strconv.Itoa(o.Parallel))
 	}
 	return strings.Join(words, " ")
+}
+
+// limitText is a limit as an option takes it.
+func limitText(n int64, text func(int64) string) string {
+	switch n {
+	case 0:
+		return ""
+	case NoLimit:
+		return "none"
+	}
+	return text(n)
 }
 
 // exactSize is a size as an option takes it, not rounded.

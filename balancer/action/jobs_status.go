@@ -12,6 +12,7 @@ import (
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/policy"
+	"shardsh/balancer/preflight"
 )
 
 // statusOf returns how far a job is, and what to do.
@@ -72,6 +73,11 @@ func (j *jobCall) settle(r apply.Result, err error) (known bool, _ error) {
 		if errors.As(err, new(*mongoerr.UnansweredError)) {
 			return false, &AccessError{err}
 		}
+		var inTheWay *preflight.Error
+		if errors.As(err, &inTheWay) {
+			job.State, job.BlockedBy = live.JobBlocked, obstacles(inTheWay.Report)
+			break
+		}
 		var is live.JobBlock
 		if is, known = blockOf(err); known {
 			job.State, job.BlockedBy = live.JobBlocked, []live.JobBlock{is}
@@ -80,6 +86,18 @@ func (j *jobCall) settle(r apply.Result, err error) (known bool, _ error) {
 		}
 	}
 	return true, nil
+}
+
+// obstacles are what the preflight found.
+func obstacles(report preflight.Report) (list []live.JobBlock) {
+	for _, o := range report.Stopping() {
+		remedy := strings.Join(o.Commands, "; ")
+		if o.Option != "" {
+			remedy = strings.TrimPrefix(remedy+"; "+Flag(o.Option)+" "+o.Does, "; ")
+		}
+		list = append(list, live.JobBlock{What: string(o.Code), Text: o.Sentence, Remedy: remedy})
+	}
+	return list
 }
 
 // goalError says what keeps the goal from being reached though all steps are done.

@@ -263,7 +263,7 @@ func TestJobIsBlocked(t *testing.T) {
 	}
 	d.MovePrimaries = false
 	s = w.start(JobStart{Of: d, WorkFor: 10 * time.Second, Replace: true})
-	if s.State != live.JobBlocked || s.BlockedBy[0].What != "unsharded" || !strings.Contains(s.BlockedBy[0].Text, "--move-primaries") {
+	if s.State != live.JobBlocked || s.BlockedBy[0].What != "drainNeedsOperator" || !strings.Contains(s.BlockedBy[0].Remedy, "--move-primaries") {
 		t.Errorf("a primary: %+v", s)
 	}
 	d.MovePrimaries = true

@@ -48,8 +48,8 @@ const DefaultParallel = 1
 
 // Pace says at which pace something moves.
 type Pace struct {
-	// MaxMoves and MaxBytes end a run before more has moved, For ends it after a
-	// time; zero is without a limit.
+	// MaxMoves and MaxBytes end a run before more has moved: zero is DefaultMaxMoves and
+	// DefaultMaxBytes, NoLimit is without a limit. For ends it after a time; zero never.
 	MaxMoves int
 	MaxBytes int64
 	For      time.Duration
@@ -73,26 +73,20 @@ func (p Pace) validate() error {
 	switch {
 	case p.Parallel < 1:
 		return refuse("{parallel} must be at least 1, not %d", p.Parallel)
-	case p.MaxMoves < 0:
+	case p.MaxMoves < 0 && p.MaxMoves != NoLimit:
 		return refuse("{maxMoves} can't be negative: %d", p.MaxMoves)
-	case p.MaxBytes < 0:
+	case p.MaxBytes < 0 && p.MaxBytes != NoLimit:
 		return refuse("{maxBytes} can't be negative: %d", p.MaxBytes)
 	}
 	_, err := locationOf(p.TimeZone)
 	return err
 }
 
-func (p Pace) rules() pace.Rules {
-	return pace.Rules{
-		MaxMoves: p.MaxMoves, MaxBytes: p.MaxBytes, For: p.For, Pause: p.PauseBetween, Window: p.Window,
-		PauseWhen: p.PauseWhen,
-	}
-}
-
 // RunOptions says how a plan is carried out.
 type RunOptions struct {
 	Pace
 	Control
+	Before
 	// PauseBalancing switches the cluster's own balancing of the collections off
 	// meanwhile.
 	PauseBalancing bool
@@ -113,6 +107,9 @@ type RunOptions struct {
 func (e RunOptions) validate() error {
 	if e.Journal != "" && e.Resume != "" {
 		return refuse("{resume} names its journal: leave {journal} out")
+	}
+	if err := e.Before.validate(); err != nil {
+		return err
 	}
 	return e.Pace.validate()
 }

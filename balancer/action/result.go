@@ -9,6 +9,7 @@ import (
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
+	"shardsh/balancer/preflight"
 )
 
 // PlanResult is how the carrying out of a plan ended.
@@ -52,6 +53,9 @@ type PlanResult struct {
 
 	// Warning says what goes on after the run, and how to stop it.
 	Warning string `json:"warning,omitzero"`
+
+	// Preflight is all that a run has which was only to look at what is in its way.
+	Preflight *preflight.Report `json:"-"`
 
 	// Undoes says that the plan undoes another one, Kept that it can't be undone.
 	Undoes bool `json:"-"`

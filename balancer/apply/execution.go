@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"shardsh/balancer/catalog"
@@ -134,6 +135,14 @@ func (w *Execution) Left() int {
 		return len(w.Plan.Steps)
 	}
 	return len(w.Plan.Steps) - w.history.Done()
+}
+
+// Remaining are the steps that are to be done.
+func (w *Execution) Remaining() []plan.Step {
+	if w.history == nil || w.undo {
+		return w.Plan.Steps
+	}
+	return slices.DeleteFunc(slices.Clone(w.Plan.Steps), func(s plan.Step) bool { return w.history.last().done[s.Number] })
 }
 
 // Run carries the plan out.

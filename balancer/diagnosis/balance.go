@@ -222,7 +222,7 @@ func (d *Diagnosis) collections() (list []Finding) {
 	for i, c := range Sharded(d.Snapshot) {
 		list = append(list, ofBalance(d.Snapshot, c, d.Balances[i])...)
 		list = append(list, ofDefragmentation(c)...)
-		list = append(list, ofIndexes(c)...)
+		list = append(list, UnindexedOf(c)...)
 		list = append(list, ofJumbo(c)...)
 		list = append(list, ofOrphans(c)...)
 	}

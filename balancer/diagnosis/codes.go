@@ -42,6 +42,8 @@ const (
 	MigrationsFailing Code = "migrationsFailing"
 	MigrationUnderWay Code = "migrationUnderWay"
 
+	RunsPaused          Code = "runsPaused"
+	VersionChanging     Code = "versionChanging"
 	LeftPaused          Code = "leftPaused"
 	PausedByRun         Code = "pausedByRun"
 	NotBalancedPaused   Code = "notBalancedPaused"
@@ -73,6 +75,19 @@ const (
 
 	PlanLimited Code = "planLimited"
 	PlanStuck   Code = "planStuck"
+
+	// What a preflight finds in the way of a run.
+	NoPlan                Code = "noPlan"
+	LastShard             Code = "lastShard"
+	OnlyShardOfZone       Code = "onlyShardOfZone"
+	ConfigShardLeaves     Code = "configShardLeaves"
+	ChunkUnmovable        Code = "chunkUnmovable"
+	RecipientIndexMissing Code = "recipientIndexMissing"
+	CompatibilityChanging Code = "compatibilityChanging"
+	BalancerWorks         Code = "balancerWorks"
+	LeaseHeld             Code = "leaseHeld"
+	Quiesced              Code = "quiesced"
+	PrivilegeMissing      Code = "privilegeMissing"
 )
 
 // Definition is what a code means and what is done about it. A finding can be
@@ -146,10 +161,46 @@ func Definitions() []Definition {
 		{PlanStuck, Warning, Operator,
 			"A plan ends because the balancer would retry the same step without success.",
 			"Fix the cause that the error names."},
+		{NoPlan, Warning, Operator,
+			"Preflight: no plan to the goal can be made.",
+			"See the reason."},
+		{LastShard, Warning, Operator,
+			"Preflight: no other shard stays in the cluster that could take the data of the shard to drain.",
+			"Add a shard with sh.addShard, or end the draining of another one."},
+		{OnlyShardOfZone, Warning, Operator,
+			"Preflight: the shard to drain is the only one of a zone that has ranges; servers refuse to remove it.",
+			"Add another shard to the zone with sh.addShardToZone, or remove its ranges."},
+		{ChunkUnmovable, Warning, Operator,
+			"Preflight: a chunk is too large to be moved, and can't be cut, as all of it has one shard key.",
+			"Move it by force with --force-jumbo (forceJumbo), which blocks writes, or refine the shard key."},
+		{RecipientIndexMissing, Warning, Operator,
+			"Preflight: a shard that is to receive chunks has documents of the collection, and lacks an index of the donor.",
+			"Create the index on all shards."},
+		{CompatibilityChanging, Warning, Operator,
+			"Preflight: the compatibility version is being changed, during which servers refuse migrations.",
+			"Complete the change: run setFeatureCompatibilityVersion again."},
+		{BalancerWorks, Warning, Operator,
+			"Preflight: the cluster's own balancer works on the collections that a run is about, or may before it ends.",
+			"Stop it, disable it for the collections, or use --pause-balancing (pauseBalancing)."},
+		{LeaseHeld, Warning, Nobody,
+			"Preflight: another run of shardsh is changing the cluster.",
+			"Wait for its end."},
+		{Quiesced, Warning, Operator,
+			"Preflight: the cluster is kept quiet, as for a backup.",
+			"Wait, or end it with shardsh quiesce --end."},
+		{PrivilegeMissing, Warning, Operator,
+			"Preflight: the user lacks a privilege that a run needs.",
+			"Grant the role shardshEngine; load(\"shardsh:roles.js\") creates it, or brings it up to date."},
 		ofPolicy(WindowShut, Info, Balancer),
 		{WindowUnplaced, Info, Balancer,
 			"The balancer has a window in the local time of the config servers' primary, and what time that is is not known.",
 			"Name the time zone with --time-zone (timeZone)."},
+		{RunsPaused, Info, Nobody,
+			"Somebody has paused all runs of shardsh: they wait before their next step.",
+			"No action needed: the pause ends by itself. shardsh pause --end, or sh.pause({ end: true }), ends it before."},
+		{VersionChanging, Info, Operator,
+			"The feature compatibility version is being changed, or a change of it has failed: runs of shardsh wait.",
+			"Wait, or run setFeatureCompatibilityVersion again."},
 		{PausedByRun, Info, Nobody,
 			"A run of shardsh that is running has disabled the balancing of collections.",
 			"No action needed: the run enables it again at its end."},
@@ -180,6 +231,9 @@ func Definitions() []Definition {
 		{Draining, Info, Balancer,
 			"A shard is draining.",
 			"No action needed while the balancer is on."},
+		{ConfigShardLeaves, Info, Nobody,
+			"Preflight: a config server that leaves as a shard must have deleted what it gave away.",
+			"No action needed: the run waits for it."},
 		{DrainComplete, Info, Operator,
 			"A draining shard is empty.",
 			"Remove it with sh.drain and {remove: true}."},

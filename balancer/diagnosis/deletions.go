@@ -36,7 +36,7 @@ func (d *Diagnosis) givenAway(c *catalog.CollectionState) (list []leftover) {
 		if deletion.Namespace == c.Namespace {
 			one := leftover{RangeDeletion: deletion, since: time.Unix(int64(deletion.Timestamp.T), 0).UTC()}
 			if deletion.Delayed {
-				one.due = one.since.Add(d.cleanupDelayOf(deletion.Shard))
+				one.due = one.since.Add(CleanupDelayOf(d.Snapshot, deletion.Shard))
 			}
 			list = append(list, one)
 		}
@@ -49,7 +49,7 @@ func (d *Diagnosis) givenAway(c *catalog.CollectionState) (list []leftover) {
 			continue
 		}
 		m, ended := entry.Migration()
-		due := entry.Time.Add(d.cleanupDelayOf(m.From))
+		due := entry.Time.Add(CleanupDelayOf(d.Snapshot, m.From))
 		if !ended || m.Error != "" || !due.After(d.Time()) {
 			continue
 		}
@@ -81,13 +81,13 @@ func PendingDeletions(s *catalog.Snapshot) (list []catalog.RangeDeletion) {
 	return list
 }
 
-// cleanupDelayOf returns how long a shard keeps what it gave away: by default,
+// CleanupDelayOf returns how long a shard keeps what it gave away: by default,
 // unless it says that its parameter orphanCleanupDelaySecs is another one.
-func (d *Diagnosis) cleanupDelayOf(id catalog.ShardID) time.Duration {
-	if shard, there := d.Shard(id); there && shard.CleanupDelay > 0 {
+func CleanupDelayOf(s *catalog.Snapshot, id catalog.ShardID) time.Duration {
+	if shard, there := s.Shard(id); there && shard.CleanupDelay > 0 {
 		return shard.CleanupDelay
 	}
-	return d.Release().CleanupDelay()
+	return s.Release().CleanupDelay()
 }
 
 // ofDeletions finds range deletions that the moves which would be chosen have to

@@ -9,14 +9,14 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// ofIndexes finds that shards have no index for the shard key: nothing can be
+// UnindexedOf finds that shards have no index for the shard key: nothing can be
 // moved off them, and from 8.0 on the balancer switches itself off for a
 // collection whose hashed key has lost its index.
-func ofIndexes(c *catalog.CollectionState) []Finding {
+func UnindexedOf(c *catalog.CollectionState) []Finding {
 	if len(c.Unindexed) == 0 {
 		return nil
 	}
-	commands := []string{fmt.Sprintf("%s.createIndex(%s)", handle(c.Namespace), keyLiteral(c.Pattern))}
+	commands := []string{fmt.Sprintf("%s.createIndex(%s)", Handle(c.Namespace), keyLiteral(c.Pattern))}
 	if c.NoBalance {
 		commands = append(commands, release(c.Namespace, HeldNoBalance))
 	}
@@ -27,8 +27,8 @@ func ofIndexes(c *catalog.CollectionState) []Finding {
 	return []Finding{f}
 }
 
-// handle writes a collection as it is entered in the shell.
-func handle(ns string) string {
+// Handle writes a collection as it is entered in the shell.
+func Handle(ns string) string {
 	db, name, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return ns

@@ -139,7 +139,7 @@ func refineCommands(c *catalog.CollectionState) []string {
 	}
 	key := strings.TrimSuffix(keyLiteral(c.Pattern), "}") + `, "_id": 1}`
 	return []string{
-		fmt.Sprintf("%s.createIndex(%s)", handle(c.Namespace), key),
+		fmt.Sprintf("%s.createIndex(%s)", Handle(c.Namespace), key),
 		fmt.Sprintf("sh.refineCollectionShardKey(%q, %s)", c.Namespace, key),
 	}
 }

@@ -67,19 +67,24 @@ func (d *Diagnosis) migrations() (list []Finding) {
 		list = append(list, f)
 	}
 	for _, m := range d.Parts().Migrations {
-		sentence := "a chunk of " + m.Namespace + " is being moved"
-		if m.From != "" {
-			sentence += fmt.Sprintf(" from %s to %s", m.From, m.To)
-		}
-		f := finding(MigrationUnderWay, Scope{Namespace: m.Namespace, Shard: m.From, To: m.To}, sentence)
-		f.Since = m.Since
-		f.Numbers = movedBytes(d.Snapshot, m)
-		list = append(list, f)
+		list = append(list, MigrationFinding(d.Snapshot, m))
 	}
 	for _, r := range d.Parts().Reshardings {
-		list = append(list, ofResharding(d.Snapshot, r))
+		list = append(list, ReshardingFinding(d.Snapshot, r))
 	}
 	return list
+}
+
+// MigrationFinding says that a chunk is being moved.
+func MigrationFinding(s *catalog.Snapshot, m catalog.ActiveMigration) Finding {
+	sentence := "a chunk of " + m.Namespace + " is being moved"
+	if m.From != "" {
+		sentence += fmt.Sprintf(" from %s to %s", m.From, m.To)
+	}
+	f := finding(MigrationUnderWay, Scope{Namespace: m.Namespace, Shard: m.From, To: m.To}, sentence)
+	f.Since = m.Since
+	f.Numbers = movedBytes(s, m)
+	return f
 }
 
 // firstFailure returns when the migrations between two shards began to fail in
@@ -134,7 +139,8 @@ func ReshardingOf(s *catalog.Snapshot, ns string) (catalog.ActiveResharding, boo
 	return list[i], true
 }
 
-func ofResharding(s *catalog.Snapshot, r catalog.ActiveResharding) Finding {
+// ReshardingFinding says that a resharding, moving or unsharding is under way.
+func ReshardingFinding(s *catalog.Snapshot, r catalog.ActiveResharding) Finding {
 	sentence := fmt.Sprintf("%s of %s is in progress", r.Kind, r.Namespace)
 	if r.State != "" {
 		sentence += " (" + r.State + ")"

@@ -27,6 +27,12 @@ func (d *Diagnosis) paused() []Finding {
 	if len(names) == 0 {
 		return nil
 	}
+	return []Finding{PausedOf(*l, names)}
+}
+
+// PausedOf says that the holder of a lease has disabled the balancing of collections, and
+// whether it still runs.
+func PausedOf(l catalog.Lease, names []string) Finding {
 	of := humanize.Count(int64(len(names)), "collection")
 	if len(names) <= pausedShown {
 		of = strings.Join(names, ", ")
@@ -38,7 +44,7 @@ func (d *Diagnosis) paused() []Finding {
 			fmt.Sprintf("balancing of %s is disabled by a run that is running: %s", of, l.Holder()))
 	}
 	f.Numbers, f.Since = numbered("collections", int64(len(names))), l.Since
-	return []Finding{f}
+	return f
 }
 
 // pausedShown is how many collections a sentence names.

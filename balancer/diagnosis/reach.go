@@ -21,8 +21,7 @@ func (d *Diagnosis) reach() (list []Finding) {
 	for _, shard := range d.Shards() {
 		switch {
 		case shard.Unreachable != "":
-			list = append(list, finding(ShardUnreachable, Scope{Shard: shard.ID},
-				fmt.Sprintf("shard %s does not answer: %s", shard.ID, shard.Unreachable)))
+			list = append(list, UnreachableOf(shard))
 		case shard.Ping >= slowPing:
 			f := finding(ShardSlow, Scope{Shard: shard.ID},
 				fmt.Sprintf("shard %s takes %s to answer the router", shard.ID, humanize.Duration(shard.Ping)))
@@ -31,6 +30,12 @@ func (d *Diagnosis) reach() (list []Finding) {
 		}
 	}
 	return list
+}
+
+// UnreachableOf says why a shard does not answer.
+func UnreachableOf(shard catalog.ShardState) Finding {
+	return finding(ShardUnreachable, Scope{Shard: shard.ID},
+		fmt.Sprintf("shard %s does not answer: %s", shard.ID, shard.Unreachable))
 }
 
 // configGap returns why the config server's own collections could not be read,

@@ -215,7 +215,7 @@ func (d *Diagnosis) notes() (list []Finding) {
 			list = append(list, d.looksUneven(c)...)
 		}
 	}
-	return append(list, d.versions()...)
+	return slices.Concat(list, Versions(d.Snapshot), d.behind())
 }
 
 // uneven is how much more the fullest shard has than the emptiest before people
@@ -293,22 +293,32 @@ func RouterVersions(s *catalog.Snapshot) (list []string) {
 	return list
 }
 
-// versions finds routers and shards of more than one line of releases. Shards report
+// behind finds a compatibility version older than the router.
+func (d *Diagnosis) behind() []Finding {
+	p := d.Parts()
+	if !p.Compatibility.Behind(p.Version) || p.Compatibility.Changing() {
+		return nil
+	}
+	return []Finding{finding(MixedVersions, Scope{}, fmt.Sprintf("the router runs %s, and the feature compatibility "+
+		"version is %s: what differs by release goes by %[2]s", p.Version, p.Compatibility.Version))}
+}
+
+// Versions finds routers and shards of more than one line of releases. Shards report
 // theirs where the reader had a way there.
-func (d *Diagnosis) versions() []Finding {
+func Versions(s *catalog.Snapshot) []Finding {
 	var lines []string
 	add := func(version string) {
 		if line, known := catalog.ReleaseOf(version); known && !slices.Contains(lines, line.String()) {
 			lines = append(lines, line.String())
 		}
 	}
-	for _, r := range d.Parts().Routers {
-		if d.Time().Sub(r.Ping) < routerAlive {
+	for _, r := range s.Parts().Routers {
+		if s.Time().Sub(r.Ping) < routerAlive {
 			add(r.Version)
 		}
 	}
 	routers := len(lines)
-	for _, shard := range d.Shards() {
+	for _, shard := range s.Shards() {
 		add(shard.Version)
 	}
 	if len(lines) < 2 {

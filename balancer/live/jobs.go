@@ -103,9 +103,9 @@ func (j *Jobs) Get(ctx context.Context, id string) (*Job, error) {
 // Create returns the job with an ID, which it makes if there is none.
 func (j *Jobs) Create(ctx context.Context, id, verb, opts string) (*Job, error) {
 	fresh := bson.D{
-		{Key: "_id", Value: "$_id"}, {Key: "verb", Value: literal(verb)}, {Key: "options", Value: literal(opts)},
-		{Key: "run", Value: int64(1)}, {Key: "calls", Value: int64(0)}, {Key: "cancel", Value: literal(false)},
-		{Key: "state", Value: literal(JobPending)}, {Key: "created", Value: clusterTime}, {Key: "updated", Value: clusterTime},
+		{Key: "_id", Value: "$_id"}, {Key: "verb", Value: constant(verb)}, {Key: "options", Value: constant(opts)},
+		{Key: "run", Value: int64(1)}, {Key: "calls", Value: int64(0)}, {Key: "cancel", Value: constant(false)},
+		{Key: "state", Value: constant(JobPending)}, {Key: "created", Value: clusterTime}, {Key: "updated", Value: clusterTime},
 	}
 	there := bson.D{{Key: "$eq", Value: bson.A{bson.D{{Key: "$type", Value: "$verb"}}, "string"}}}
 	return j.change(ctx, bson.D{{Key: "_id", Value: id}}, true,
@@ -114,13 +114,13 @@ func (j *Jobs) Create(ctx context.Context, id, verb, opts string) (*Job, error) 
 
 // Replace gives a job other options. One that has ended starts anew.
 func (j *Jobs) Replace(ctx context.Context, job *Job, opts string) (*Job, error) {
-	set := bson.D{{Key: "options", Value: literal(opts)}, {Key: "updated", Value: clusterTime},
+	set := bson.D{{Key: "options", Value: constant(opts)}, {Key: "updated", Value: clusterTime},
 		{Key: "calls", Value: bson.D{{Key: "$add", Value: bson.A{"$calls", int64(1)}}}}}
 	if job.State.Ended() || job.Cancel {
-		set = append(set, bson.E{Key: "run", Value: job.Run + 1}, bson.E{Key: "cancel", Value: literal(false)},
-			bson.E{Key: "state", Value: literal(JobPending)}, bson.E{Key: "created", Value: clusterTime},
-			bson.E{Key: "progress", Value: literal(JobProgress{})}, bson.E{Key: "blockedBy", Value: literal(bson.A{})},
-			bson.E{Key: "began", Value: literal(nil)}, bson.E{Key: "error", Value: literal("")})
+		set = append(set, bson.E{Key: "run", Value: job.Run + 1}, bson.E{Key: "cancel", Value: constant(false)},
+			bson.E{Key: "state", Value: constant(JobPending)}, bson.E{Key: "created", Value: clusterTime},
+			bson.E{Key: "progress", Value: constant(JobProgress{})}, bson.E{Key: "blockedBy", Value: constant(bson.A{})},
+			bson.E{Key: "began", Value: constant(nil)}, bson.E{Key: "error", Value: constant("")})
 	}
 	return j.change(ctx, job.filter(), false, bson.D{{Key: "$set", Value: set}})
 }
@@ -130,7 +130,7 @@ func (j *Jobs) Begin(ctx context.Context, job *Job, host string) (*Job, error) {
 	return j.change(ctx, bson.D{{Key: "_id", Value: job.ID}, {Key: "run", Value: job.Run}}, false,
 		bson.D{{Key: "$set", Value: bson.D{
 			{Key: "calls", Value: bson.D{{Key: "$add", Value: bson.A{"$calls", int64(1)}}}},
-			{Key: "host", Value: literal(host)}, {Key: "updated", Value: clusterTime},
+			{Key: "host", Value: constant(host)}, {Key: "updated", Value: clusterTime},
 			{Key: "began", Value: ifNull("$began", clusterTime)},
 		}}})
 }
@@ -143,8 +143,8 @@ func (j *Jobs) Save(ctx context.Context, job *Job) (*Job, error) {
 		blocked = []JobBlock{}
 	}
 	return j.change(ctx, job.filter(), false, bson.D{{Key: "$set", Value: bson.D{
-		{Key: "state", Value: literal(job.State)}, {Key: "progress", Value: literal(job.Progress)},
-		{Key: "blockedBy", Value: literal(blocked)}, {Key: "error", Value: literal(job.Error)},
+		{Key: "state", Value: constant(job.State)}, {Key: "progress", Value: constant(job.Progress)},
+		{Key: "blockedBy", Value: constant(blocked)}, {Key: "error", Value: constant(job.Error)},
 		{Key: "updated", Value: clusterTime},
 	}}})
 }
@@ -152,7 +152,7 @@ func (j *Jobs) Save(ctx context.Context, job *Job) (*Job, error) {
 // Cancel has no call begin anything any more.
 func (j *Jobs) Cancel(ctx context.Context, job *Job) (*Job, error) {
 	return j.change(ctx, bson.D{{Key: "_id", Value: job.ID}, {Key: "run", Value: job.Run}}, false,
-		bson.D{{Key: "$set", Value: bson.D{{Key: "cancel", Value: literal(true)}, {Key: "updated", Value: clusterTime}}}})
+		bson.D{{Key: "$set", Value: bson.D{{Key: "cancel", Value: constant(true)}, {Key: "updated", Value: clusterTime}}}})
 }
 
 // ErrJobTaken says that another call works on a job.
@@ -176,4 +176,5 @@ func (j *Jobs) change(ctx context.Context, which bson.D, upsert bool, stage bson
 	return &job, nil
 }
 
-func literal(value any) bson.D { return bson.D{{Key: "$literal", Value: value}} }
+// constant returns the expression for a value.
+func constant(value any) bson.D { return bson.D{{Key: "$literal", Value: value}} }

@@ -98,7 +98,8 @@ func ForgetQuiesced(ctx context.Context, client *mongo.Client) error {
 }
 
 // RunUnderWay returns the run of shardsh's own engine that holds the cluster; nil if there
-// is none. A run that was killed counts until its lease expires.
+// is none. A run that was killed counts until its lease expires, one that waits because the
+// cluster is to be quiet does not.
 func RunUnderWay(ctx context.Context, client *mongo.Client) ([]Busy, error) {
 	holder, held, err := EngineHolder(ctx, client)
 	if err != nil || !held {
@@ -111,7 +112,7 @@ func RunUnderWay(ctx context.Context, client *mongo.Client) ([]Busy, error) {
 func EngineHolder(ctx context.Context, client *mongo.Client) (Holder, bool, error) {
 	var doc leaseDoc
 	err := LeaseCollectionOf(client).FindOne(ctx, bson.D{
-		{Key: "_id", Value: engineLease},
+		{Key: "_id", Value: engineLease}, {Key: "resting", Value: bson.D{{Key: "$ne", Value: true}}},
 		{Key: "$expr", Value: bson.D{{Key: "$gt", Value: bson.A{"$expires", clusterTime}}}},
 	}).Decode(&doc)
 	switch {

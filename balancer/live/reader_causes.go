@@ -49,17 +49,12 @@ func (r *reading) indexes(ctx context.Context, c *catalog.CollectionState) error
 	if err != nil {
 		return err
 	}
-	docs, err := r.collect(ctx, firstWait, query{database: db, collection: name, pipeline: []bson.D{
-		{{Key: "$indexStats", Value: bson.D{}}},
-		{{Key: "$project", Value: bson.D{{Key: "shard", Value: 1}, {Key: "key", Value: 1},
-			{Key: "spec.partialFilterExpression", Value: 1}, {Key: "spec.sparse", Value: 1}}}},
-	}})
+	docs, err := r.collect(ctx, firstWait, query{database: db, collection: name, pipeline: indexStages()})
 	var usable, asked []catalog.ShardID
 	for _, doc := range docs {
 		id := catalog.ShardID(text(doc, "shard"))
 		asked = append(asked, id)
-		partial, _ := doc.Lookup("spec", "partialFilterExpression").DocumentOK()
-		if partial == nil && !isSet(doc.Lookup("spec", "sparse")) && beginsWith(document(doc, "key"), c.Pattern.Doc()) {
+		if servesKey(doc, c.Pattern) {
 			usable = append(usable, id)
 		}
 	}
@@ -74,6 +69,21 @@ func (r *reading) indexes(ctx context.Context, c *catalog.CollectionState) error
 		}
 	}
 	return nil
+}
+
+// indexStages returns the indexes of a collection on each shard that has chunks of it.
+func indexStages() []bson.D {
+	return []bson.D{
+		{{Key: "$indexStats", Value: bson.D{}}},
+		{{Key: "$project", Value: bson.D{{Key: "shard", Value: 1}, {Key: "key", Value: 1}, {Key: "name", Value: 1},
+			{Key: "spec.partialFilterExpression", Value: 1}, {Key: "spec.sparse", Value: 1}}}},
+	}
+}
+
+// servesKey reports whether chunks can be moved by an index.
+func servesKey(index bson.Raw, p catalog.KeyPattern) bool {
+	partial, _ := index.Lookup("spec", "partialFilterExpression").DocumentOK()
+	return partial == nil && !isSet(index.Lookup("spec", "sparse")) && beginsWith(document(index, "key"), p.Doc())
 }
 
 // beginsWith reports whether the first fields of an index are those of a key.

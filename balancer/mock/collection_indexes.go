@@ -452,3 +452,13 @@ func (ix *Indexes) MakeUnique(ns, name string, trial bool) error {
 	ix.ids.Tick()
 	return nil
 }
+
+// DropIndexOn takes an index of a collection away on one shard only, as commands to the
+// shard itself do, and indexes that were built shard by shard.
+func (cs *Collections) DropIndexOn(shard catalog.ShardID, ns, name string) error {
+	s := cs.shards[shard]
+	if s == nil || s.colls[ns] == nil {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "shard %s has no %s", shard, ns)
+	}
+	return s.colls[ns].docs.DropIndex(name)
+}

@@ -26,12 +26,17 @@ type Gate struct {
 	time  func(context.Context) (time.Time, error)
 	read  func(context.Context, []catalog.ShardID) ([]Reading, error)
 	tell  func(Event)
+	holds func(context.Context, Moment) (string, error) // nil: nobody can hold the run
 
 	telling sync.Mutex // is held before mu
 
 	mu       sync.Mutex
 	began    time.Time // the run
 	claimed  Done      // by moves that have begun
+	inside   int       // steps that were let in
+	looking  int       // steps that may be let in at this moment
+	wasOn    bool      // the balancer
+	stopped  bool      // it was on, and somebody has stopped it
 	underWay int       // moves
 	beyond   int64     // bytes that those may move besides what is expected
 	done     Done
@@ -98,7 +103,8 @@ func (g *Gate) Windowed() bool { return g.rules.Window != nil }
 // Rehearsal returns a Gate that has the limits of moves and bytes and lets them in at
 // once, for a run that moves nothing.
 func (g *Gate) Rehearsal() *Gate {
-	return NewGate(Rules{MaxMoves: g.rules.MaxMoves, MaxBytes: g.rules.MaxBytes}, g.clock)
+	r := g.rules
+	return NewGate(Rules{MaxMoves: r.MaxMoves, MaxBytes: r.MaxBytes, MovesNote: r.MovesNote, BytesNote: r.BytesNote}, g.clock)
 }
 
 // errNobodyAsks is a mistake of whoever made the Gate.
@@ -111,37 +117,48 @@ var ErrNotBegun = errors.New("the move has not begun")
 // Enter waits until a move may begin, and counts it as begun. The error is an
 // *OverError or an *AskError when none begins any more, and the cause of the end of
 // ctx when that ends first.
-func (g *Gate) Enter(ctx context.Context, m Move) (err error) {
+func (g *Gate) Enter(ctx context.Context, m Move) error {
+	return g.wait(ctx, func() (*obstacle, bool, error) {
+		g.look(1)
+		defer g.look(-1)
+		o, err := g.near(m)
+		if o == nil && err == nil {
+			o, err = g.clusterObstacle(ctx, m)
+		}
+		if o != nil || err != nil || ctx.Err() != nil {
+			return o, false, err
+		}
+		return nil, g.claim(m), nil // false: somebody else was faster
+	})
+}
+
+// wait tries until it is done, and waits for what is in the way.
+func (g *Gate) wait(ctx context.Context, try func() (o *obstacle, done bool, err error)) (err error) {
 	var at Reason
+	var text string
 	var since time.Time
 	defer func() { g.waited(at, err == nil) }()
 	for {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		o, err := g.near(m)
-		if err != nil {
-			return err
-		}
-		if o == nil {
-			if o, err = g.clusterObstacle(ctx, m); err != nil && ctx.Err() == nil {
-				return err
-			}
-		}
-		if ctx.Err() != nil {
+		o, done, err := try()
+		switch {
+		case ctx.Err() != nil:
 			continue
-		}
-		if o == nil {
-			if g.claim(m) {
-				return nil
-			}
-			continue // somebody else was faster
+		case done || err != nil:
+			return err
+		case o == nil:
+			continue
 		}
 		if o.reason != at {
 			g.waited(at, true)
 			at, since = o.reason, g.clock.Now()
 			g.waiting(o)
+		} else if o.reason == Held && o.text != text {
+			g.waitsFor(o)
 		}
+		text = o.text
 		if o.err != nil && g.clock.Now().Sub(since) >= mostSilence {
 			return &AskError{Err: o.err}
 		}
@@ -149,6 +166,13 @@ func (g *Gate) Enter(ctx context.Context, m Move) (err error) {
 			return err
 		}
 	}
+}
+
+// look counts who looks whether a move may begin.
+func (g *Gate) look(times int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.looking += times
 }
 
 // obstacle is what keeps a move from beginning at the moment.
@@ -204,6 +228,7 @@ func (g *Gate) claim(m Move) bool {
 		}
 	}
 	g.claimed.add(m, 1)
+	g.inside++
 	g.begun(m, 1)
 	g.pause()
 	return true
@@ -232,9 +257,9 @@ func (g *Gate) over(m Move) error {
 	case g.failures.ask != nil:
 		return g.failures.ask
 	case r.MaxMoves > 0 && next.Moves > r.MaxMoves && !m.Stays:
-		return &OverError{fmt.Sprintf("the limit of %s is reached", humanize.Count(r.MaxMoves, "move"))}
+		return &OverError{fmt.Sprintf("the limit of %s is reached%s", humanize.Count(r.MaxMoves, "move"), r.MovesNote)}
 	case r.MaxBytes > 0 && next.Bytes > r.MaxBytes && !m.Stays:
-		return &OverError{fmt.Sprintf("the limit of %s is reached", humanize.Bytes(r.MaxBytes))}
+		return &OverError{fmt.Sprintf("the limit of %s is reached%s", humanize.Bytes(r.MaxBytes), r.BytesNote)}
 	case r.For > 0 && g.clock.Now().Sub(g.began) >= r.For:
 		return &OverError{fmt.Sprintf("the limit of %s is reached", humanize.Duration(r.For))}
 	}
@@ -273,6 +298,7 @@ func (g *Gate) sleep(ctx context.Context, o *obstacle) error {
 func (g *Gate) Leave(m Move, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.inside--
 	g.begun(m, -1)
 	g.ended(m, err)
 }
@@ -300,6 +326,7 @@ func (g *Gate) ended(m Move, err error) {
 func (g *Gate) Moved(m Move, bytes int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.inside--
 	g.begun(m, -1)
 	g.claimed.Bytes += bytes - m.Bytes
 	m.Bytes = bytes

@@ -16,6 +16,8 @@ type Rules struct {
 	MaxMoves int
 	MaxBytes int64
 	For      time.Duration
+	// MovesNote and BytesNote say after that a limit is reached whose it is.
+	MovesNote, BytesNote string
 	// Pause is how long to wait after each move before the next begins.
 	Pause time.Duration
 	// CoolDown is how long a range that was moved is left alone, by whoever chooses

@@ -15,7 +15,9 @@ import (
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
+	"shardsh/balancer/preflight"
 	"shardsh/bindings/actiontext"
+	"shardsh/bindings/findings"
 	"shardsh/bindings/script"
 
 	"github.com/dop251/goja"
@@ -25,14 +27,17 @@ import (
 const paceNames = "maxMoves,maxBytes,for,pauseBetween,window,timeZone,pauseWhen"
 
 // runOptionNames are the options of helpers that carry a plan out.
-const runOptionNames = "pauseBalancing,forceJumbo,parallel,journal,resume,dryRun," + paceNames
+const runOptionNames = "pauseBalancing,forceJumbo,parallel,journal,resume,dryRun," + beforeNames + "," + paceNames
+
+// beforeNames are the options about what is looked at before something moves.
+const beforeNames = "preflight,despite"
 
 // pacedHelp is what the help of a helper that has the cluster's balancer do something
 // says of these options.
 const pacedHelp = "With any of " +
 	"{pauseBalancing, forceJumbo, parallel, maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, " +
-	"journal, resume, dryRun} shardsh's own engine does it by plan, at that pace, and returns its result, like " +
-	"sh.apply()."
+	"journal, resume, dryRun, preflight, despite} shardsh's own engine does it by plan, at that pace, and returns its " +
+	"result, like sh.apply()."
 
 // paced reports whether one of the options of a pace was given. Others that are for
 // the balancer alone are a mistake then.
@@ -58,7 +63,7 @@ func (h helperOptions) paced(others ...string) bool {
 // pace reads the options that say at which pace something moves.
 func (h helperOptions) pace() action.Pace {
 	p := action.Pace{
-		MaxMoves: int(h.count("maxMoves")), MaxBytes: h.size("maxBytes"), For: h.duration("for", 0),
+		MaxMoves: int(h.limit("maxMoves", h.count)), MaxBytes: h.limit("maxBytes", h.size), For: h.duration("for", 0),
 		PauseBetween: h.duration("pauseBetween", 0), Parallel: action.DefaultParallel,
 		TimeZone: h.text("timeZone"),
 	}
@@ -79,13 +84,28 @@ func (h helperOptions) pace() action.Pace {
 	return p
 }
 
+// limit reads a limit that has a default: 0 and "none" are without one.
+func (h helperOptions) limit(name string, read func(name string) int64) int64 {
+	v := h.get(name)
+	if v == nil {
+		return 0
+	}
+	if v.String() == "none" {
+		return action.NoLimit
+	}
+	if n := read(name); n != 0 {
+		return n
+	}
+	return action.NoLimit
+}
+
 // runOptions reads the options that say how a plan is carried out. Scripts that may
 // not write files keep no journal.
 func (c *call) runOptions(h helperOptions) action.RunOptions {
 	e := action.RunOptions{
 		Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), DryRun: h.flag("dryRun", false),
-		ForceJumbo: h.flag("forceJumbo", false),
-		Journal:    h.text("journal"), Resume: h.text("resume"),
+		ForceJumbo: h.flag("forceJumbo", false), Before: h.before(),
+		Journal: h.text("journal"), Resume: h.text("resume"),
 	}
 	for _, path := range []string{e.Journal, e.Resume} {
 		if path != "" {
@@ -94,6 +114,33 @@ func (c *call) runOptions(h helperOptions) action.RunOptions {
 	}
 	e.NoJournal = h.isNull("journal") || e.Journal == "" && c.s.Sandbox.MayWrite() != nil
 	return e
+}
+
+// before reads the options about the look before a run.
+func (h helperOptions) before() action.Before {
+	return action.Before{Preflight: h.flag("preflight", false), Despite: h.texts("despite")}
+}
+
+// texts reads an option that is a text or a list of texts.
+func (h helperOptions) texts(name string) (list []string) {
+	v := h.get(name)
+	o, is := v.(*goja.Object)
+	if v == nil || !is {
+		if text := h.text(name); text != "" {
+			list = append(list, text)
+		}
+		return list
+	}
+	for _, key := range o.Keys() {
+		list = append(list, o.Get(key).String())
+	}
+	return list
+}
+
+// preflight shows what is in the way of a run.
+func (s *Host) preflight(r preflight.Report) *goja.Object {
+	text := findings.PreflightText(r, func(option string) string { return option })
+	return s.shown(r, text).ToObject(s.JS.Runtime)
 }
 
 // cluster is what actions work on.
@@ -176,10 +223,13 @@ func (c *call) act(sh *Helpers, h helperOptions, about []string, of func(action.
 	e.Control = control
 	result, err := of(e).Run(c.JS.Context(), c.cluster(sh), r)
 	leave()
+	if err == nil && result.Preflight != nil {
+		return c.s.preflight(*result.Preflight)
+	}
 	again := ""
 	if result.Journal != "" && !result.Finished {
 		of := ""
-		if h.helper != "apply" {
+		if h.helper != "apply" && goja.IsString(c.Arg(0)) {
 			of = fmt.Sprintf("%q, ", c.Arg(0).String())
 		}
 		again = fmt.Sprintf(" To resume: sh.%s(%s{ resume: %q })", h.helper, of, result.Journal)

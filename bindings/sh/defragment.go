@@ -22,9 +22,9 @@ var withDefragmentation = server.Version{5, 3, 0}
 // shardDefragmentMethods() merge the small chunks of a collection.
 func shardDefragmentMethods() []helper {
 	return []helper{
-		{"defragment", "ns:string|object options?:object{chunkSize,wait," + waitOptions + "," + runOptionNames + "}",
+		{"defragment", "ns?:string|object options?:object{all,chunkSize,wait," + waitOptions + "," + runOptionNames + "}",
 			checked(shDefragment),
-			"Starts merging a collection's small chunks; {chunkSize: MB, wait: true, timeout, interval, progress}. " +
+			"Starts merging a collection's small chunks; with {all: true} shardsh's own engine does, of all; {chunkSize: MB, wait: true, timeout, interval, progress}. " +
 				pacedHelp},
 		{"stopDefragment", "ns:string|object", needing("stopDefragment", withDefragmentation,
 			func(c *call, sh *Helpers) goja.Value {
@@ -44,13 +44,15 @@ func (sh *Helpers) configureBalancing(ns string, options ...bson.E) bson.Raw {
 }
 
 func shDefragment(c *call, sh *Helpers) goja.Value {
-	ns := c.namespaceArgument(0)
-	o := c.options("defragment", 1)
-	if o.paced("chunkSize", "wait", "timeout", "interval") {
-		return c.act(sh, o, []string{ns}, func(e action.RunOptions) planAction {
-			return action.Defragment{Namespaces: []string{ns}, RunOptions: e}
+	names, at := c.namespacesArgument("defragment")
+	o := c.options("defragment", at)
+	all := o.flag("all", false)
+	if o.paced("chunkSize", "wait", "timeout", "interval") || all || len(names) != 1 {
+		return c.act(sh, o, names, func(e action.RunOptions) planAction {
+			return action.Defragment{Namespaces: names, All: all, RunOptions: e}
 		})
 	}
+	ns := names[0]
 	sh.need("defragment", withDefragmentation, "With {pauseBalancing: true} shardsh's own engine does it")
 	command := []bson.E{{Key: "defragmentCollection", Value: true}}
 	if v := o.get("chunkSize"); v != nil {

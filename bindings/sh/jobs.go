@@ -11,7 +11,7 @@ import (
 func shardJobMethods() []helper {
 	return []helper{
 		{"job", "verb:string call:string options:object{shard,remove,movePrimaries,workFor,replace,pauseBalancing," +
-			"forceJumbo,parallel," + paceNames + "}", checked(shJob),
+			"forceJumbo,parallel,despite," + paceNames + "}", checked(shJob),
 			"Makes a job of \"drain\" and works on it for {workFor}, if the call is \"start\"; the next call, from any machine, " +
 				"goes on. \"status\" looks, \"cancel\" ends it and gives back. Returns {state, progress, blocked_by, next_steps}."},
 	}
@@ -27,6 +27,7 @@ func shJob(c *call, sh *Helpers) goja.Value {
 			Shard: catalog.ShardID(h.text("shard")), Remove: h.flag("remove", false),
 			MovePrimaries: h.flag("movePrimaries", false), RunOptions: action.RunOptions{
 				Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), ForceJumbo: h.flag("forceJumbo", false),
+				Before: action.Before{Despite: h.texts("despite")},
 			},
 		}
 	default:

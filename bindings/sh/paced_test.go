@@ -17,7 +17,8 @@ func TestDrainAtAPace(t *testing.T) {
 	shelltest.Run(t, c,
 		step{`const on = s => sh.chunks("shop.orders").toArray().filter(c => c.shard == s).length`, ""},
 		step{`const dry = sh.drain("a", { remove: true, dryRun: true }); [dry.possible, dry.finished, dry.removed, dry.moves, on("a"), ` +
-			`dry.commands.length]`, "[ true, false, false, 5, 5, 5 ]"},
+			`dry.commands.length]`, "In the way: shard a is not empty; you must move 1 database: sh.movePrimary(\"shop\", <shard>); " +
+			"movePrimaries moves it.\n[ true, false, false, 5, 5, 5 ]"},
 		step{`sh.drainStatus("a").state`, "notDraining"},
 		step{`const one = sh.drain("a", { maxMoves: 2 }); [one.finished, one.stopped, one.movesDone, on("a")]`,
 			"[ false, 'the limit of 2 moves is reached', 2, 3 ]"},

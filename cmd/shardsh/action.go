@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer/action"
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/plan"
+	"shardsh/balancer/preflight"
 	"shardsh/bindings/actiontext"
 	"shardsh/bindings/display"
 	"shardsh/bindings/findings"
@@ -35,7 +36,7 @@ type planVerb interface {
 // is a dry run.
 func reach(ctx context.Context, env environment, v planVerb) error {
 	o := v.shared()
-	unasked := !o.yes && !o.dryRun && !isTerminal(env.stdin)
+	unasked := !o.yes && !o.dryRun && !o.preflight && !isTerminal(env.stdin)
 	o.dryRun = o.dryRun || unasked
 	err := act(ctx, env, v, !o.yes)
 	if unasked && err == nil {
@@ -56,7 +57,7 @@ func act(ctx context.Context, env environment, v planVerb, showPlan bool) error 
 	defer conn.close()
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
 	r := actionReporter(env, js, !o.quiet && !o.dryRun, o.quiet)
-	if showPlan {
+	if showPlan && !o.preflight {
 		r.Plan = func(p *plan.Plan) { fmt.Fprint(o.shown(env), findings.PlanText(p, false)) }
 	}
 	r.WouldSend = func(c action.WouldSend) { printChange(env, o.json, c.Database, c.Command) }
@@ -72,6 +73,9 @@ func act(ctx context.Context, env environment, v planVerb, showPlan bool) error 
 	defer still()
 	result, err := v.action(e).Run(ctx, conn.actionCluster(js.Clock), r)
 	r.Progress.End()
+	if result.Preflight != nil {
+		return o.showPreflight(ctx, env, *result.Preflight, spelled(err))
+	}
 	return o.showResult(ctx, env, result, spelled(err))
 }
 
@@ -134,6 +138,22 @@ func (o *actionFlags) showResult(ctx context.Context, env environment, r action.
 	return orTimeout(ctx, err)
 }
 
+// showPreflight shows what is in the way of a run. The error says that something is.
+func (o *changeFlags) showPreflight(ctx context.Context, env environment, r preflight.Report, err error) error {
+	if err != nil {
+		return orTimeout(ctx, err)
+	}
+	if o.json {
+		err = writeJSON(env.jsonOut(), r)
+	} else {
+		_, err = fmt.Fprint(env.out(), secret.Redact(findings.PreflightText(r, action.Flag)))
+	}
+	if err == nil && !r.Ready {
+		err = findingsError{}
+	}
+	return err
+}
+
 // wrongOptions is the error of a command line for that of an action's options.
 func wrongOptions(err error) error {
 	if err == nil {
@@ -152,6 +172,9 @@ func (e spelledError) Error() string { return e.text }
 func (e spelledError) Unwrap() error { return e.error }
 
 func spelled(err error) error {
+	if stopped, is := errors.AsType[*preflight.Error](err); is {
+		return spelledError{err, strings.ReplaceAll(err.Error(), stopped.Error(), stopped.Spelled(action.Flag))}
+	}
 	wrong, is := errors.AsType[*action.OptionError](err)
 	if !is {
 		return err

@@ -19,6 +19,8 @@ type changeFlags struct {
 	safetyFlags
 	pace                      paceFlags
 	json, yes, pauseBalancing bool
+	preflight                 bool
+	despite                   []string
 }
 
 func (o *changeFlags) flags(f *pflag.FlagSet, dryRun, json string) {
@@ -26,6 +28,8 @@ func (o *changeFlags) flags(f *pflag.FlagSet, dryRun, json string) {
 	f.BoolVar(&o.pauseBalancing, "pause-balancing", false,
 		"disable the cluster's balancing of these collections meanwhile")
 	cmdline.Alias(f, "take-over", "pause-balancing")
+	f.BoolVar(&o.preflight, "preflight", false, "print what is in the way, with remedies, change nothing")
+	f.StringSliceVar(&o.despite, "despite", nil, "`CODE` begin although the preflight found this; repeat to add")
 	f.BoolVar(&o.dryRun, "dry-run", false, dryRun)
 	f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
 	f.BoolVar(&o.json, "json", false, json)
@@ -87,7 +91,7 @@ func (o *actionFlags) shared() *actionFlags { return o }
 // check refuses what the verb of a name must not be asked for.
 func (o *actionFlags) check(name string, a planAction) error {
 	if err := firstBroken(
-		rule{o.readOnly, "--read-only and " + name + " exclude each other: --dry-run shows what would be sent"},
+		rule{o.readOnly && !o.preflight, "--read-only and " + name + " exclude each other: --dry-run shows what would be sent"},
 		rule{o.dryRun && o.yes && name != "apply", "--dry-run and --yes exclude each other"},
 	); err != nil {
 		return err
@@ -99,8 +103,13 @@ func (o *actionFlags) check(name string, a planAction) error {
 func (o *actionFlags) runOptions() action.RunOptions {
 	return action.RunOptions{
 		Pace: o.pace.pace(), PauseBalancing: o.pauseBalancing, DryRun: o.dryRun, Journal: o.journal, Resume: o.resume,
-		ForceJumbo: o.forceJumbo,
+		ForceJumbo: o.forceJumbo, Before: o.before(),
 	}
+}
+
+// before returns what the options say about the look before the run.
+func (o *changeFlags) before() action.Before {
+	return action.Before{Preflight: o.preflight, Despite: o.despite}
 }
 
 // shown is where plans go that are shown before they are carried out.
@@ -108,8 +117,8 @@ func (o *actionFlags) shown(env environment) io.Writer { return changesOut(env, 
 
 // paceFlags are the options that say at which pace something moves.
 type paceFlags struct {
-	moves               int
-	bytes               cmdline.Size
+	moves               movesFlag
+	bytes               bytesFlag
 	time, between, cool cmdline.Duration
 	window              windowFlag
 	zone                string
@@ -121,8 +130,8 @@ type paceFlags struct {
 // group returns the options of a pace, and more of them.
 func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
 	return cmdline.NewGroup("Pace", func(f *pflag.FlagSet) {
-		f.IntVar(&o.moves, "max-moves", 0, "`N` stop after N moves")
-		f.Var(&o.bytes, "max-bytes", "`SIZE` stop before more than 10GB have moved")
+		f.Var(&o.moves, "max-moves", "`N|none` stop after N moves (1000)")
+		f.Var(&o.bytes, "max-bytes", "`SIZE|none` stop before more than 10GB have moved (100GB)")
 		f.Var(&o.time, "for", "`TIME` start no step after 90, 30m, 4h, waits included")
 		cmdline.Alias(f, "max-time", "for")
 		f.Var(&o.between, "pause-between", "`TIME` wait after each step")
@@ -148,7 +157,7 @@ func (o *paceFlags) coolDownFlag(f *pflag.FlagSet) {
 
 func (o *paceFlags) pace() action.Pace {
 	return action.Pace{
-		MaxMoves: o.moves, MaxBytes: o.bytes.Bytes, For: time.Duration(o.time), PauseBetween: time.Duration(o.between),
+		MaxMoves: int(o.moves), MaxBytes: int64(o.bytes), For: time.Duration(o.time), PauseBetween: time.Duration(o.between),
 		Window: o.window.Window, TimeZone: o.zone, PauseWhen: o.pauseWhen.Condition, Parallel: o.parallel, Metrics: o.metrics,
 	}
 }

@@ -85,7 +85,7 @@ func lastDocument(text string) (doc map[string]any) {
 		}
 		doc = next
 	}
-	for _, name := range []string{"plan", "journal", "millis", "created", "updated", "worker"} {
+	for _, name := range []string{"plan", "journal", "millis", "since", "until", "created", "updated", "worker"} {
 		delete(doc, name)
 	}
 	return doc
@@ -113,6 +113,10 @@ func TestActionsHaveTwoFaces(t *testing.T) {
 		{name: "apply with old names", line: "apply DIR/plan.json ADDRESS --yes --take-over --max-time 1h",
 			call: `sh.apply("DIR/plan.json", { takeOver: true, maxTime: "1h" })`, prepare: planFile},
 		{name: "balance", line: "balance ADDRESS --ns shop.orders --yes", call: `sh.balance("shop.orders")`},
+		{name: "balance of all", line: "balance ADDRESS --all --yes --max-moves none --max-bytes 0",
+			call: `sh.balance({ all: true, maxMoves: 0, maxBytes: "none" })`},
+		{name: "defragment all", line: "defragment ADDRESS --all --yes --journal DIR/j",
+			call: `sh.defragment({ all: true, journal: "DIR/j" })`, topology: scatteredStopped},
 		{name: "balance with a limit", line: "balance ADDRESS --ns shop.orders --yes --max-bytes 250MB --seed 7",
 			call: `sh.balance("shop.orders", { maxBytes: "250MB", seed: 7 })`},
 		{name: "balance, giving back", line: "balance ADDRESS --give-back", call: `sh.balance({ giveBack: true })`},
@@ -145,6 +149,15 @@ func TestActionsHaveTwoFaces(t *testing.T) {
 		{name: "no job", line: "drain cancel ADDRESS --shard a", call: `sh.job("drain", "cancel", { shard: "a" })`},
 		{name: "quiesce, a dry run", line: "quiesce ADDRESS --dry-run", call: `sh.quiesce({ dryRun: true })`},
 		{name: "quiesce without one before", line: "quiesce ADDRESS --end", call: `sh.quiesce({ end: true })`},
+		{name: "the end of no pause", line: "pause ADDRESS --end", call: `sh.pause({ end: true })`},
+		{name: "the end of a pause", line: "pause ADDRESS --end", call: `sh.pause({ end: true })`,
+			prepare: `sh.pause({ reason: "why", for: "2h" })`},
+		{name: "pause", line: "pause why ADDRESS --for 2h", call: `sh.pause({ reason: "why", for: "2h" })`},
+		{name: "pause until", line: "pause why ADDRESS --until 12:00", call: `sh.pause({ reason: "why", until: "12:00" })`},
+		{name: "pause that takes the place of another", line: "pause why ADDRESS --replace",
+			call: `sh.pause({ reason: "why", replace: true })`, prepare: `sh.pause({ reason: "before" })`},
+		{name: "pause, shown", line: "pause ADDRESS --show", call: `sh.pause({ show: true })`,
+			prepare: `sh.pause({ reason: "before" })`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.topology == "" {
@@ -212,6 +225,16 @@ func TestActionsRefuseAlike(t *testing.T) {
 			call: `sh.drain("a", { resume: "DIR/j", journal: "k" })`, reason: "resume names its journal: leave journal out"},
 		{line: "drain ADDRESS --yes --shard a --journal DIR/j", call: `sh.drain("a", { journal: "DIR/j" })`,
 			reason: "shard a is not empty; you must move 1 database: sh.movePrimary(\"shop\", <shard>); movePrimaries moves it"},
+		{line: "balance ADDRESS --yes", call: `sh.balance()`,
+			reason: "say which collections may be changed: ns, or all for all of them"},
+		{line: "balance ADDRESS --dry-run", call: `sh.balance({ dryRun: true })`,
+			reason: "say which collections may be changed: ns, or all for all of them"},
+		{line: "balance ADDRESS --yes --all --ns shop.orders", call: `sh.balance("shop.orders", { all: true })`,
+			reason: "ns and all exclude each other"},
+		{line: "defragment ADDRESS --yes", call: `sh.defragment({ parallel: 1 })`,
+			reason: "say which collections may be changed: ns, or all for all of them"},
+		{line: "defragment ADDRESS --yes --all --ns shop.orders", call: `sh.defragment("shop.orders", { all: true })`,
+			reason: "ns and all exclude each other"},
 		{line: "defragment ADDRESS --yes --ns shop.nope", call: `sh.defragment("shop.nope", { journal: "DIR/j" })`,
 			reason: "shop.nope"},
 		{line: "defragment ADDRESS --yes --ns shop.orders --resume DIR/j",
@@ -234,6 +257,12 @@ func TestActionsRefuseAlike(t *testing.T) {
 		{line: "quiesce ADDRESS --detach", call: `sh.quiesce({ detach: true })`, reason: "detach needs hold"},
 		{line: "quiesce ADDRESS --end --hold 1h", call: `sh.quiesce({ end: true, hold: "1h" })`,
 			reason: "end gives back what was: leave out hold"},
+		{line: "pause why ADDRESS --for 2h --until 12:00", call: `sh.pause({ reason: "why", for: "2h", until: "12:00" })`,
+			reason: "for and until exclude each other"},
+		{line: "pause why ADDRESS --for 900h", call: `sh.pause({ reason: "why", for: "900h" })`, reason: "31 days at most"},
+		{line: "pause why ADDRESS --until noon", call: `sh.pause({ reason: "why", until: "noon" })`,
+			reason: "until is a time such as 18:00"},
+		{line: "pause ADDRESS --show --for 2h", call: `sh.pause({ show: true, for: "2h" })`, reason: "stand alone"},
 	} {
 		t.Run(c.line, func(t *testing.T) {
 			if c.topology = heapedTopology; c.prepare == "" {
@@ -273,7 +302,7 @@ func keyOf(flag string) string {
 func TestActionsHaveTheSameOptions(t *testing.T) {
 	process := []string{"yes", "readOnly", "json", "script", "mock", "snapshot", "transcript", "timeout", "quiet", "help",
 		"metrics"}
-	shell := []string{"progress", "wait", "timeout", "interval", "chunkSize"}
+	shell := []string{"progress", "wait", "timeout", "interval", "chunkSize", "reason"}
 	for verb, c := range map[string]struct {
 		groups   []cmdline.Group
 		call     string
@@ -286,6 +315,7 @@ func TestActionsHaveTheSameOptions(t *testing.T) {
 		"presplit":   {new(presplitFlags).groups(), `sh.presplit("shop.orders", { zzz: 1 })`, []string{"ns"}},
 		"job":        {(&jobFlags{verb: "drain", do: callStart}).groups(), `sh.job("drain", "start", { zzz: 1 })`, nil},
 		"quiesce":    {new(quiesceFlags).groups(), `sh.quiesce({ zzz: 1 })`, nil},
+		"pause":      {new(pauseFlags).groups(), `sh.pause({ zzz: 1 })`, nil},
 	} {
 		flags := map[string]bool{}
 		for _, g := range c.groups {

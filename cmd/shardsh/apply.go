@@ -61,7 +61,7 @@ func (o *applyFlags) action(e action.RunOptions) planAction {
 // run is "shardsh apply": a plan, carried out.
 func (o *applyFlags) run(ctx context.Context, env environment) (err error) {
 	o.yes = o.yes || o.approve != ""
-	if !o.yes && !o.dryRun && (!isTerminal(env.stdin) || o.planFile == "-") {
+	if !o.yes && !o.dryRun && !o.preflight && (!isTerminal(env.stdin) || o.planFile == "-") {
 		return usagef("no terminal to confirm on: use --yes, --approve HASH, or --dry-run to see the commands")
 	}
 	if o.plan, err = readPlan(env, o.planFile); err != nil {
@@ -125,6 +125,7 @@ Ctrl-C ends the run after the step under way; a second one has the donor stop
 that step, and waits for its answer; a third one leaves it to the cluster.
 
 Exit codes: 0 done, or a limit is reached; 1 not done: the reason is printed;
-2 wrong command line; 130, 143 interrupted.`,
+2 wrong command line; 3 --preflight found something in the way; 130, 143
+interrupted.`,
 	}
 }

@@ -23,7 +23,7 @@ import (
 // balanceFlags are those of "shardsh balance".
 type balanceFlags struct {
 	changeFlags
-	script, giveBack          bool
+	script, giveBack, all     bool
 	namespaces                []string
 	goal, order               string
 	seed                      uint64
@@ -33,6 +33,7 @@ type balanceFlags struct {
 func (o *balanceFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` balance these, * is a wildcard; repeat to add")
+		f.BoolVar(&o.all, "all", false, "balance all sharded collections")
 		f.StringVar(&o.goal, "goal", string(runner.Size),
 			"`"+names(runner.Goals())+"` what to balance: bytes, chunks or operations")
 		f.StringVar(&o.order, "order", string(runner.AsChosen),
@@ -61,15 +62,19 @@ func (o *balanceFlags) complete(env environment, words []string) error {
 		return err
 	}
 	if err := firstBroken(
-		rule{o.readOnly && !o.dryRun, "--read-only and balance exclude each other: --dry-run shows what would be done"},
+		rule{o.readOnly && !o.dryRun && !o.preflight, "--read-only and balance exclude each other: --dry-run shows what would be done"},
 		rule{o.script && o.goal == string(runner.Ops), "--goal ops has no --script: each round counts anew"},
 		rule{o.script && o.json, "--script and --json exclude each other"},
 		rule{o.script && !o.dryRun, "--script is for --dry-run"},
+		rule{o.giveBack && o.preflight, "--give-back and --preflight exclude each other"},
 		rule{o.giveBack && o.script, "--give-back and --script exclude each other"},
-		rule{o.giveBack && len(o.namespaces) > 0, "--give-back is for all that a run left: it takes no --ns"},
+		rule{o.giveBack && (len(o.namespaces) > 0 || o.all), "--give-back is for all that a run left: it takes no --ns or --all"},
 		rule{o.dryRun && o.yes, "--dry-run and --yes exclude each other"},
 	); err != nil {
 		return err
+	}
+	if o.giveBack {
+		return nil
 	}
 	return wrongOptions(o.action(action.Control{}).Validate())
 }
@@ -77,16 +82,17 @@ func (o *balanceFlags) complete(env environment, words []string) error {
 // action returns the options of the action.
 func (o *balanceFlags) action(c action.Control) action.Balance {
 	return action.Balance{
-		Namespaces: o.namespaces, Goal: runner.Goal(o.goal), Order: runner.Order(o.order), Seed: o.seed,
+		Namespaces: o.namespaces, All: o.all, Goal: runner.Goal(o.goal), Order: runner.Order(o.order), Seed: o.seed,
 		OpsInterval: time.Duration(o.opsInterval), CoolDown: time.Duration(o.pace.cool),
 		WaitForLease: time.Duration(o.waitForLease), Foresee: !o.quiet && !o.json || o.pace.metrics != "",
 		Pace: o.pace.pace(), Control: c, PauseBalancing: o.pauseBalancing, DryRun: o.dryRun,
+		Before: o.before(),
 	}
 }
 
 // run is "shardsh balance": collections balanced by our engine.
 func (o *balanceFlags) run(ctx context.Context, env environment) error {
-	o.dryRun = o.dryRun || !o.yes && !o.giveBack && !isTerminal(env.stdin)
+	o.dryRun = o.dryRun || !o.yes && !o.giveBack && !o.preflight && !isTerminal(env.stdin)
 	ctx, cancel := o.bounded(ctx)
 	defer cancel()
 	conn, err := o.connect(ctx, env)
@@ -108,6 +114,9 @@ func (o *balanceFlags) run(ctx context.Context, env environment) error {
 	r := newBalanceReporter(ctx, env, o, js)
 	result, err := o.action(control).Run(ctx, conn.actionCluster(js.Clock), r)
 	r.end()
+	if o.preflight && err == nil {
+		return o.showPreflight(ctx, env, *result.Preflight, nil)
+	}
 	return o.showResult(ctx, env, result, spelled(err))
 }
 
@@ -248,11 +257,11 @@ It refuses while the cluster's own balancer may touch the collections;
 kill the next run does that, or --give-back: what is off is noted in shardsh.leases.
 
 It ends when nothing more is to be moved, at a limit (--max-moves, --max-bytes,
---for), and when an operator has to decide. Ctrl-C lets the moves under way come
+--for; 1000 moves and 100GB unless you say otherwise), and when an operator has to decide. Ctrl-C lets the moves under way come
 to their end; a second one has their donors stop them, and waits for the answers;
 a third one leaves them to the cluster.
 
 Exit codes: 0 balanced, or stopped by a limit; 1 it can't go on; 2 wrong command
-line; 130, 143 interrupted.`,
+line; 3 --preflight found something in the way; 130, 143 interrupted.`,
 	}
 }

@@ -13,11 +13,13 @@ import (
 type defragmentFlags struct {
 	actionFlags
 	namespaces []string
+	all        bool
 }
 
 func (o *defragmentFlags) groups() []cmdline.Group {
 	return o.groupsWith("PLAN_ID", func(f *pflag.FlagSet) {
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` defragment these, * is a wildcard; repeat to add")
+		f.BoolVar(&o.all, "all", false, "defragment all sharded collections")
 	})
 }
 
@@ -29,7 +31,7 @@ func (o *defragmentFlags) complete(env environment, words []string) error {
 }
 
 func (o *defragmentFlags) action(e action.RunOptions) planAction {
-	return action.Defragment{Namespaces: o.namespaces, RunOptions: e}
+	return action.Defragment{Namespaces: o.namespaces, All: o.all, RunOptions: e}
 }
 
 // run is "shardsh defragment": small chunks merged, by our engine.
@@ -55,6 +57,7 @@ Everything is written to a journal: --resume goes on, "shardsh apply --undo"
 undoes it.
 
 Exit codes: 0 done, or a limit is reached; 1 not done: the reason is printed;
-2 wrong command line; 130, 143 interrupted.`,
+2 wrong command line; 3 --preflight found something in the way; 130, 143
+interrupted.`,
 	}
 }

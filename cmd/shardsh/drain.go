@@ -64,7 +64,11 @@ commands are printed. When the cluster changes meanwhile a new plan takes over.
 Everything is written to a journal: --resume goes on, "shardsh apply --undo"
 undoes it.
 
+What is in the way is looked at before anything is sent (docs/preflight.md);
+--preflight only prints it.
+
 Exit codes: 0 done, or a limit is reached; 1 not done: the reason is printed;
-2 wrong command line; 130, 143 interrupted.`,
+2 wrong command line; 3 --preflight found something in the way; 130, 143
+interrupted.`,
 	}
 }

@@ -16,7 +16,7 @@ const (
 	exitOK       = 0
 	exitFailure  = 1   // a script failed, or the cluster can't be asked
 	exitUsage    = 2   // the command line is wrong
-	exitFindings = 3   // check: there are findings that fail
+	exitFindings = 3   // check: there are findings that fail; a preflight: something is in the way
 	exitSIGINT   = 130 // interrupted by Ctrl-C
 	exitSIGTERM  = 143
 )

@@ -31,6 +31,7 @@ type jobFlags struct {
 	remove, movePrimaries               bool
 	pauseBalancing, forceJumbo, replace bool
 	json                                bool
+	despite                             []string
 	workFor                             callTime
 }
 
@@ -80,6 +81,7 @@ func (o *jobFlags) groups() []cmdline.Group {
 			f.BoolVar(&o.pauseBalancing, "pause-balancing", false, "disable the cluster's balancing of these collections meanwhile")
 			cmdline.Alias(f, "take-over", "pause-balancing")
 			f.BoolVar(&o.forceJumbo, "force-jumbo", false, "move large chunks of one key by force: blocks writes meanwhile")
+			f.StringSliceVar(&o.despite, "despite", nil, "`CODE` begin although the preflight found this; repeat to add")
 			f.BoolVar(&o.replace, "replace", false, "use these options from now on; start a job anew that has ended")
 		}
 		if o.do != callStatus {
@@ -132,7 +134,8 @@ func (o *jobFlags) complete(env environment, words []string) error {
 
 // of returns the verb that is the job.
 func (o *jobFlags) of() action.JobVerb {
-	run := action.RunOptions{Pace: o.pace.pace(), PauseBalancing: o.pauseBalancing, ForceJumbo: o.forceJumbo}
+	run := action.RunOptions{Pace: o.pace.pace(), PauseBalancing: o.pauseBalancing, ForceJumbo: o.forceJumbo,
+		Before: action.Before{Despite: o.despite}}
 	if o.do != callStart {
 		run.Parallel = action.DefaultParallel
 	}

@@ -42,6 +42,9 @@ func plainNumbers(value any) any {
 		for _, name := range []string{"id", "time", "at", "earliest", "expected", "latest"} {
 			delete(value, name)
 		}
+		if _, isPlan := value["steps"]; isPlan {
+			delete(value, "hash") // which has the time
+		}
 		for name, of := range value {
 			if strings.HasPrefix(name, "$number") && len(value) == 1 {
 				return json.Number(of.(string))

@@ -3,8 +3,38 @@ package main
 import (
 	_ "time/tzdata" // windows name time zones, and not every machine knows them
 
+	"shardsh/balancer/action"
 	"shardsh/balancer/pace"
 )
+
+// movesFlag and bytesFlag are limits; zero is the default.
+type (
+	movesFlag int
+	bytesFlag int64
+)
+
+func (m *movesFlag) String() string { return "" }
+func (b *bytesFlag) String() string { return "" }
+
+// Type is shown in messages.
+func (m *movesFlag) Type() string { return "number of moves" }
+
+// Type is shown in messages.
+func (b *bytesFlag) Type() string { return "size" }
+
+// Set reads a number, or none.
+func (m *movesFlag) Set(text string) error {
+	n, err := action.ParseMoves(text)
+	*m = movesFlag(n)
+	return err
+}
+
+// Set reads a size, or none.
+func (b *bytesFlag) Set(text string) error {
+	n, err := action.ParseBytes(text)
+	*b = bytesFlag(n)
+	return err
+}
 
 // windowFlag is a time of the day in which moves begin; nil is always.
 type windowFlag struct{ *pace.Window }

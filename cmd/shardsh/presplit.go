@@ -99,6 +99,7 @@ Everything is written to a journal: --resume goes on, "shardsh apply --undo"
 undoes it.
 
 Exit codes: 0 done, or a limit is reached; 1 not done: the reason is printed;
-2 wrong command line; 130, 143 interrupted.`,
+2 wrong command line; 3 --preflight found something in the way; 130, 143
+interrupted.`,
 	}
 }

@@ -42,15 +42,20 @@ func Cluster(t testing.TB, topology string, c mock.Config) *mock.Cluster {
 }
 
 // Connect makes a client of a server that answers through a handler. With the test
-// the client is disconnected, and then the server must end without an error.
-func Connect(t testing.TB, h wire.Handler) *mongo.Client {
+// the client is disconnected, and then the server must end without an error. More changes
+// the client's options.
+func Connect(t testing.TB, h wire.Handler, more ...func(*options.ClientOptions)) *mongo.Client {
 	t.Helper()
 	pipe := wire.NewPipe()
 	server := &wire.Server{Handler: h}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(context.Background(), pipe) }()
-	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://mock:27017/?directConnection=true").
-		SetDialer(pipe).SetServerMonitoringMode(options.ServerMonitoringModePoll))
+	settings := options.Client().ApplyURI("mongodb://mock:27017/?directConnection=true").
+		SetDialer(pipe).SetServerMonitoringMode(options.ServerMonitoringModePoll)
+	for _, change := range more {
+		change(settings)
+	}
+	client, err := mongo.Connect(settings)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,102 @@
+package action
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/pace"
+	"shardsh/balancer/plan"
+)
+
+// The limits of a run that names none: about what a night's run moves, half an hour of
+// copying at 64 MiB/s. A mistake is noticed before it has moved a cluster, and what was
+// moved can be undone before the next day.
+const (
+	DefaultMaxMoves       = 1000
+	DefaultMaxBytes int64 = 100e9
+)
+
+// NoLimit is the value of MaxMoves and MaxBytes without a limit.
+const NoLimit = math.MinInt32
+
+// ParseLimit reads a limit: a number, or "none" or 0 for NoLimit.
+func ParseLimit[T int | int64](text string, parse func(string) (T, error)) (T, error) {
+	if strings.EqualFold(strings.TrimSpace(text), "none") {
+		return NoLimit, nil
+	}
+	n, err := parse(text)
+	if err == nil && n == 0 {
+		return NoLimit, nil
+	}
+	return n, err
+}
+
+// ParseMoves reads a limit of moves: "500", "none".
+func ParseMoves(text string) (int, error) {
+	n, err := ParseLimit(text, func(text string) (int, error) { return strconv.Atoi(strings.TrimSpace(text)) })
+	if err != nil || n == NoLimit && strings.HasPrefix(strings.TrimSpace(text), "-") {
+		return 0, fmt.Errorf("%q is not a number of moves, or none", text)
+	}
+	return n, nil
+}
+
+// ParseBytes reads a limit of bytes: "100GB", "none".
+func ParseBytes(text string) (int64, error) {
+	n, err := ParseLimit(text, catalog.ParseSize)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a size such as 100GB, or none", text)
+	}
+	return n, nil
+}
+
+// effective is the limit that a run has; zero is none.
+func effective[T int | int64](given, usual T) T {
+	switch given {
+	case 0:
+		return usual
+	case NoLimit:
+		return 0
+	}
+	return given
+}
+
+func (p Pace) maxMoves() int   { return effective(p.MaxMoves, DefaultMaxMoves) }
+func (p Pace) maxBytes() int64 { return effective(p.MaxBytes, DefaultMaxBytes) }
+
+// isDefault is what the end of a run says at a limit that nobody has named.
+func isDefault(given bool, flag, option string) string {
+	if given {
+		return ""
+	}
+	return fmt.Sprintf(", which is the default (--%s, %s: a higher one, or none)", flag, option)
+}
+
+func (p Pace) rules() pace.Rules {
+	return pace.Rules{
+		MaxMoves: p.maxMoves(), MaxBytes: p.maxBytes(), For: p.For, Pause: p.PauseBetween, Window: p.Window,
+		PauseWhen: p.PauseWhen,
+		MovesNote: isDefault(p.MaxMoves != 0, "max-moves", "maxMoves"),
+		BytesNote: isDefault(p.MaxBytes != 0, "max-bytes", "maxBytes"),
+	}
+}
+
+// within returns the pace with the limits of an approved plan, where they are lower.
+func (p Pace) within(l plan.Limits) Pace {
+	if now := p.maxMoves(); l.Moves > 0 && (now == 0 || l.Moves < now) {
+		p.MaxMoves = l.Moves
+	}
+	if now := p.maxBytes(); l.Bytes > 0 && (now == 0 || l.Bytes < now) {
+		p.MaxBytes = l.Bytes
+	}
+	return p
+}
+
+// limits reports whether a run may end at a limit before all that is expected is moved:
+// a limit that somebody has named may be there for that.
+func (p Pace) limits(t plan.Totals) bool {
+	return p.For > 0 || p.MaxMoves > 0 || p.MaxBytes > 0 ||
+		p.MaxMoves == 0 && t.Moves > DefaultMaxMoves || p.MaxBytes == 0 && t.Bytes > DefaultMaxBytes
+}

@@ -1,0 +1,283 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"shardsh/balancer/apply"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/live"
+	"shardsh/balancer/plan"
+	"shardsh/balancer/preflight"
+	"shardsh/balancer/runner"
+)
+
+// Before says what is looked at before a run, and what may be in its way.
+type Before struct {
+	// Preflight only returns what is in the way. Nothing is changed.
+	Preflight bool
+	// Despite are the codes of what does not stop the run.
+	Despite []string
+}
+
+func (b Before) validate() error {
+	for _, code := range b.Despite {
+		if diagnosis.Define(diagnosis.Code(code)).Code == "" {
+			return refuse("{despite}: there is no code %q; --preflight prints the codes of what is in the way", code)
+		}
+	}
+	return nil
+}
+
+func (b Before) despite() (codes []diagnosis.Code) {
+	for _, code := range b.Despite {
+		codes = append(codes, diagnosis.Code(code))
+	}
+	return codes
+}
+
+// preflightParts are what is read of the cluster where no plan was made from it just now.
+const preflightParts = live.Identity | live.Settings | live.Balancer | live.Clock | live.Shards | live.Limits | live.Reach |
+	live.Databases | live.Collections | live.Unsharded | live.Counts | live.Zones | live.Routers | live.Sizes |
+	live.Migrations | live.Reshardings | live.Leases | live.Moves
+
+// preflight looks at what is in the way of a run. had is the cluster as a plan was made
+// from it just now, or nil. What can't be read is in the report, and stops nothing.
+func (c Cluster) preflight(ctx context.Context, run preflight.Run, had *catalog.Snapshot, noPlan error) (
+	report preflight.Report, err error) {
+	look := preflightLook{Cluster: c, run: run}
+	if err := look.read(ctx, had); err != nil {
+		return report, err
+	}
+	look.facts.NoPlan = noPlan
+	if run.Plan == nil { // by rounds
+		names, _ := plan.Namespaces(look.facts.Snapshot, run.Namespaces) // which the run refuses by itself
+		look.run.Namespaces = runner.Ours(names, run.Namespaces)
+	}
+	look.facts.Own = func(name string) bool {
+		return name == live.LeaseDatabase || name == live.LeaseDatabase+"."+live.LeaseCollection
+	}
+	look.facts.Balancing = look.balancing()
+	look.server(ctx)
+	look.indexes(ctx)
+	look.jumbo(ctx)
+	// Free space on the shards' disks comes here, as facts.More.
+	if ctx.Err() != nil {
+		return report, context.Cause(ctx)
+	}
+	report = preflight.Look(look.run, look.facts)
+	report.Unread = look.unread
+	return report, nil
+}
+
+// preflightLook reads what a preflight decides from.
+type preflightLook struct {
+	Cluster
+	run    preflight.Run
+	facts  preflight.Facts
+	unread []string
+}
+
+func (l *preflightLook) failed(what string, err error) {
+	if err != nil {
+		l.unread = append(l.unread, fmt.Sprintf("%s could not be read: %v", what, err))
+	}
+}
+
+// read reads the cluster, as far as nobody has.
+func (l *preflightLook) read(ctx context.Context, had *catalog.Snapshot) error {
+	o := live.ReaderOptions{Parts: preflightParts, Zone: l.zone, Shard: l.run.Shard}
+	if had != nil {
+		o.Parts = live.Moves
+	} else if l.run.Shard == "" && l.run.Plan != nil {
+		o.Namespaces = l.namespaces()
+	}
+	s, err := live.NewReader(l.Client, o).Read(ctx)
+	if err != nil {
+		return &AccessError{err}
+	}
+	l.unread = catalog.GapTexts(s.Parts().Source.Gaps)
+	switch {
+	case had == nil:
+		s = apply.Resumed(s, live.PausedByUs(ctx, l.Client))
+	default:
+		parts := had.Parts()
+		parts.Changes = s.Parts().Changes
+		s = catalog.NewSnapshot(parts)
+	}
+	l.facts.Snapshot = s
+	return nil
+}
+
+// namespaces are the collections that the run is about; nil is all.
+func (l *preflightLook) namespaces() (list []string) {
+	if l.run.Plan == nil {
+		return l.run.Namespaces
+	}
+	for _, of := range l.run.Plan.Basis.Collections {
+		list = append(list, of.Namespace)
+	}
+	return list
+}
+
+// balancing returns the error of a run beside the cluster's own balancer.
+func (l *preflightLook) balancing() error {
+	names, within := l.namespaces(), time.Duration(0)
+	if p := l.run.Plan; p != nil {
+		within = p.Totals.Time + time.Minute
+	}
+	if l.run.PauseBalancing { // which does not end a defragmentation
+		names = slices.DeleteFunc(slices.Clone(names), func(ns string) bool {
+			of := l.facts.Snapshot.Collection(ns)
+			return of == nil || !of.Defragment
+		})
+	}
+	if l.run.Verb == "balance" {
+		return runner.InTheWay(l.facts.Snapshot, names, within)
+	}
+	return apply.BalancerWorks(l.facts.Snapshot, names, within)
+}
+
+// server asks who else is at work, what the user may, and which version counts.
+func (l *preflightLook) server(ctx context.Context) {
+	commands := live.NewCommandRunner(l.Client)
+	var err error
+	l.facts.Held, l.facts.Quiesced, err = live.InTheWay(ctx, l.Client, l.facts.Snapshot.Time())
+	l.failed("the lease", err)
+	l.facts.Privileges, err = live.ReadPrivileges(ctx, commands)
+	l.failed("the privileges", err)
+	l.facts.Compatibility, err = live.ReadCompatibility(ctx, commands)
+	l.failed("the compatibility version", err)
+}
+
+// donors are the collections of which the steps move something, and the shards from which.
+func (l *preflightLook) donors() map[string][]catalog.ShardID {
+	of := map[string][]catalog.ShardID{}
+	if l.run.Plan == nil {
+		return of
+	}
+	for _, s := range l.run.Plan.Steps {
+		if s.Kind == plan.Move && !slices.Contains(of[s.Namespace], s.From) {
+			of[s.Namespace] = append(of[s.Namespace], s.From)
+		}
+	}
+	return of
+}
+
+// indexes reads those of the collections that move.
+func (l *preflightLook) indexes(ctx context.Context) {
+	var of []*catalog.CollectionState
+	for _, ns := range slices.Sorted(maps.Keys(l.donors())) {
+		if c := l.facts.Snapshot.Collection(ns); c != nil {
+			of = append(of, c)
+		}
+	}
+	list, skipped, err := live.ReadIndexes(ctx, live.NewCommandRunner(l.Client), of)
+	l.facts.Indexes = list
+	l.failed("indexes", err)
+	if skipped > 0 {
+		l.unread = append(l.unread, fmt.Sprintf("the indexes of %s were not looked at: they are too many",
+			humanize.Count(int64(skipped), "collection")))
+	}
+}
+
+// mostJumbo is how many flagged chunks are looked at before a run.
+const mostJumbo = 100
+
+// jumbo has the donors say which flagged chunks can't be cut, and how large they are. A
+// chunk that nobody has flagged yet shows itself when it is reached.
+func (l *preflightLook) jumbo(ctx context.Context) {
+	donors := l.donors()
+	var steps *live.Steps
+	looked := 0
+	for _, ns := range slices.Sorted(maps.Keys(donors)) {
+		of := l.facts.Snapshot.Collection(ns)
+		for _, from := range donors[ns] {
+			if of == nil || of.CountOn(from).Jumbo == 0 || looked >= mostJumbo {
+				continue
+			}
+			var err error
+			if steps == nil {
+				if steps, err = live.NewSteps(ctx, live.NewCommandRunner(l.Client)); err != nil {
+					l.failed("jumbo chunks", err)
+					return
+				}
+			}
+			found, err := unmovable(ctx, steps, ns, from, mostJumbo-looked)
+			l.failed("jumbo chunks of "+ns, err)
+			looked += len(found)
+			l.facts.Unmovable = append(l.facts.Unmovable, found...)
+		}
+	}
+}
+
+// unmovable returns the flagged chunks of a shard that can't be cut.
+func unmovable(ctx context.Context, steps *live.Steps, ns string, from catalog.ShardID, most int) (
+	list []preflight.Unmovable, err error) {
+	coll, chunks, err := steps.Flagged(ctx, ns, from, int64(most))
+	if err != nil {
+		return nil, err
+	}
+	for _, chunk := range chunks {
+		of := apply.Command{
+			Kind: plan.Move, Namespace: ns, Pattern: coll.Pattern, Min: chunk.Min, Max: chunk.Max,
+			MaxBytes: coll.MaxChunkSizeBytes,
+		}
+		points, err := steps.Cuts(ctx, of)
+		if err != nil {
+			return list, err
+		}
+		if len(points) > 0 {
+			continue
+		}
+		size, err := steps.Size(ctx, of)
+		if err != nil {
+			return list, err
+		}
+		if size.Counted && size.Bytes <= mostMoved(steps.Release(), of.MaxBytes) {
+			continue // only the flag is left
+		}
+		list = append(list, preflight.Unmovable{
+			Namespace: ns, Pattern: coll.Pattern, Chunk: chunk, Bytes: size.Bytes, For: apply.ForcedOf(size.Bytes).For,
+			Guessed: !size.Counted,
+		})
+	}
+	return list, nil
+}
+
+// mostMoved is how many bytes donors move at once, as a chunk of the size that is set.
+func mostMoved(r catalog.Release, chunkSize int64) int64 {
+	if r.BalancesBySize() {
+		return 2 * chunkSize
+	}
+	return chunkSize + chunkSize*3/10
+}
+
+// told are the codes of what a run says before it begins; the rest it says when it comes to it.
+var told = []diagnosis.Code{diagnosis.ChunkUnmovable, diagnosis.ConfigShardLeaves}
+
+// pass returns an error when something stops a run, before anything is sent. Others that
+// hold the cluster are waited for, or not, when the lease is taken. A dry run, which needs
+// less, says what would stop the run.
+func pass(report preflight.Report, dryRun bool, r *serial) error {
+	spell := func(option string) string { return option }
+	for _, o := range report.Obstacles {
+		text := o.Text(spell)
+		switch {
+		case !o.Stops && slices.Contains(told, o.Code):
+			r.note(strings.ToUpper(text[:1]) + text[1:] + ".")
+		case dryRun && o.Stops && o.Err == nil:
+			r.note("In the way: " + text + ".")
+		}
+	}
+	if dryRun {
+		return nil
+	}
+	return report.Err()
+}

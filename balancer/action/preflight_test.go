@@ -1,0 +1,311 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/live"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/access"
+	"shardsh/balancer/mock/commands"
+	"shardsh/balancer/mock/mocktest"
+	"shardsh/balancer/mock/router"
+	"shardsh/balancer/mock/wire"
+	"shardsh/balancer/preflight"
+)
+
+// changing notes the commands that may change something.
+type changing struct {
+	wire.Handler
+	mu    sync.Mutex
+	names []string
+}
+
+func (h *changing) Handle(ctx context.Context, r wire.Request) bson.Raw {
+	for _, c := range commands.All() {
+		if c.Effect == commands.Writes && !c.Mock && slices.Contains(c.Names(), r.Command) &&
+			(r.Command != "aggregate" || commands.WritesResults(r.Body)) {
+			h.mu.Lock()
+			h.names = append(h.names, r.Command)
+			h.mu.Unlock()
+		}
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// sent returns the commands since the last call.
+func (h *changing) sent() (names []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	names, h.names = h.names, nil
+	return names
+}
+
+// way is a way in which a drain of s0 can't work.
+type way struct {
+	name string
+	// code is what names it, with a word of its sentence.
+	code diagnosis.Code
+	says string
+	// topology is of all clusters but the healthy one.
+	topology string
+	release  catalog.Release // 8.0 unless set
+	prepare  func(w *world)
+	drain    Drain
+	// lacks is what the user lacks of what a run needs; empty is no access control.
+	lacks access.Privilege
+}
+
+// healthy is a cluster of which s0 can be drained, with more in its parts.
+func healthy(shards, settings, databases, collections string) string {
+	if shards == "" {
+		shards = `{"id": "s0"}, {"id": "s1"}, {"id": "s2"}`
+	}
+	if settings == "" {
+		settings = `"balancer": {"stopped": true}`
+	}
+	return fmt.Sprintf(`{"shards": [%s], "settings": {%s}, "databases": [{"name": "db", "primary": "s1"},
+		{"name": "shardsh", "primary": "s1"}%s], "collections": [{"ns": "db.c", "key": {"x": 1}, "chunks": [
+			{"shard": "s0", "max": {"x": 0}, "bytes": 1024000, "docs": 1000},
+			{"shard": "s0", "max": {"x": 1000}, "bytes": 1024000, "docs": 1000},
+			{"shard": "s1", "bytes": 1024000, "docs": 1000}]}%s]}`, shards, settings, databases, collections)
+}
+
+// usersCollection is a collection with one large chunk of one key on s0.
+const jumboCollection = `, {"ns": "db.j", "key": {"x": 1}, "chunkSizeMB": 1, "chunks": [
+	{"shard": "s0", "max": {"x": 1000}, "jumbo": true}, {"shard": "s1"}]}`
+
+func admin(command bson.D) func(w *world) { return func(w *world) { w.admin(command) } }
+
+func config(collection string, update bson.D, id any) func(w *world) {
+	return func(w *world) {
+		got, err := w.client.Database("config").Collection(collection).UpdateOne(w.Context(),
+			bson.D{{Key: "_id", Value: id}}, bson.D{{Key: "$set", Value: update}}, options.UpdateOne().SetUpsert(true))
+		if err != nil || got.MatchedCount+got.UpsertedCount != 1 {
+			w.Fatal(got, err)
+		}
+	}
+}
+
+func one(key string, value any) bson.D { return bson.D{{Key: key, Value: value}} }
+
+func (w *world) insert(ns string, docs ...any) {
+	w.Helper()
+	database, name, _ := strings.Cut(ns, ".")
+	if _, err := w.client.Database(database).Collection(name).InsertMany(w.Context(), docs); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// waysNotToDrain are the ways, but for privileges.
+func waysNotToDrain() []way {
+	whole := Drain{Shard: "s0", Remove: true, MovePrimaries: true}
+	large := make([]any, 96)
+	for i := range large {
+		large[i] = bson.D{{Key: "x", Value: 7}, {Key: "filler", Value: make([]byte, 64<<10)}}
+	}
+	return []way{
+		{name: "no such shard", code: diagnosis.NoPlan, says: `no shard "s9"`, drain: Drain{Shard: "s9", Remove: true}},
+		{name: "the only shard", code: diagnosis.LastShard, says: "the only shard of the cluster", drain: whole,
+			topology: `{"shards": [{"id": "s0"}], "settings": {"balancer": {"stopped": true}}}`},
+		{name: "all others drain", code: diagnosis.LastShard, says: "s1 and s2 are", drain: whole, prepare: func(w *world) {
+			config("shards", one("draining", true), "s1")(w)
+			config("shards", one("draining", true), "s2")(w)
+		}},
+		{name: "the only shard of a zone", code: diagnosis.OnlyShardOfZone, says: "zone US", drain: whole, topology: healthy(
+			`{"id": "s0", "zones": ["US"]}, {"id": "s1"}, {"id": "s2"}`, "", "",
+			`, {"ns": "db.z", "key": {"x": 1}, "zones": [{"zone": "US", "min": {"x": 0}, "max": {"x": 9}}], "chunks": [
+				{"shard": "s1"}]}`)},
+		{name: "the only shard of a zone, with chunks there, which stays", code: diagnosis.NoRecipient, says: "zone US",
+			drain: Drain{Shard: "s0"}, topology: healthy(`{"id": "s0", "zones": ["US"]}, {"id": "s1"}, {"id": "s2"}`, "", "",
+				zoned)},
+		{name: "the other shard of a zone drains", code: diagnosis.NoRecipient, says: "zone US", drain: whole, topology: healthy(
+			`{"id": "s0", "zones": ["US"]}, {"id": "s1", "zones": ["US"]}, {"id": "s2"}`, "", "", zoned),
+			prepare: config("shards", one("draining", true), "s1")},
+		{name: "a zone without shards", code: diagnosis.NoRecipient, says: "3 outside the zone", drain: whole, topology: healthy(
+			`{"id": "s0"}, {"id": "s1"}, {"id": "s2", "zones": ["US"]}`, "", "", zoned),
+			prepare: config("shards", one("tags", bson.A{}), "s2")},
+		{name: "all others are full", code: diagnosis.NoRecipient, says: "2 full", release: catalog.Release50, drain: whole,
+			topology: healthy(`{"id": "s0"}, {"id": "s1", "maxSizeMB": 1}, {"id": "s2", "maxSizeMB": 1}`, "", "",
+				`, {"ns": "db.f", "key": {"x": 1}, "chunks": [{"shard": "s1", "max": {"x": 0}, "bytes": 9000000, "docs": 9},
+					{"shard": "s2", "bytes": 9000000, "docs": 9}]}`)},
+		{name: "a large chunk of one key", code: diagnosis.ChunkUnmovable, says: "6 MiB", drain: whole,
+			topology: healthy("", "", "", jumboCollection), prepare: func(w *world) { w.insert("db.j", large...) }},
+		{name: "a large chunk of one key, by number of chunks", code: diagnosis.ChunkUnmovable, says: "6 MiB", drain: whole,
+			release: catalog.Release50, topology: healthy("", "", "", jumboCollection),
+			prepare: func(w *world) { w.insert("db.j", large...) }},
+		{name: "no index on the shard key", code: diagnosis.ShardKeyIndexMissing, says: "db.c has no index", drain: whole,
+			prepare: func(w *world) { w.dropIndexOn("s0", "x_1") }},
+		{name: "a recipient lacks an index", code: diagnosis.RecipientIndexMissing, says: "lacks the index y_1", drain: whole,
+			topology: strings.Replace(healthy("", "", "", ""), `{"id": "s2"}`, `{"id": "s2", "draining": true}`, 1),
+			prepare: func(w *world) {
+				w.insert("db.c", one("x", -1), one("x", 5000))
+				w.command("db", bson.D{{Key: "createIndexes", Value: "c"}, {Key: "indexes", Value: bson.A{
+					bson.D{{Key: "key", Value: one("y", 1)}, {Key: "name", Value: "y_1"}}}}})
+				w.dropIndexOn("s1", "y_1")
+			}},
+		{name: "balancing is disabled", code: diagnosis.DrainNeedsOperator, says: "enable balancing of 1 collection", drain: whole,
+			prepare: config("collections", one("noBalance", true), "db.c")},
+		{name: "migrations are forbidden", code: diagnosis.DrainNeedsOperator, says: "enable balancing of 1 collection",
+			drain: whole, prepare: admin(bson.D{{Key: "setAllowMigrations", Value: "db.c"}, {Key: "allowMigrations", Value: false}})},
+		{name: "migrations are not permitted", code: diagnosis.DrainNeedsOperator, says: "enable balancing", drain: whole,
+			prepare: config("collections", one("permitMigrations", false), "db.c")},
+		{name: "a primary of a database", code: diagnosis.DrainNeedsOperator, says: "move 1 database",
+			drain: Drain{Shard: "s0", Remove: true}, topology: healthy("", "", `, {"name": "app", "primary": "s0"}`, "")},
+		{name: "a primary of a database, of a shard that stays", code: diagnosis.DrainNeedsOperator, says: "move 1 database",
+			drain: Drain{Shard: "s0"}, topology: healthy("", "", `, {"name": "app", "primary": "s0"}`, "")},
+		{name: "an unsharded collection", code: diagnosis.DrainNeedsOperator, says: "move 1 unsharded collection",
+			drain: Drain{Shard: "s0", Remove: true}, prepare: func(w *world) {
+				w.insert("db.u", one("_id", 1))
+				w.admin(bson.D{{Key: "moveCollection", Value: "db.u"}, {Key: "toShard", Value: "s0"}})
+			}},
+		{name: "the balancer is on", code: diagnosis.BalancerWorks, says: "is on and balances db.c", drain: whole,
+			topology: healthy("", `"balancer": {"mode": "full"}`, "", "")},
+		{name: "the balancer's window opens", code: diagnosis.BalancerWorks, says: "its window", drain: whole, topology: healthy("",
+			`"balancer": {"mode": "full", "activeWindow": {"start": "12:01", "stop": "13:00"}}`, "", "")},
+		{name: "the balancer defragments", code: diagnosis.BalancerWorks, says: "db.c",
+			drain: Drain{Shard: "s0", Remove: true, MovePrimaries: true, RunOptions: RunOptions{PauseBalancing: true}},
+			prepare: func(w *world) {
+				config("collections", one("defragmentCollection", true), "db.c")(w)
+				config("settings", bson.D{{Key: "stopped", Value: false}, {Key: "mode", Value: "full"}}, "balancer")(w)
+			}},
+		{name: "another run", code: diagnosis.LeaseHeld, says: "process 42", drain: whole, prepare: func(w *world) {
+			_, err := live.AcquireLease(w.Context(), live.LeaseCollectionOf(w.client), live.LeaseOptions{
+				Name: "engine", For: time.Hour, Holder: live.Holder{Host: "ops1", PID: 42, Doing: "drain s1"}})
+			if err != nil {
+				w.Fatal(err)
+			}
+		}},
+		{name: "the cluster is kept quiet", code: diagnosis.Quiesced, says: "quiesce", drain: whole, prepare: func(w *world) {
+			record := live.Quiesced{Host: "ops1", PID: 42, Mode: catalog.ModeOff, Until: w.cluster.Clock().Now().Add(time.Hour)}
+			if err := record.Save(w.Context(), w.client); err != nil {
+				w.Fatal(err)
+			}
+		}},
+		{name: "a resharding", code: diagnosis.Resharding, says: "db.c", drain: whole,
+			prepare: config("collections", one("reshardingFields", one("state", "cloning")), "db.c")},
+		{name: "a collection is moved", code: diagnosis.Resharding, says: "moveCollection of db.u", drain: whole,
+			prepare: config("reshardingOperations", bson.D{{Key: "ns", Value: "db.u"}, {Key: "state", Value: "cloning"},
+				{Key: "provenance", Value: "moveCollection"}}, "r")},
+		{name: "the shard does not answer", code: diagnosis.ShardUnreachable, says: "s0", drain: whole,
+			prepare: admin(one("mockCrash", "s0"))},
+		{name: "a recipient does not answer", code: diagnosis.ShardUnreachable, says: "shard s2", drain: whole,
+			prepare: admin(one("mockCrash", "s2"))},
+	}
+}
+
+const zoned = `, {"ns": "db.z", "key": {"x": 1}, "zones": [{"zone": "US", "min": {"x": 0}, "max": {"x": 9}}], "chunks": [
+	{"shard": "s1", "max": {"x": 0}}, {"shard": "s0", "max": {"x": 9}, "bytes": 5000, "docs": 5}, {"shard": "s1"}]}`
+
+func (w *world) command(database string, command bson.D) {
+	w.Helper()
+	if err := w.client.Database(database).RunCommand(w.Context(), command).Err(); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) dropIndexOn(shard catalog.ShardID, name string) {
+	w.Helper()
+	w.cluster.Lock()
+	err := w.cluster.Collections().DropIndexOn(shard, "db.c", name)
+	w.cluster.Unlock()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// each way is named by the preflight, with its remedy, and the run itself sends nothing
+// that changes something.
+func TestPreflightNamesEachWay(t *testing.T) {
+	ways := waysNotToDrain()
+	t.Logf("%d ways", len(ways))
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) { way.isNamed(t) })
+	}
+}
+
+func (way way) isNamed(t *testing.T) {
+	if way.release == (catalog.Release{}) {
+		way.release = catalog.Release80
+	}
+	if way.topology == "" {
+		way.topology = healthy("", "", "", "")
+	}
+	w := &world{TB: t, release: way.release}
+	w.cluster = mocktest.Cluster(t, way.topology, mock.Config{
+		Version: way.release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: 1,
+	})
+	h := &changing{Handler: router.New(w.cluster, nil)}
+	w.client = mocktest.Connect(t, h)
+	if way.prepare != nil {
+		way.prepare(w)
+	}
+	h.sent()
+	run := way.drain
+	run.Parallel, run.NoJournal = 1, true
+	look := run
+	look.Preflight = true
+	r, err := look.Run(t.Context(), w.actionCluster(), nil)
+	if err != nil || r.Preflight == nil || r.Preflight.Ready {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	named := slices.ContainsFunc(r.Preflight.Stopping(), func(o preflight.Obstacle) bool {
+		return o.Code == way.code && strings.Contains(o.Sentence, way.says)
+	})
+	if !named {
+		t.Errorf("it found %v", texts(r.Preflight.Obstacles))
+	}
+	_, err = run.Run(t.Context(), w.actionCluster(), nil)
+	if err == nil {
+		t.Error("the run began")
+	}
+	sent := slices.DeleteFunc(h.sent(), func(name string) bool {
+		return way.code == diagnosis.LeaseHeld && name == "findAndModify" // which finds the lease held
+	})
+	if len(sent) > 0 {
+		t.Errorf("%v were sent, %v", sent, err)
+	}
+}
+
+func texts(list []preflight.Obstacle) (all []string) {
+	for _, o := range list {
+		all = append(all, fmt.Sprintf("%t %s: %s", o.Stops, o.Code, o.Text(func(option string) string { return option })))
+	}
+	return all
+}
+
+// On healthy clusters nothing is named, and the drain works.
+func TestPreflightOfHealthyClusters(t *testing.T) {
+	seeds := 200
+	if testing.Short() {
+		seeds = 12
+	}
+	for seed := range uint64(seeds) {
+		release := releases()[seed%uint64(len(releases()))]
+		r := rand.New(rand.NewPCG(seed, 42))
+		w := newWorld(t, scattered(r, stopped), release, seed+1)
+		d := Drain{Shard: "s0", Remove: r.IntN(2) == 0, MovePrimaries: true, RunOptions: RunOptions{
+			Pace: Pace{Parallel: 1 + r.IntN(2)}, NoJournal: true,
+		}}
+		look := d
+		look.Preflight = true
+		found, err := look.Run(t.Context(), w.actionCluster(), nil)
+		if err != nil || len(found.Preflight.Obstacles) > 0 || len(found.Preflight.Unread) > 0 {
+			t.Errorf("seed %d, %s: %+v, %v", seed, release, texts(found.Preflight.Obstacles), err)
+		}
+		if done, err := d.Run(t.Context(), w.actionCluster(), nil); err != nil || !done.Finished {
+			t.Errorf("seed %d, %s: %+v, %v", seed, release, done, err)
+		}
+	}
+}

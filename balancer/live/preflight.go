@@ -1,0 +1,115 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/preflight"
+)
+
+// ReadPrivileges returns the privileges of the user; nil without access control.
+func ReadPrivileges(ctx context.Context, a CommandRunner) (*preflight.Privileges, error) {
+	reply, err := a.RunCommand(ctx, "admin",
+		bson.D{{Key: "connectionStatus", Value: int32(1)}, {Key: "showPrivileges", Value: true}})
+	if err != nil {
+		return nil, ServerError(err)
+	}
+	return preflight.ParsePrivileges(reply), nil
+}
+
+// ReadCompatibility returns the compatibility version, as the config server has it.
+func ReadCompatibility(ctx context.Context, a CommandRunner) (c preflight.Compatibility, err error) {
+	docs, err := a.RunCursorCommand(ctx, "admin", bson.D{
+		{Key: "find", Value: "system.version"},
+		{Key: "filter", Value: bson.D{{Key: "_id", Value: "featureCompatibilityVersion"}}},
+	})
+	for _, doc := range docs {
+		c.Version, c.Target = text(doc, "version"), text(doc, "targetVersion")
+		if previous := text(doc, "previousVersion"); previous != "" { // on the way down
+			c.Version = previous
+		}
+	}
+	return c, ServerError(err)
+}
+
+// preflightIndexes limits for how many collections and for how long indexes are looked at.
+const (
+	preflightIndexes    = 500
+	preflightIndexTime  = 10 * time.Second
+	preflightIndexReads = 8 // at once
+)
+
+// ReadIndexes returns the indexes of collections by namespace, and how many of the
+// collections were not looked at because there are too many or they took too long. What
+// may not be read is left out.
+func ReadIndexes(ctx context.Context, a CommandRunner, of []*catalog.CollectionState) (
+	list map[string]preflight.Indexes, skipped int, err error) {
+	reading, cancel := context.WithTimeout(ctx, preflightIndexTime)
+	defer cancel()
+	list = map[string]preflight.Indexes{}
+	failed := 0
+	var mu sync.Mutex
+	_ = inParallel(reading, preflightIndexReads, of[:min(len(of), preflightIndexes)], // which notes its errors itself
+		func(ctx context.Context, c *catalog.CollectionState) error {
+			has, refused := readIndexes(ctx, a, c)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case refused == nil:
+				list[c.Namespace] = has
+			case reading.Err() == nil:
+				failed++
+				err = cmp.Or(err, refused)
+			}
+			return nil
+		})
+	return list, len(of) - len(list) - failed, err
+}
+
+func readIndexes(ctx context.Context, a CommandRunner, c *catalog.CollectionState) (preflight.Indexes, error) {
+	db, name, err := catalog.SplitNamespace(c.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	docs, err := a.RunCursorCommand(ctx, db, bson.D{
+		{Key: "aggregate", Value: name}, {Key: "pipeline", Value: indexStages()}, {Key: "cursor", Value: bson.D{}},
+	})
+	if err != nil {
+		return nil, ServerError(err)
+	}
+	has := preflight.Indexes{}
+	for _, doc := range docs {
+		id := catalog.ShardID(text(doc, "shard"))
+		has[id] = append(has[id], preflight.Index{Name: text(doc, "name"), ForKey: servesKey(doc, c.Pattern)})
+	}
+	return has, nil
+}
+
+// InTheWay returns a *HeldError when another process holds the cluster, as far as a look
+// shows: of one that is gone the lease can be taken. Quiesced is that of a cluster that is
+// kept quiet.
+func InTheWay(ctx context.Context, client *mongo.Client, now time.Time) (held, quiesced, err error) {
+	var doc leaseDoc
+	err = LeaseCollectionOf(client).FindOne(ctx, bson.D{
+		{Key: "_id", Value: engineLease},
+		{Key: "$expr", Value: bson.D{{Key: "$gt", Value: bson.A{"$expires", clusterTime}}}},
+	}).Decode(&doc)
+	switch {
+	case err == nil && !processGone(doc.holder()):
+		held = &HeldError{engineLease, doc.holder()}
+	case err != nil && !errors.Is(err, mongo.ErrNoDocuments):
+		return nil, nil, ServerError(err)
+	}
+	record, err := ReadQuiesced(ctx, client)
+	if record != nil && record.Lasts(now) {
+		quiesced = record.HeldError()
+	}
+	return held, quiesced, err
+}

@@ -1,0 +1,297 @@
+package preflight
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/plan"
+)
+
+// left says what stays on the shard of a drain when all steps are done.
+func (l *look) left() {
+	if !l.drains() {
+		if l.Plan != nil {
+			for _, f := range l.Plan.Left {
+				if f.Code != diagnosis.Orphans {
+					l.warns(f)
+				}
+			}
+		}
+		return
+	}
+	shard, there := l.Snapshot.Shard(l.Shard)
+	if !there {
+		return
+	}
+	marked := shard.Draining
+	shard.Draining, shard.Reported = true, nil // as if it had to be empty
+	d := diagnosis.DrainOf(l.Snapshot, shard)
+	d.Unmarked = !marked
+	held, rest := d, d
+	held.Databases, held.Collections = nil, nil
+	rest.Held, rest.Left = nil, false
+	known := len(held.Commands()) > 0
+	if known {
+		l.misses(held.Remainder())
+	}
+	if l.Own != nil {
+		rest.Databases = slices.DeleteFunc(slices.Clone(rest.Databases), l.Own)
+		rest.Collections = slices.DeleteFunc(slices.Clone(rest.Collections), l.Own)
+	}
+	if len(rest.Commands()) > 0 && !l.MovePrimaries {
+		o := l.misses(rest.Remainder())
+		o.Option, o.Does = "movePrimaries", "moves it"
+	}
+	l.planLeaves(known)
+}
+
+// planLeaves says what keeps ranges on the shard of a drain. Some may be known already.
+func (l *look) planLeaves(known bool) {
+	if l.Plan == nil || l.Plan.Reached {
+		return
+	}
+	var still []diagnosis.Finding
+	for _, f := range l.Plan.Left {
+		switch f.Code {
+		case diagnosis.Orphans, diagnosis.DrainNeedsOperator, diagnosis.DrainComplete, diagnosis.PlanLimited:
+		case diagnosis.Draining:
+			f.Sentence = fmt.Sprintf("the plan does not empty the shard: %s", f.Sentence)
+			still = append(still, f)
+		default:
+			known = true
+			l.misses(f)
+		}
+	}
+	if !known {
+		for _, f := range still {
+			l.misses(f)
+		}
+	}
+}
+
+// collections says of which collections nothing may be moved.
+func (l *look) collections() {
+	of := l.byCollection()
+	for _, ns := range slices.Sorted(maps.Keys(of)) {
+		c := l.Snapshot.Collection(ns)
+		if c == nil || len(of[ns].from) == 0 || c.AllowMigrations && c.PermitMigrations {
+			continue
+		}
+		remedy := fmt.Sprintf("sh.enableMigrations(%q)", ns)
+		if c.AllowMigrations {
+			remedy = "wait for the end of what changes the collection"
+		}
+		l.stops(diagnosis.NewFinding(diagnosis.MigrationsForbidden, diagnosis.Scope{Namespace: ns},
+			"migrations of "+ns+" are forbidden", remedy))
+	}
+}
+
+// operations says what changes whole collections, or moves chunks, beside the run.
+func (l *look) operations() {
+	of := l.byCollection()
+	about := func(ns string) bool {
+		if of[ns] != nil {
+			return true
+		}
+		c := l.Snapshot.Collection(ns)
+		return l.drains() && (l.Remove || c != nil && c.CountOn(l.Shard).Chunks > 0)
+	}
+	told := map[string]bool{}
+	for _, r := range l.Snapshot.Parts().Reshardings {
+		if told[r.Namespace] = true; about(r.Namespace) {
+			f := diagnosis.ReshardingFinding(l.Snapshot, r)
+			f.Commands, f.Instead = append(f.Commands, f.Instead...), nil
+			l.stops(f)
+		}
+	}
+	for _, c := range l.Snapshot.Collections() {
+		if c.Resharding && !told[c.Namespace] && about(c.Namespace) {
+			l.stops(diagnosis.NewFinding(diagnosis.Resharding, diagnosis.Scope{Namespace: c.Namespace},
+				c.Namespace+" is being resharded", fmt.Sprintf("sh.abortReshardCollection(%q)", c.Namespace)))
+		}
+	}
+	busy := l.involved()
+	for _, m := range l.Snapshot.Parts().Migrations {
+		if slices.Contains(busy, m.From) || slices.Contains(busy, m.To) {
+			f := diagnosis.MigrationFinding(l.Snapshot, m)
+			f.Sentence += ": the run waits for its end"
+			l.warns(f)
+		}
+	}
+}
+
+// Indexes are those of a collection, by name, on the shards that have chunks of it.
+type Indexes map[catalog.ShardID][]Index
+
+// Index is one of them.
+type Index struct {
+	Name string
+	// ForKey: the shard can move chunks by it.
+	ForKey bool
+}
+
+// indexes says where an index is missing that migrations need.
+func (l *look) indexes() {
+	of := l.byCollection()
+	for _, ns := range slices.Sorted(maps.Keys(of)) {
+		c, has, m := l.Snapshot.Collection(ns), l.Indexes[ns], of[ns]
+		if c == nil || has == nil {
+			continue
+		}
+		donors := *c
+		donors.Unindexed = slices.DeleteFunc(slices.Clone(m.from), func(id catalog.ShardID) bool {
+			list, answered := has[id]
+			return !answered || slices.ContainsFunc(list, func(i Index) bool { return i.ForKey })
+		})
+		for _, f := range diagnosis.UnindexedOf(&donors) {
+			l.stops(f)
+		}
+		l.recipientIndexes(c, has, m)
+	}
+}
+
+// recipientIndexes says which recipients lack an index of a donor: servers create it only
+// where the collection has no documents.
+func (l *look) recipientIndexes(c *catalog.CollectionState, has Indexes, m *moves) {
+	for _, to := range m.to {
+		list, answered := has[to]
+		data := c.Sizes[to]
+		if !answered || data.Documents+data.Orphans == 0 {
+			continue
+		}
+		var missing []string
+		for _, from := range m.from {
+			for _, index := range has[from] {
+				there := slices.ContainsFunc(list, func(i Index) bool { return i.Name == index.Name })
+				if !there && !slices.Contains(missing, index.Name) {
+					missing = append(missing, index.Name)
+				}
+			}
+		}
+		if len(missing) == 0 {
+			continue
+		}
+		l.stops(diagnosis.NewFinding(diagnosis.RecipientIndexMissing, diagnosis.Scope{Namespace: c.Namespace, Shard: to},
+			fmt.Sprintf("shard %s has documents of %s and lacks the index %s of its donor: it refuses to receive chunks",
+				to, c.Namespace, strings.Join(missing, " ")),
+			fmt.Sprintf("%s.createIndex(<key of %s>)", diagnosis.Handle(c.Namespace), missing[0])))
+	}
+}
+
+// Unmovable is a chunk that no cut makes small enough to be moved: all of it has one key.
+type Unmovable struct {
+	Namespace string
+	Pattern   catalog.KeyPattern
+	Chunk     catalog.Chunk
+	Bytes     int64
+	// For is about how long no write goes on when it is moved by force.
+	For time.Duration
+	// Guessed: the user may not see how much it holds, so that it may be small.
+	Guessed bool
+}
+
+// unmovable says which chunks only force moves.
+func (l *look) unmovable() {
+	for _, u := range l.Unmovable {
+		if !l.movesChunk(u) {
+			continue
+		}
+		at := u.Chunk.Min.String()
+		cost := fmt.Sprintf("%s, writes to the collection wait for about %s", humanize.Bytes(u.Bytes),
+			humanize.Duration(max(time.Second, u.For.Round(time.Second))))
+		scope := diagnosis.Scope{Namespace: u.Namespace, Shard: u.Chunk.Shard, Chunk: u.Chunk.Min}
+		sized := []diagnosis.Number{{Name: "bytes", Value: u.Bytes, Unit: diagnosis.Bytes}}
+		if l.ForceJumbo || u.Guessed {
+			f := diagnosis.NewFinding(diagnosis.ChunkUnmovable, scope, fmt.Sprintf(
+				"the chunk of %s at %s on %s would be moved by force: %s", u.Namespace, at, u.Chunk.Shard, cost))
+			f.Numbers = sized
+			l.warns(f)
+			continue
+		}
+		f := diagnosis.NewFinding(diagnosis.ChunkUnmovable, scope, fmt.Sprintf(
+			"the chunk of %s at %s stays on %s: it is too large to be moved (%s), and can't be cut, as all of it has one "+
+				"shard key", u.Namespace, at, u.Chunk.Shard, humanize.Bytes(u.Bytes)),
+			fmt.Sprintf("sh.refineCollectionShardKey(%q, <key>)", u.Namespace))
+		f.Numbers = sized
+		o := l.misses(f)
+		o.Option, o.Does = "forceJumbo", "moves it by force: "+cost
+	}
+}
+
+// movesChunk reports whether a step moves the chunk, or a part of it.
+func (l *look) movesChunk(u Unmovable) bool {
+	if l.Plan == nil {
+		return false
+	}
+	return slices.ContainsFunc(l.Plan.Steps, func(s plan.Step) bool {
+		return s.Kind == plan.Move && s.Namespace == u.Namespace && s.From == u.Chunk.Shard &&
+			s.Min.Less(u.Chunk.Max) && u.Chunk.Min.Less(s.Max)
+	})
+}
+
+// deletions says which moves have to wait until a shard has deleted what it gave away, and
+// until when.
+func (l *look) deletions() {
+	if l.Plan == nil {
+		return
+	}
+	type place struct {
+		ns    string
+		shard catalog.ShardID
+	}
+	var order []place
+	count, due := map[place]int64{}, map[place]time.Time{}
+	for _, d := range diagnosis.PendingDeletions(l.Snapshot) {
+		at := place{d.Namespace, d.Shard}
+		if !l.moveWaits(d) {
+			continue
+		}
+		if count[at]++; count[at] == 1 {
+			order = append(order, at)
+		}
+		since := time.Unix(int64(d.Timestamp.T), 0).UTC()
+		if until := since.Add(diagnosis.CleanupDelayOf(l.Snapshot, d.Shard)); until.After(due[at]) {
+			due[at] = until
+		}
+	}
+	for _, at := range order {
+		f := diagnosis.NewFinding(diagnosis.PendingDeletion, diagnosis.Scope{Namespace: at.ns, Shard: at.shard}, fmt.Sprintf(
+			"shard %s has not deleted yet %s of %s that it gave away and that steps move: they wait until about %s "+
+				"(orphanCleanupDelaySecs is %s)", at.shard, humanize.Count(count[at], "range"), at.ns,
+			due[at].Format(time.RFC3339), humanize.Duration(diagnosis.CleanupDelayOf(l.Snapshot, at.shard))))
+		f.Due = due[at]
+		f.Numbers = []diagnosis.Number{{Name: "ranges", Value: count[at]}}
+		l.warns(f)
+	}
+}
+
+// moveWaits reports whether a step moves a range from or to a shard that has to delete
+// some of it first.
+func (l *look) moveWaits(d catalog.RangeDeletion) bool {
+	c := l.Snapshot.Collection(d.Namespace)
+	if c == nil {
+		return false
+	}
+	lower, upper, ok := bounds(c.Pattern, d.Min, d.Max)
+	return ok && slices.ContainsFunc(l.Plan.Steps, func(s plan.Step) bool {
+		return s.Kind == plan.Move && s.Namespace == d.Namespace && (s.To == d.Shard || s.From == d.Shard) &&
+			s.Min.Less(upper) && lower.Less(s.Max)
+	})
+}
+
+func bounds(p catalog.KeyPattern, lower, upper bson.Raw) (from, to catalog.Key, ok bool) {
+	from, err := p.Key(lower)
+	if err != nil {
+		return from, to, false
+	}
+	to, err = p.Key(upper)
+	return from, to, err == nil
+}

@@ -1,0 +1,325 @@
+package preflight
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/plan"
+)
+
+// Run is what is to be done.
+type Run struct {
+	// Verb is drain, apply, balance, defragment or presplit.
+	Verb string
+	// Plan has the steps; nil where the engine chooses them in rounds.
+	Plan *plan.Plan
+	// Shard is the one that a drain empties, else empty.
+	Shard catalog.ShardID
+	// Namespaces are the collections where there is no plan.
+	Namespaces []string
+	// Remove, MovePrimaries, ForceJumbo and PauseBalancing are options of the run.
+	Remove, MovePrimaries, ForceJumbo, PauseBalancing bool
+	// Despite are the codes of what does not stop the run.
+	Despite []diagnosis.Code
+	// Limited runs end at a limit: what only keeps the goal from being reached does not
+	// stop them.
+	Limited bool
+}
+
+// Facts are what was read of the cluster. What is zero was not read.
+type Facts struct {
+	Snapshot *catalog.Snapshot
+	// NoPlan is why no plan could be made; nil when one was, or none is needed.
+	NoPlan error
+	// Own are databases and collections of shardsh itself, which any run may move.
+	Own func(namespace string) bool
+	// Privileges are those of the user; nil if there is no access control.
+	Privileges *Privileges
+	// Compatibility is the document of the compatibility version.
+	Compatibility Compatibility
+	// Indexes are those of the collections that move, by namespace.
+	Indexes map[string]Indexes
+	// Unmovable are the chunks that no cut makes small enough to be moved.
+	Unmovable []Unmovable
+	// Balancing is why the cluster's own balancer is in the way; nil when it is not.
+	Balancing error
+	// Held is why another run of shardsh is in the way; Quiesced that the cluster is kept
+	// quiet.
+	Held, Quiesced error
+	// More are obstacles that others have found, such as too little room on disks.
+	More []Obstacle
+}
+
+// Obstacle is something in the way of a run.
+type Obstacle struct {
+	diagnosis.Finding
+	// Stops says that the run can't reach its goal. Else the run can, and takes longer, or
+	// does something worth knowing.
+	Stops bool
+	// Option is an option of the run that takes it out of the way, Does what that does:
+	// "moves it". Both are empty where there is none.
+	Option, Does string
+	// Hint is what else to do, for texts.
+	Hint string
+	// Err is the error that the run would fail with, where that has a type; else nil.
+	Err error
+}
+
+// Text says what is in the way and what to do. Options are spelled by a face.
+func (o Obstacle) Text(spell func(option string) string) string {
+	text := o.Finding.Text()
+	if o.Err != nil {
+		return o.Err.Error()
+	}
+	if o.Option != "" {
+		text += fmt.Sprintf("; %s %s", spell(o.Option), o.Does)
+	}
+	if o.Hint != "" {
+		text += fmt.Sprintf(" (%s)", o.Hint)
+	}
+	return text
+}
+
+// MarshalJSON returns the finding as an object, with what makes it an obstacle.
+func (o Obstacle) MarshalJSON() ([]byte, error) {
+	finding, err := o.Finding.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	head := fmt.Sprintf(`{"stops":%t,`, o.Stops)
+	if o.Option != "" {
+		head += fmt.Sprintf(`"option":%q,`, o.Option)
+	}
+	return append([]byte(head), finding[1:]...), nil
+}
+
+// Report is what a preflight found.
+type Report struct {
+	Verb string `json:"verb"`
+	// Plan is the ID of the plan; empty without one.
+	Plan string `json:"plan,omitzero"`
+	// Ready reports whether nothing stops the run.
+	Ready bool `json:"ready"`
+	// Time is the cluster's.
+	Time time.Time `json:"time"`
+	// Obstacles are what stops the run, and then what is worth knowing.
+	Obstacles []Obstacle `json:"obstacles"`
+	// Unread are what could not be looked at, and why.
+	Unread []string `json:"unread,omitempty"`
+}
+
+// Stopping returns the obstacles that stop the run.
+func (r Report) Stopping() []Obstacle {
+	n := 0
+	for n < len(r.Obstacles) && r.Obstacles[n].Stops {
+		n++
+	}
+	return r.Obstacles[:n]
+}
+
+// Error says that a run was not begun, and what is in the way.
+type Error struct{ Report Report }
+
+// Error has the names of options as the fields of an object.
+func (e *Error) Error() string { return e.Spelled(func(option string) string { return option }) }
+
+// Spelled returns the text with the names of options as a face spells them.
+func (e *Error) Spelled(spell func(option string) string) string {
+	var texts []string
+	stopping := e.Report.Stopping()
+	for i, o := range stopping {
+		if i+1 < len(stopping) && stopping[i+1].Hint == o.Hint {
+			o.Hint = "" // it comes with the last one
+		}
+		texts = append(texts, o.Text(spell))
+	}
+	if len(texts) == 1 {
+		return texts[0]
+	}
+	return fmt.Sprintf("%d things are in the way: %s", len(texts), strings.Join(texts, "; "))
+}
+
+// Unwrap returns the errors that the run would have failed with.
+func (e *Error) Unwrap() (list []error) {
+	for _, o := range e.Report.Stopping() {
+		if o.Err != nil {
+			list = append(list, o.Err)
+		}
+	}
+	return list
+}
+
+// Err returns an error when something stops the run: the run's own one if that is all.
+func (r Report) Err() error {
+	stopping := r.Stopping()
+	if len(stopping) == 0 {
+		return nil
+	}
+	if len(stopping) == 1 && stopping[0].Err != nil {
+		return stopping[0].Err
+	}
+	return &Error{r}
+}
+
+// Look returns what is in the way of a run.
+func Look(run Run, facts Facts) Report {
+	l := look{Run: run, Facts: facts}
+	report := Report{Verb: run.Verb, Time: facts.Snapshot.Time(), Obstacles: []Obstacle{}}
+	if run.Plan != nil {
+		report.Plan = run.Plan.ID
+	}
+	for _, part := range []func(){
+		l.others, l.compatibility, l.balancer, l.noPlan, l.shards, l.left, l.collections, l.operations, l.indexes, l.unmovable,
+		l.deletions, l.versions, l.privileges,
+	} {
+		part()
+	}
+	report.Obstacles = append(append(report.Obstacles, l.list...), facts.More...)
+	for i, o := range report.Obstacles {
+		report.Obstacles[i].Stops = o.Stops && !slices.Contains(run.Despite, o.Code)
+	}
+	slices.SortStableFunc(report.Obstacles, func(a, b Obstacle) int {
+		switch {
+		case a.Stops == b.Stops:
+			return 0
+		case a.Stops:
+			return -1
+		}
+		return 1
+	})
+	report.Ready = len(report.Stopping()) == 0
+	return report
+}
+
+// look is a look at a cluster.
+type look struct {
+	Run
+	Facts
+	list []Obstacle
+}
+
+// stops adds what stops the run.
+func (l *look) stops(f diagnosis.Finding) *Obstacle { return l.add(Obstacle{Finding: f, Stops: true}) }
+
+// misses adds what keeps the run from its goal: a run with a limit has none to reach.
+func (l *look) misses(f diagnosis.Finding) *Obstacle {
+	return l.add(Obstacle{Finding: f, Stops: !l.Limited})
+}
+
+// warns adds what is worth knowing.
+func (l *look) warns(f diagnosis.Finding) *Obstacle { return l.add(Obstacle{Finding: f}) }
+
+func (l *look) add(o Obstacle) *Obstacle {
+	l.list = append(l.list, o)
+	return &l.list[len(l.list)-1]
+}
+
+// drains reports whether the run empties a shard.
+func (l *look) drains() bool { return l.Shard != "" }
+
+// moves are the shards between which the steps move a collection.
+type moves struct {
+	from, to []catalog.ShardID
+	splits   bool // or merges
+	within   bool // where to cut is up to the donor
+}
+
+// byCollection returns what the steps do, by namespace.
+func (l *look) byCollection() map[string]*moves {
+	list := map[string]*moves{}
+	for _, ns := range l.Namespaces {
+		list[ns] = &moves{}
+	}
+	if l.Plan == nil {
+		return list
+	}
+	add := func(ids *[]catalog.ShardID, id catalog.ShardID) {
+		if id != "" && !slices.Contains(*ids, id) {
+			*ids = append(*ids, id)
+		}
+	}
+	for _, s := range l.Plan.Steps {
+		m := list[s.Namespace]
+		if m == nil {
+			m = &moves{}
+			list[s.Namespace] = m
+		}
+		if s.Kind == plan.Move {
+			add(&m.from, s.From)
+			add(&m.to, s.To)
+		} else {
+			m.splits = true
+		}
+		m.within = m.within || s.Within != nil
+	}
+	return list
+}
+
+// noPlan says why no plan could be made.
+func (l *look) noPlan() {
+	if l.NoPlan != nil {
+		l.stops(diagnosis.NewFinding(diagnosis.NoPlan, diagnosis.Scope{Shard: l.Shard}, l.NoPlan.Error())).Err = l.NoPlan
+	}
+}
+
+// others says that another run has the cluster, or that it is kept quiet.
+func (l *look) others() {
+	if l.Held != nil {
+		l.stops(diagnosis.NewFinding(diagnosis.LeaseHeld, diagnosis.Scope{}, l.Held.Error())).Err = l.Held
+	}
+	if l.Quiesced != nil {
+		l.stops(diagnosis.NewFinding(diagnosis.Quiesced, diagnosis.Scope{}, l.Quiesced.Error(),
+			"sh.quiesce({ end: true })")).Err = l.Quiesced
+	}
+	lease := l.Snapshot.Parts().Lease
+	if lease != nil && !lease.Running && len(lease.Paused) > 0 {
+		f := diagnosis.PausedOf(*lease, lease.Paused)
+		f.Sentence += "; this run takes that over"
+		l.warns(f)
+	}
+}
+
+// balancer says that the cluster's own balancer works on the collections.
+func (l *look) balancer() {
+	if l.Balancing == nil {
+		return
+	}
+	what := l.Balancing.Error()
+	var commands []string
+	if does, is := l.Balancing.(interface{ What() string }); is {
+		what, commands = does.What(), []string{"sh.stopBalancer()"}
+	}
+	o := l.stops(diagnosis.NewFinding(diagnosis.BalancerWorks, diagnosis.Scope{}, what, commands...))
+	o.Err = l.Balancing
+	if !l.PauseBalancing {
+		o.Option, o.Does = "pauseBalancing", "pauses it meanwhile"
+	}
+}
+
+// Compatibility is the compatibility version of the cluster's servers.
+type Compatibility struct {
+	// Version is such as "8.0"; empty where it is not known. Target is the version that a
+	// change under way leads to.
+	Version, Target string
+}
+
+// compatibility says that the version is being changed: donors and recipients refuse
+// migrations meanwhile.
+func (l *look) compatibility() {
+	if c := l.Compatibility; c.Target != "" {
+		l.stops(diagnosis.NewFinding(diagnosis.CompatibilityChanging, diagnosis.Scope{}, fmt.Sprintf(
+			"the compatibility version is being changed from %s to %s", c.Version, c.Target),
+			fmt.Sprintf("db.adminCommand({ setFeatureCompatibilityVersion: %q, confirm: true })", c.Target)))
+	}
+}
+
+// versions says that not all servers are of one release.
+func (l *look) versions() {
+	for _, f := range diagnosis.Versions(l.Snapshot) {
+		l.warns(f)
+	}
+}

@@ -1,0 +1,218 @@
+package preflight
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/humanize"
+)
+
+// Resource is what an action is done on.
+type Resource struct {
+	Cluster, Any         bool
+	Database, Collection string
+	// Buckets: the buckets of time series, whose names Collection has without the prefix.
+	Buckets bool
+}
+
+// Privilege is what may be done on a resource. An empty database stands for any but config
+// and local, an empty collection for any that does not begin with "system.".
+type Privilege struct {
+	Resource
+	Actions []string
+}
+
+// Privileges are those of a user.
+type Privileges []Privilege
+
+// ParsePrivileges reads the reply of connectionStatus with showPrivileges; nil where nobody
+// is logged in.
+func ParsePrivileges(reply bson.Raw) *Privileges {
+	users, _ := reply.Lookup("authInfo", "authenticatedUsers").ArrayOK()
+	if names, err := users.Values(); err != nil || len(names) == 0 {
+		return nil
+	}
+	list := Privileges{}
+	array, _ := reply.Lookup("authInfo", "authenticatedUserPrivileges").ArrayOK()
+	values, _ := array.Values()
+	for _, v := range values {
+		doc, _ := v.DocumentOK()
+		var p Privilege
+		p.Cluster, _ = doc.Lookup("resource", "cluster").BooleanOK()
+		p.Any, _ = doc.Lookup("resource", "anyResource").BooleanOK()
+		p.Database, _ = doc.Lookup("resource", "db").StringValueOK()
+		p.Collection, _ = doc.Lookup("resource", "collection").StringValueOK()
+		if series, is := doc.Lookup("resource", "system_buckets").StringValueOK(); is {
+			p.Collection, p.Buckets = series, true
+		}
+		actions, _ := doc.Lookup("actions").ArrayOK()
+		names, _ := actions.Values()
+		for _, name := range names {
+			text, _ := name.StringValueOK()
+			p.Actions = append(p.Actions, text)
+		}
+		list = append(list, p)
+	}
+	return &list
+}
+
+// buckets is what the names of the buckets of time series begin with.
+const buckets = "system.buckets."
+
+// Allow reports whether an action may be done on a resource.
+func (p Privileges) Allow(on Resource, action string) bool {
+	return slices.ContainsFunc(p, func(has Privilege) bool {
+		return has.includes(on) && (slices.Contains(has.Actions, action) || slices.Contains(has.Actions, "anyAction"))
+	})
+}
+
+// includes reports whether privileges on a resource count for another one.
+func (r Resource) includes(on Resource) bool {
+	if r.Any || r.Cluster || on.Cluster {
+		return r.Any || r.Cluster && on.Cluster
+	}
+	if r.Database != "" && r.Database != on.Database {
+		return false
+	}
+	system := strings.HasPrefix(on.Collection, "system.")
+	switch {
+	case r.Buckets:
+		series, is := strings.CutPrefix(on.Collection, buckets)
+		return is && (r.Collection == "" || r.Collection == series)
+	case r.Collection != "":
+		return r.Collection == on.Collection
+	case r.Database == "":
+		return !system && on.Database != "config" && on.Database != "local"
+	}
+	return !system
+}
+
+// String names the resource for people.
+func (r Resource) String() string {
+	switch {
+	case r.Cluster:
+		return "the cluster"
+	case r.Collection == "":
+		return "database " + r.Database
+	}
+	return r.Database + "." + r.Collection
+}
+
+// need is what a run does with privileges.
+type need struct {
+	on      Resource
+	actions []string
+	why     string
+	stops   bool
+}
+
+// grant is what helps.
+const grant = `grant the role shardshEngine; load("shardsh:roles.js") creates it, or brings it up to date`
+
+// needs returns what the run does, the most important first.
+func (l *look) needs() (list []need) {
+	add := func(on Resource, why string, stops bool, actions ...string) {
+		list = append(list, need{on, actions, why, stops})
+	}
+	add(Resource{Database: "shardsh", Collection: "leases"}, "for the lease of the run", true,
+		"find", "insert", "update", "remove")
+	release := l.Snapshot.Release()
+	of := l.byCollection()
+	for _, ns := range slices.Sorted(maps.Keys(of)) {
+		on, m := namespace(ns), of[ns]
+		moves := len(m.from) > 0 || l.Plan == nil
+		if moves {
+			add(on, "to move chunks", true, "moveChunk")
+		}
+		if m.splits {
+			add(on, "to split and merge chunks", true, "splitChunk")
+		}
+		if m.within {
+			add(on, "to cut ranges", true, "splitVector")
+		}
+		if moves && (!m.splits || !m.within) {
+			add(on, "to cut what is too large to be moved", false, "splitVector", "splitChunk")
+		}
+		if l.PauseBalancing && release.SwitchesBalancing() {
+			add(on, "to pause the balancing of collections", true, "moveChunk", "splitChunk")
+		}
+	}
+	if l.PauseBalancing && !release.SwitchesBalancing() {
+		add(Resource{Database: "config", Collection: "collections"}, "to pause the balancing of collections", true, "update")
+	}
+	if l.drains() {
+		list = append(list, l.needsOfDrain()...)
+	}
+	add(Resource{Cluster: true}, "to stop a move under way at the second Ctrl-C", false, "inprog", "killop")
+	return list
+}
+
+// needsOfDrain returns what a drain does besides moving chunks.
+func (l *look) needsOfDrain() (list []need) {
+	if l.Remove {
+		action := "removeShard"
+		if l.Shard == configShard {
+			action = "transitionToDedicatedConfigServer"
+		}
+		list = append(list, need{Resource{Cluster: true}, []string{action}, "to remove the shard", true})
+	}
+	shard, there := l.Snapshot.Shard(l.Shard)
+	if !there || !l.MovePrimaries {
+		return list
+	}
+	shard.Draining, shard.Reported = true, nil
+	d := diagnosis.DrainOf(l.Snapshot, shard)
+	for _, ns := range d.Collections {
+		list = append(list, need{namespace(ns), []string{"moveCollection"}, "to move unsharded collections", true})
+	}
+	for _, name := range d.Databases {
+		list = append(list, need{Resource{Database: name}, []string{"moveChunk"}, "to move primaries of databases", true})
+	}
+	return list
+}
+
+func namespace(ns string) Resource {
+	database, collection, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return Resource{Database: ns}
+	}
+	return Resource{Database: database, Collection: collection}
+}
+
+// privileges says which ones are missing: one finding for each kind, however many
+// collections there are.
+func (l *look) privileges() {
+	if l.Privileges == nil {
+		return
+	}
+	type kind struct {
+		actions, why string
+		stops        bool
+	}
+	var order []kind
+	lacking := map[kind][]string{}
+	for _, n := range l.needs() {
+		missing := slices.DeleteFunc(slices.Clone(n.actions), func(a string) bool { return l.Privileges.Allow(n.on, a) })
+		if len(missing) == 0 {
+			continue
+		}
+		k := kind{strings.Join(missing, ", "), n.why, n.stops}
+		if lacking[k] == nil {
+			order = append(order, k)
+		}
+		if on := n.on.String(); !slices.Contains(lacking[k], on) {
+			lacking[k] = append(lacking[k], on)
+		}
+	}
+	for _, k := range order {
+		f := diagnosis.NewFinding(diagnosis.PrivilegeMissing, diagnosis.Scope{}, fmt.Sprintf(
+			"the user lacks %s on %s, %s", k.actions, humanize.FewOf(lacking[k]), k.why))
+		l.add(Obstacle{Finding: f, Stops: k.stops, Hint: grant})
+	}
+}

@@ -1,0 +1,114 @@
+package preflight
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/humanize"
+)
+
+// configShard is the shard that the config servers are.
+const configShard = "config"
+
+// shards looks at those that the run is about: which are there, answer, and may leave.
+func (l *look) shards() {
+	for _, id := range l.involved() {
+		if shard, there := l.Snapshot.Shard(id); there && shard.Unreachable != "" {
+			l.stops(diagnosis.UnreachableOf(shard))
+		}
+	}
+	if shard, there := l.Snapshot.Shard(l.Shard); l.drains() && there {
+		l.lastShard(shard)
+		l.zones(shard)
+		if l.Shard == configShard && l.Remove {
+			delay := diagnosis.CleanupDelayOf(l.Snapshot, l.Shard)
+			f := diagnosis.NewFinding(diagnosis.ConfigShardLeaves, diagnosis.Scope{Shard: l.Shard}, fmt.Sprintf(
+				"the config servers leave as a shard when they have deleted what they gave away: %s after the last move",
+				humanize.Duration(delay)))
+			f.Numbers = []diagnosis.Number{{Name: "cleanupDelay", Value: int64(delay.Seconds()), Unit: diagnosis.Seconds}}
+			l.warns(f)
+		}
+	}
+}
+
+// involved are the shards that the steps use, by id; all of them where there is no plan.
+func (l *look) involved() (list []catalog.ShardID) {
+	if l.drains() {
+		list = append(list, l.Shard)
+	}
+	if l.Plan == nil && !l.drains() {
+		for _, shard := range l.Snapshot.Shards() {
+			list = append(list, shard.ID)
+		}
+	}
+	for _, m := range l.byCollection() {
+		list = append(append(list, m.from...), m.to...)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// lastShard says that no shard can take what a drain moves.
+func (l *look) lastShard(shard catalog.ShardState) {
+	var draining []string
+	for _, other := range l.Snapshot.Shards() {
+		switch {
+		case other.ID == shard.ID:
+		case other.Draining:
+			draining = append(draining, string(other.ID))
+		default:
+			return
+		}
+	}
+	scope := diagnosis.Scope{Shard: shard.ID}
+	if len(draining) == 0 {
+		l.stops(diagnosis.NewFinding(diagnosis.LastShard, scope,
+			fmt.Sprintf("shard %s is the only shard of the cluster", shard.ID), "sh.addShard(<address>)"))
+		return
+	}
+	l.stops(diagnosis.NewFinding(diagnosis.LastShard, scope, fmt.Sprintf("shard %s is the last one that is not draining: %s",
+		shard.ID, drainingText(draining)), "sh.addShard(<address>)"))
+}
+
+func drainingText(ids []string) string {
+	if len(ids) == 1 {
+		return ids[0] + " is"
+	}
+	return strings.Join(ids, " and ") + " are"
+}
+
+// zones says which zones would lose their last shard, which servers refuse.
+func (l *look) zones(shard catalog.ShardState) {
+	if !l.Remove {
+		return
+	}
+	for _, zone := range shard.Zones {
+		members := 0
+		for _, other := range l.Snapshot.Shards() {
+			if other.HasZone(zone) {
+				members++
+			}
+		}
+		of := l.rangesOf(zone)
+		if members != 1 || len(of) == 0 {
+			continue
+		}
+		l.stops(diagnosis.NewFinding(diagnosis.OnlyShardOfZone, diagnosis.Scope{Shard: shard.ID, Zone: zone}, fmt.Sprintf(
+			"shard %s is the only shard of zone %s, which has ranges of %s: it can't be removed",
+			shard.ID, zone, humanize.FewOf(of)), fmt.Sprintf("sh.addShardToZone(<shard>, %q)", zone)))
+	}
+}
+
+// rangesOf returns the collections of which a zone has ranges.
+func (l *look) rangesOf(zone string) (list []string) {
+	for _, doc := range l.Snapshot.Parts().Config["tags"] {
+		ns, _ := doc.Lookup("ns").StringValueOK()
+		if tag, _ := doc.Lookup("tag").StringValueOK(); tag == zone && !slices.Contains(list, ns) {
+			list = append(list, ns)
+		}
+	}
+	return list
+}
