@@ -80,7 +80,7 @@ func (j *jobCall) whileLeased(ctx context.Context) (JobStatus, error) {
 		held, is := errors.AsType[*live.HeldError](err)
 		switch {
 		case is && ctx.Err() == nil && time.Since(began)+jobLooks < j.WorkFor:
-			if err := j.Clock.Sleep(ctx, jobLooks); err != nil {
+			if j.Clock.Sleep(ctx, jobLooks) != nil {
 				return j.heldBy(held), nil
 			}
 			continue
@@ -504,8 +504,8 @@ func (j *jobCall) await(
 		if moving == nil || time.Since(began) >= left {
 			return moving, nil
 		}
-		if err := j.Clock.Sleep(ctx, jobLooks); err != nil {
-			return moving, nil //nolint:nilerr // the call is over
+		if j.Clock.Sleep(ctx, jobLooks) != nil {
+			return moving, nil // the call is over
 		}
 	}
 }

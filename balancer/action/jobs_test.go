@@ -52,8 +52,8 @@ func (m *mortal) Handle(ctx context.Context, r wire.Request) bson.Raw {
 
 // call runs one call of a job as a process of its own, which dies after so many messages; 0
 // is never.
-func (w *world) call(dies int, after bool, run func(ctx, hard context.Context, c Cluster) (JobStatus, error)) (
-	status JobStatus, err error, killed bool) {
+func (w *world) call(dies int, after bool, run func(ctx context.Context, c Cluster) (JobStatus, error)) (
+	status JobStatus, killed bool, err error) {
 	w.Helper()
 	ctx, end := context.WithCancel(w.Context())
 	defer end()
@@ -63,11 +63,11 @@ func (w *world) call(dies int, after bool, run func(ctx, hard context.Context, c
 	}
 	w.Run("process", func(t *testing.T) {
 		client := mocktest.Connect(t, m)
-		status, err = run(ctx, ctx, Cluster{Client: client, Clock: w.cluster.Clock()})
+		status, err = run(ctx, Cluster{Client: client, Clock: w.cluster.Clock()})
 	})
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return status, err, m.dead
+	return status, m.dead, err
 }
 
 // Run runs a part of a test, whose clean-ups come at its end.
@@ -113,8 +113,8 @@ func TestJobIsKilled(t *testing.T) {
 		if kills < 100 {
 			dies = 1 + r.IntN(100)
 		}
-		status, err, killed := w.call(dies, r.IntN(2) == 0, func(ctx, hard context.Context, c Cluster) (JobStatus, error) {
-			return JobStart{Of: jobDrain(), WorkFor: 300 * time.Millisecond, Hard: hard}.Run(ctx, c, nil)
+		status, killed, err := w.call(dies, r.IntN(2) == 0, func(ctx context.Context, c Cluster) (JobStatus, error) {
+			return JobStart{Of: jobDrain(), WorkFor: 300 * time.Millisecond, Hard: ctx}.Run(ctx, c, nil)
 		})
 		calls++
 		if killed {
@@ -176,7 +176,7 @@ func (w *world) onceEach() {
 // start calls start once, as a process of its own.
 func (w *world) start(s JobStart) JobStatus {
 	w.Helper()
-	status, err, _ := w.call(0, false, func(ctx, hard context.Context, c Cluster) (JobStatus, error) {
+	status, _, err := w.call(0, false, func(ctx context.Context, c Cluster) (JobStatus, error) {
 		return s.Run(ctx, c, nil)
 	})
 	if err != nil {
@@ -327,7 +327,7 @@ func TestJobLeavesMoves(t *testing.T) {
 	left := 0
 	for calls := 1; ; calls++ {
 		var took time.Duration
-		s, err, _ := w.call(0, false, func(ctx, hard context.Context, c Cluster) (JobStatus, error) {
+		s, _, err := w.call(0, false, func(ctx context.Context, c Cluster) (JobStatus, error) {
 			defer func(began time.Time) { took = time.Since(began) }(time.Now())
 			return JobStart{Of: jobDrain(), WorkFor: 100 * time.Millisecond}.Run(ctx, c, nil)
 		})

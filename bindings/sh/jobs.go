@@ -10,8 +10,8 @@ import (
 // shardJobMethods() make work that calls of many processes carry out.
 func shardJobMethods() []helper {
 	return []helper{
-		{"job", "verb:string call:string options:object{shard,remove,movePrimaries,workFor,replace,pauseBalancing," +
-			"forceJumbo,parallel,despite," + paceNames + "}", checked(shJob),
+		{"job", "verb:string call:string options:object{shard,remove,movePrimaries,workFor,replace," +
+			"pauseBalancing,forceJumbo,parallel,despite," + paceNames + "}", checked(shJob),
 			"Makes a job of \"drain\" and works on it for {workFor}, if the call is \"start\"; the next call, from any machine, " +
 				"goes on. \"status\" looks, \"cancel\" ends it and gives back. Returns {state, progress, blocked_by, next_steps}."},
 	}

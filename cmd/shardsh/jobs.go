@@ -63,7 +63,8 @@ func jobVerbs() (list []verb) {
 			{callCancel, "end a job, and give back what it paused"},
 		} {
 			list = append(list, verb{
-				changing, of.name + " " + call.name, of.which + " [options] [address]", call.about, jobText(of.name, call.name, of.which),
+				changing, of.name + " " + call.name, of.which + " [options] [address]", call.about,
+				jobText(of.name, call.name, of.which),
 				func() command { return &jobFlags{verb: of.name, do: call.name} },
 			})
 		}
@@ -78,7 +79,8 @@ func (o *jobFlags) groups() []cmdline.Group {
 			f.BoolVar(&o.remove, "remove", false, "mark it as draining, and remove it when it is empty")
 			f.BoolVar(&o.movePrimaries, "move-primaries", false,
 				"move the databases whose primary it is, and its unsharded collections")
-			f.BoolVar(&o.pauseBalancing, "pause-balancing", false, "disable the cluster's balancing of these collections meanwhile")
+			f.BoolVar(&o.pauseBalancing, "pause-balancing", false,
+				"disable the cluster's balancing of these collections meanwhile")
 			cmdline.Alias(f, "take-over", "pause-balancing")
 			f.BoolVar(&o.forceJumbo, "force-jumbo", false, "move large chunks of one key by force: blocks writes meanwhile")
 			f.StringSliceVar(&o.despite, "despite", nil, "`CODE` begin although the preflight found this; repeat to add")
@@ -169,7 +171,8 @@ func (o *jobFlags) run(ctx context.Context, env environment) error {
 		start.Hard = stages.hard
 		status, err = start.Run(ctx, cluster, r)
 	case callCancel:
-		status, err = action.JobCancel{Of: o.of(), WorkFor: time.Duration(o.workFor.Duration), Hard: stages.hard}.Run(ctx, cluster, r)
+		cancel := action.JobCancel{Of: o.of(), WorkFor: time.Duration(o.workFor.Duration), Hard: stages.hard}
+		status, err = cancel.Run(ctx, cluster, r)
 	default:
 		status, err = action.JobLook{Of: o.of()}.Run(ctx, cluster)
 	}
