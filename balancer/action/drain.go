@@ -59,7 +59,7 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 		around: func(l *leased, work *apply.Execution, o *apply.Options) {
 			end = &drainEnd{
 				leased: l, shard: work.Plan.Goal.Shard, remove: d.Remove, movePrimaries: d.MovePrimaries,
-				limited: d.limits(work.Plan.Totals), journal: work, note: reporter.note,
+				limited: l.pace.limits(work.Plan.Totals), journal: work, note: reporter.note,
 			}
 			o.Ready, o.Last, o.Finish, o.Unfinished = end.ready, end.start, end.finish, end.unfinished
 		},
