@@ -12,6 +12,8 @@ const DAY = 24 * 60;
 const notes = () => db.getSiblingDB("shardsh").getCollection("maintenance");
 const note = () => notes().findOne({ _id: "balancer" });
 const settings = () => cli.config().settings.findOne({ _id: "balancer" }) || {};
+const PAUSED = "maintenance: "; // how the reason of our pause begins
+const ours = pause => pause.paused && pause.reason.startsWith(PAUSED);
 const plain = w => (w ? { start: w.start, stop: w.stop } : null);
 const shown = w => (w ? `${w.start}-${w.stop}` : "at any time");
 const clock = minutes => {
@@ -103,6 +105,7 @@ function begin(run, stay) {
     () => sh.balancerWindow(set.start, set.stop),
   );
   put();
+  pauseRuns(run, until, until.getTime() - now);
   if (run.dryRun) return { until, window: set };
   const back = stay ? run.restore("shardsh run maintenance --end", () => finish(run)) : null;
   run.wait("the balancer's round and its migrations are over", () => {
@@ -118,6 +121,16 @@ function begin(run, stay) {
     back();
   }
   return { until, window: set, before };
+}
+
+/** Has the runs of shardsh wait as well, unless somebody else has paused them already. */
+function pauseRuns(run, until, length) {
+  const is = sh.pause({ show: true });
+  if (is.paused && !ours(is)) return;
+  const reason = `${PAUSED}${run.options.reason || "the balancer is kept quiet"}`;
+  run.step(`pause the runs of shardsh until ${until.toISOString()}`, () =>
+    sh.pause({ reason, for: length, replace: true }),
+  );
 }
 
 /**
@@ -158,6 +171,7 @@ function finish(run) {
   } else if (!cli.same(now, kept.before)) {
     run.say(`Somebody has set the window to ${shown(now)} since: it is left alone.`);
   }
+  if (ours(sh.pause({ show: true }))) run.step("end the pause of shardsh's runs", () => sh.pause({ end: true }));
   run.step("forget the maintenance", () => notes().deleteOne({ _id: "balancer" }, { writeConcern: { w: "majority" } }));
   return { window: run.dryRun ? kept.before : plain(settings().activeWindow) };
 }

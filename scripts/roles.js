@@ -43,6 +43,7 @@ function roles() {
     grant(anyOfConfig, "collStats", "dbStats", "find", "indexStats", "listCollections", "listIndexes"),
     grant(anyCollection, "collStats", "dbStats", "indexStats", "listCollections", "listIndexes"),
     since(5) && grant(anyBuckets, "collStats", "indexStats"),
+    grant({ db: "admin", collection: "system.version" }, "find"), // the feature compatibility version
     grant({ db: "shardsh", collection: "leases" }, "find"), // who changes the cluster, and what they have paused
     grant({ db: "shardsh", collection: "audit" }, "find"), // of history
   ];

@@ -224,7 +224,7 @@ func (b Balance) balance(ctx context.Context, c Cluster, p *plan.Plan, r *serial
 	rules := b.rules()
 	rules.CoolDown = b.CoolDown
 	var lease atomic.Pointer[live.LeasedCluster]
-	gate, leave, err := b.gate(ctx, c, rules, false, r, holder(&lease))
+	gate, leave, err := b.gate(ctx, c, rules, false, r, &lease)
 	if err != nil {
 		return BalanceResult{}, err
 	}
@@ -265,6 +265,7 @@ func (b Balance) whileLeased(
 	done := interruptOn(hard, b.Insist, lease, r)
 	result, err := runner.Run(ctx, lease, o)
 	done()
+	whoEnabled(ctx, lease, err)
 	if hard.Err() != nil {
 		r.note(goesOn(lease))
 	}

@@ -94,7 +94,7 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 		defer func() { err = ended(result.Stopped, err) }()
 	}
 	var lease atomic.Pointer[live.LeasedCluster]
-	gate, leave, err := j.gate(ctx, c, j.rules(), dryRun, r, holder(&lease))
+	gate, leave, err := j.gate(ctx, c, j.rules(), dryRun, r, &lease)
 	if err != nil {
 		return result, err
 	}

@@ -106,6 +106,7 @@ func (l *leased) run(ctx context.Context, work *apply.Execution, o apply.Options
 	done := interruptOn(cmp.Or(given, context.WithoutCancel(ctx)), insist, l.lease, r)
 	result, err := work.Run(running, l.steps, o)
 	done()
+	whoEnabled(ctx, l.lease, err)
 	if given != nil && given.Err() != nil && insist != nil {
 		r.note(goesOn(l.lease))
 	}

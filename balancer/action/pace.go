@@ -3,6 +3,7 @@ package action
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"shardsh/balancer/live"
@@ -17,7 +18,7 @@ const closing = 5 * time.Second
 // asked once, before anything moves: the error is a *live.MembersError when one can't
 // be. A dry run waits for nobody.
 func (p Pace) gate(
-	ctx context.Context, c Cluster, rules pace.Rules, dryRun bool, r *serial, holder func() (live.Holder, bool),
+	ctx context.Context, c Cluster, rules pace.Rules, dryRun bool, r *serial, lease *atomic.Pointer[live.LeasedCluster],
 ) (*pace.Gate, func(), error) {
 	if dryRun {
 		rules.PauseWhen = nil
@@ -25,6 +26,9 @@ func (p Pace) gate(
 	wait := func(e pace.Event) { r.Report(Wait{e}) }
 	now := func(ctx context.Context) (time.Time, error) { return live.Now(ctx, live.NewCommandRunner(c.Client)) }
 	given := []pace.Option{pace.Time(now), pace.Tell(wait)}
+	if !dryRun {
+		given = append(given, pace.Holds(c.holds(lease, r)))
+	}
 	leave := func() {}
 	if rules.PauseWhen != nil {
 		if c.Settings == nil {
@@ -46,7 +50,7 @@ func (p Pace) gate(
 	if p.Metrics == "" {
 		return gate, leave, nil
 	}
-	at, stop, err := serveMetrics(ctx, p.Metrics, vitals{gate.Stats, holder})
+	at, stop, err := serveMetrics(ctx, p.Metrics, vitals{gate.Stats, holder(lease)})
 	if err != nil {
 		leave()
 		return nil, nil, err

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,6 +23,10 @@ type BalancerError struct {
 	Unplaced string
 	// Round says that it is in a round although its window is closed.
 	Round bool
+	// Meanwhile says that the run had disabled their balancing, and somebody has enabled it
+	// or started the balancer. Who says who, as far as the logs tell.
+	Meanwhile bool
+	Who       string
 	// Defragments has those of the collections that are being defragmented, which
 	// goes on whatever the switches of a collection say.
 	Defragments []string
@@ -43,8 +48,20 @@ func (e *BalancerError) What() string {
 	return what + humanize.FewOf(e.Namespaces)
 }
 
+// switchedOn says of a run that was to have balancing disabled that somebody has enabled it.
+func (r *run) switchedOn(err error) error {
+	if e, is := errors.AsType[*BalancerError](err); is {
+		e.Meanwhile = r.o.PauseBalancing && len(e.Defragments) == 0
+	}
+	return err
+}
+
 // Error says what to enter.
 func (e *BalancerError) Error() string {
+	if e.Meanwhile {
+		return fmt.Sprintf("somebody has enabled the balancing of %s%s, which this run had disabled: stopped. "+
+			"To go on, resume the run or start it again as before: that disables it again", humanize.FewOf(e.Namespaces), e.Who)
+	}
 	remedy := []string{"sh.stopBalancer()"}
 	const few = 4
 	for i, ns := range e.Namespaces {

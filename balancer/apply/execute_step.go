@@ -102,6 +102,17 @@ func (k *carrying) enter(ctx context.Context) error {
 	return &StepError{k.step, err}
 }
 
+// enterFor enters for a command that has not entered yet: for what moves, as a move.
+func (k *carrying) enterFor(ctx context.Context, c Command) error {
+	moves := c.Kind == plan.Move
+	if k.entered && (!moves || !k.in.Stays) {
+		return nil
+	}
+	k.leave(nil)
+	k.in.Stays = !moves
+	return k.enter(ctx)
+}
+
 func (k *carrying) leave(err error) {
 	if k.entered {
 		k.entered = false
@@ -204,10 +215,8 @@ type stopError struct{ error }
 // donor has kept a part of what it was to give.
 func (k *carrying) send(ctx context.Context, commands []Command) (failed Command, more bool, err error) {
 	for _, c := range commands {
-		if c.Kind == plan.Move && !k.entered {
-			if err := k.enter(ctx); err != nil {
-				return c, false, &stopError{err}
-			}
+		if err := k.enterFor(ctx, c); err != nil {
+			return c, false, &stopError{err}
 		}
 		if err := k.cluster.Do(k.hard, c); err != nil {
 			return c, false, err
@@ -276,5 +285,6 @@ func (r *run) recheck(s plan.Step) (todo, error) {
 	if err != nil {
 		return todo{}, err
 	}
+	r.o.Pace.Balancer(balancerOn(look))
 	return r.ground(look).check(r.hard, s)
 }

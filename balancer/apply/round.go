@@ -30,7 +30,7 @@ func (r *run) round(ctx context.Context, waiting []plan.Step) (failure error) {
 			s := waiting[i]
 			waiting = append(waiting[:i:i], waiting[i+1:]...)
 			running, entering = append(running, s), true
-			go func() { outcomes <- outcome{step: s, entered: true, err: r.o.Pace.Enter(ctx, r.paceOf(s))} }()
+			r.enter(ctx, s, outcomes)
 		}
 		if len(running) == 0 {
 			return failure
@@ -41,9 +41,8 @@ func (r *run) round(ctx context.Context, waiting []plan.Step) (failure error) {
 		case !more:
 			continue
 		case out.entered:
-			entering = false
 			var goes bool
-			goes, err = r.entered(ctx, out, outcomes, failure != nil)
+			goes, entering, err = r.entered(ctx, out, outcomes, failure != nil)
 			if goes {
 				continue
 			}
@@ -66,22 +65,39 @@ func (r *run) paceOf(s plan.Step) pace.Move {
 	}
 }
 
-// entered begins a step that may begin, and reports whether it is under way.
-func (r *run) entered(ctx context.Context, out outcome, outcomes chan<- outcome, over bool) (goes bool, err error) {
+// enter waits, beside what is under way, until a step may begin.
+func (r *run) enter(ctx context.Context, s plan.Step, outcomes chan<- outcome) {
+	go func() { outcomes <- outcome{step: s, entered: true, err: r.o.Pace.Enter(ctx, r.paceOf(s))} }()
+}
+
+// errHeld says that somebody has stopped the balancer: a step that was let in waits again.
+var errHeld = errors.New("the balancer was stopped")
+
+func balancerOn(look *catalog.Snapshot) bool { return look.Parts().Balancer.Mode != catalog.ModeOff }
+
+// entered begins a step that may begin, and reports whether it is under way, or enters
+// again.
+func (r *run) entered(ctx context.Context, out outcome, outcomes chan<- outcome, over bool) (
+	goes, entering bool, err error) {
 	if err := r.mayNot(ctx, out.err); err != nil || out.err != nil {
-		return false, err
+		return false, false, err
 	}
 	s := out.step
 	var t todo
 	if r.result.Stopped == "" && !over {
 		t, err = r.begin(ctx, s)
 	}
+	if errors.Is(err, errHeld) {
+		r.o.Pace.Leave(r.paceOf(s), pace.ErrNotBegun)
+		r.enter(ctx, s, outcomes)
+		return true, true, nil
+	}
 	if err != nil || len(t.commands) == 0 {
 		r.o.Pace.Leave(r.paceOf(s), pace.ErrNotBegun)
-		return false, err
+		return false, false, err
 	}
 	go func() { outcomes <- outcome{step: s, err: r.carry(ctx, s, t, outcomes)} }()
-	return true, nil
+	return true, false, nil
 }
 
 // mayNot stops the run where the pace lets nothing begin any more, and returns an
@@ -177,8 +193,11 @@ func (r *run) begin(ctx context.Context, s plan.Step) (t todo, err error) {
 	if err != nil {
 		return t, err
 	}
+	if !r.o.Pace.Balancer(balancerOn(look)) {
+		return t, errHeld
+	}
 	if err := BalancerWorks(look, r.namespaces, aStep); err != nil {
-		return t, err
+		return t, r.switchedOn(err)
 	}
 	if t, err = r.ground(look).check(ctx, s); err != nil {
 		return t, err

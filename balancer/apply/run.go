@@ -185,7 +185,11 @@ func (r *run) tellAway(err error) {
 	}
 }
 
+// begins waits until nobody holds the run: nothing is changed before that.
 func (r *run) begins(ctx context.Context) error {
+	if err := r.o.Pace.Await(ctx); err != nil {
+		return r.because(ctx, err)
+	}
 	if r.o.Before == nil {
 		return nil
 	}
@@ -220,6 +224,9 @@ func (r *run) carryOut(ctx context.Context) error {
 // works again meanwhile. What is found to be moved again may be gone when the cluster
 // is looked at; then it is done once more.
 func (r *run) finish(ctx context.Context) (more bool, err error) {
+	if err := r.o.Pace.Await(ctx); err != nil {
+		return false, err
+	}
 	if r.o.Last != nil && !r.o.DryRun {
 		if err := r.o.Last(ctx); err != nil {
 			return false, err
@@ -268,6 +275,7 @@ func (r *run) attempt(ctx context.Context, first bool) error {
 	for _, c := range look.Collections() { // donors take up to twice the chunk size for one chunk
 		r.most[c.Namespace] = 2 * cmp.Or(c.MaxChunkSizeBytes, look.Settings().MaxChunkSizeBytes)
 	}
+	r.o.Pace.Balancer(balancerOn(look))
 	if first && (r.o.Resume == nil || r.o.Undo) {
 		if err := r.writePlan(look.Parts().ClusterID); err != nil {
 			return err
@@ -279,7 +287,7 @@ func (r *run) attempt(ctx context.Context, first bool) error {
 		}
 	}
 	if err := Undisturbed(ctx, r.cluster, look, r.namespaces, r.remaining(), r.o.Clock); err != nil {
-		return err
+		return r.switchedOn(err)
 	}
 	if err := r.rehearse(ctx, look); err != nil {
 		return err

@@ -31,6 +31,8 @@ type SnapshotParts struct {
 	// releases it belongs to.
 	Version string
 	Release Release
+	// Compatibility is the feature compatibility version. Where it was read, Release goes by it.
+	Compatibility Compatibility
 
 	Settings Settings
 	// SettingsProblem is why a document of config.settings could not be read,
@@ -60,6 +62,8 @@ type SnapshotParts struct {
 	Reshardings []ActiveResharding
 	// Lease is that of shardsh; nil if there is none, or it may not be read.
 	Lease *Lease
+	// Pause is that of all runs of shardsh; nil if there is none.
+	Pause *Pause
 
 	// Changes and Actions are the entries of config.changelog and
 	// config.actionlog of the last LogSpan, oldest first.

@@ -109,13 +109,19 @@ func (l *looking) draining() {
 	}
 }
 
-// paused finds what a run has left disabled; one that is running is no concern.
+// paused finds what a run has left disabled; one that is running is no concern. It names a
+// pause of all runs.
 func (l *looking) paused() {
 	if l.gap("lease") {
 		return
 	}
 	for _, f := range l.About(diagnosis.LeftPaused) {
 		l.take(f)
+	}
+	for _, f := range l.About(diagnosis.RunsPaused) {
+		shown := taken(f)
+		shown.Severity, shown.Excuse = diagnosis.Info, "somebody wants it"
+		l.add(shown)
 	}
 }
 

@@ -42,6 +42,8 @@ const (
 	MigrationsFailing Code = "migrationsFailing"
 	MigrationUnderWay Code = "migrationUnderWay"
 
+	RunsPaused          Code = "runsPaused"
+	VersionChanging     Code = "versionChanging"
 	LeftPaused          Code = "leftPaused"
 	PausedByRun         Code = "pausedByRun"
 	NotBalancedPaused   Code = "notBalancedPaused"
@@ -193,6 +195,12 @@ func Definitions() []Definition {
 		{WindowUnplaced, Info, Balancer,
 			"The balancer has a window in the local time of the config servers' primary, and what time that is is not known.",
 			"Name the time zone with --time-zone (timeZone)."},
+		{RunsPaused, Info, Nobody,
+			"Somebody has paused all runs of shardsh: they wait before their next step.",
+			"No action needed: the pause ends by itself. shardsh pause --end, or sh.pause({ end: true }), ends it before."},
+		{VersionChanging, Info, Operator,
+			"The feature compatibility version is being changed, or a change of it has failed: runs of shardsh wait.",
+			"Wait, or run setFeatureCompatibilityVersion again."},
 		{PausedByRun, Info, Nobody,
 			"A run of shardsh that is running has disabled the balancing of collections.",
 			"No action needed: the run enables it again at its end."},

@@ -215,7 +215,7 @@ func (d *Diagnosis) notes() (list []Finding) {
 			list = append(list, d.looksUneven(c)...)
 		}
 	}
-	return append(list, Versions(d.Snapshot)...)
+	return slices.Concat(list, Versions(d.Snapshot), d.behind())
 }
 
 // uneven is how much more the fullest shard has than the emptiest before people
@@ -291,6 +291,16 @@ func RouterVersions(s *catalog.Snapshot) (list []string) {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// behind finds a compatibility version older than the router.
+func (d *Diagnosis) behind() []Finding {
+	p := d.Parts()
+	if !p.Compatibility.Behind(p.Version) || p.Compatibility.Changing() {
+		return nil
+	}
+	return []Finding{finding(MixedVersions, Scope{}, fmt.Sprintf("the router runs %s, and the feature compatibility "+
+		"version is %s: what differs by release goes by %[2]s", p.Version, p.Compatibility.Version))}
 }
 
 // Versions finds routers and shards of more than one line of releases. Shards report

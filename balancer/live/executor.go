@@ -25,8 +25,8 @@ import (
 // change before the command.
 type Executor struct {
 	commands CommandRunner
-	release  catalog.Release
-	comment  string // of moves, where there is one
+	release  catalog.Release // of the cluster: by its feature compatibility version
+	comment  string          // of moves, where there is one
 	// ready, if set, is called right before a move; its error cancels the move.
 	ready func(context.Context) error
 }
@@ -52,17 +52,19 @@ func newExecutor(ctx context.Context, commands CommandRunner) (*Executor, error)
 		return nil, err
 	}
 	version := text(info, "version")
-	var known bool
-	if d.release, known = catalog.ReleaseOf(version); !known {
+	router, known := catalog.ReleaseOf(version)
+	if !known {
 		return nil, fmt.Errorf("the server's version is %q", version)
 	}
-	return d, nil
+	compatible, err := readCompatibility(ctx, commands)
+	d.release = compatible.Release(router)
+	return d, err
 }
 
 // With calls exchange with the cluster. Several may run at the same time.
 func (d *Executor) With(exchange func(balancer.Cluster)) { exchange(d) }
 
-// Release returns the release of the mongos.
+// Release returns the release of the cluster.
 func (d *Executor) Release() catalog.Release { return d.release }
 
 // UnsupportedError says that no command of a mongos does something. It is an

@@ -132,6 +132,20 @@ func (t *LeasedCluster) lost(err error) error {
 // Holder returns this process, with the times of its lease on the cluster's clock.
 func (t *LeasedCluster) Holder() Holder { return t.lease.Holder() }
 
+// Rest notes in the lease whether this process waits and has nothing under way, for a quiesce
+// that waits for that.
+func (t *LeasedCluster) Rest(ctx context.Context, on bool) error {
+	if err := t.ensure(ctx); err != nil {
+		return err
+	}
+	_, err := change(ctx, t.lease.leases, t.lease.mine(), false,
+		bson.D{{Key: "$set", Value: bson.D{{Key: "resting", Value: on}}}})
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		err = t.lost(ErrLeaseLost)
+	}
+	return ServerError(err)
+}
+
 // Held returns a context that ends when another process has the lease, with the cause
 // ErrLeaseLost.
 func (t *LeasedCluster) Held() context.Context { return t.held }
@@ -155,7 +169,7 @@ func (t *LeasedCluster) Do(ctx context.Context, c apply.Command) error {
 	return ended(t.Steps.Do(ctx, c))
 }
 
-// Release returns the release of the mongos.
+// Release returns the release of the cluster.
 func (t *LeasedCluster) Release() catalog.Release { return t.executor.release }
 
 // Admin sends a command that changes something to the database admin, after a renewal of

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -21,6 +24,38 @@ func (t *LeasedCluster) Leftover() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// WhoEnabled says who has enabled the balancing of a collection that this process had
+// disabled, or has started the balancer: " (at 2026-03-02T12:00:00Z, from 10.0.0.1:4242)"; empty
+// when the logs don't tell.
+func (t *LeasedCluster) WhoEnabled(ctx context.Context, ns string) string {
+	t.mu.Lock()
+	ours := t.paused[ns]
+	t.mu.Unlock()
+	entry := func(log string, filter bson.D) (e catalog.LogEntry) {
+		docs, err := t.executor.list(ctx, "config", append(newestFirst(log, filter, 1), quietLimit))
+		if err == nil && len(docs) > 0 {
+			e = catalog.ParseLogEntry(docs[0])
+		}
+		return e
+	}
+	e := entry("changelog", bson.D{{Key: "what", Value: "configureCollectionBalancing"}, {Key: "ns", Value: ns}})
+	if text(e.Raw, "_id") == ours.entry || ours.entry == "" {
+		e = catalog.LogEntry{}
+	}
+	started := entry("actionlog", bson.D{{Key: "what", Value: whatStart}})
+	if !ours.Since.IsZero() && started.Time.After(ours.Since) && started.Time.After(e.Time) {
+		e = started
+	}
+	if e.Time.IsZero() {
+		return ""
+	}
+	who := " (at " + e.Time.UTC().Format(time.RFC3339)
+	if from := text(e.Raw, "clientAddr"); from != "" {
+		who += ", from " + from
+	}
+	return who + ")"
 }
 
 // Kept returns the collections whose balancing this process has not enabled again, as

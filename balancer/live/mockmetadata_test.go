@@ -60,6 +60,7 @@ func but(s *catalog.Snapshot, began time.Time) *catalog.Snapshot {
 	p.Source, p.Balancer.InRound, p.Balancer.Rounds, p.Version = catalog.Source{}, false, 0, ""
 	p.Time, p.ClusterTime = time.Time{}, bson.Timestamp{}
 	p.Balancer.Switched, p.Unsharded = nil, nil
+	p.Compatibility = catalog.Compatibility{} // of the servers that play it; config has none
 	p.Shards = slices.Clone(p.Shards)
 	for i := range p.Shards {
 		p.Shards[i].Ping, p.Shards[i].Version, p.Shards[i].CleanupDelay, p.Shards[i].Disk = 0, "", 0, catalog.Disk{}
@@ -129,7 +130,7 @@ func TestPictureOfAnything(t *testing.T) {
 func likely(t *rapid.T, s *catalog.Snapshot, r catalog.Release) *catalog.Snapshot {
 	p := s.Parts()
 	p.Time = p.Time.Add(48 * time.Hour)
-	p.Release, p.Config, p.Changes, p.Actions, p.Lease = r, nil, nil, nil, nil
+	p.Release, p.Config, p.Changes, p.Actions, p.Lease, p.Pause = r, nil, nil, nil, nil, nil
 	settings := catalog.SettingsOf(r)
 	settings.Mode = catalog.ModeOff // or the first round may split chunks
 	settings.Window, settings.SecondaryThrottle = p.Settings.Window, p.Settings.SecondaryThrottle

@@ -98,11 +98,12 @@ func ForgetQuiesced(ctx context.Context, client *mongo.Client) error {
 }
 
 // RunUnderWay returns the run of shardsh's own engine that holds the cluster; nil if there
-// is none. A run that was killed counts until its lease expires.
+// is none. A run that was killed counts until its lease expires, one that waits because the
+// cluster is to be quiet does not.
 func RunUnderWay(ctx context.Context, client *mongo.Client) ([]Busy, error) {
 	var doc leaseDoc
 	err := LeaseCollectionOf(client).FindOne(ctx, bson.D{
-		{Key: "_id", Value: engineLease},
+		{Key: "_id", Value: engineLease}, {Key: "resting", Value: bson.D{{Key: "$ne", Value: true}}},
 		{Key: "$expr", Value: bson.D{{Key: "$gt", Value: bson.A{"$expires", clusterTime}}}},
 	}).Decode(&doc)
 	switch {

@@ -147,6 +147,7 @@ func (r *reading) steps() []step {
 	return []step{
 		{Identity, "hello", r.identity},
 		{Identity, "time", r.clusterTime},
+		{Compatible, "compatibility", r.compatibility},
 		{Version, "version", r.version},
 		{Settings, "settings", r.settings},
 		{Balancer, "balancer", r.balancer},

@@ -34,6 +34,9 @@ func (r *reading) leases(ctx context.Context) error {
 			}
 			continue
 		}
+		if text(doc, "_id") == pauseID {
+			r.parts.Pause = pauseOf(doc)
+		}
 		if text(doc, "_id") != engineLease {
 			continue
 		}

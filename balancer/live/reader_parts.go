@@ -39,6 +39,7 @@ const (
 	Deletions                    // with Shards: range deletions, from the shards themselves
 	Leases                       // shardsh.leases
 	Causes                       // with Chunks: what explanations need; several commands a collection and database
+	Compatible                   // with Identity: the feature compatibility version
 )
 
 // All are all parts, for Required.
@@ -47,7 +48,7 @@ const All = ^Part(0)
 // Whole is everything that can be read without asking the cluster to work out
 // something: all parts but Statuses, Drains, Causes and Reusable, and but those that have the
 // server count or select what the other parts contain.
-const Whole = Identity | Version | Settings | Balancer | Clock | Shards | Limits | Disks | Reach | Databases |
+const Whole = Identity | Compatible | Version | Settings | Balancer | Clock | Shards | Limits | Disks | Reach | Databases |
 	Collections | Unsharded | Chunks | Flags | Zones | Routers | Sizes | OldSizes | EachSize | Switches | Logs | Migrations |
 	Reshardings | Deletions | Leases
 

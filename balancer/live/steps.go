@@ -176,7 +176,7 @@ func Changes(name string) bool {
 		"configureCollectionBalancing", "stopShardDraining", "stopTransitionToDedicatedConfigServer"}, name)
 }
 
-// Release returns the release of the mongos.
+// Release returns the release of the cluster.
 func (s *Steps) Release() catalog.Release { return s.executor.release }
 
 // Sizes returns the bytes of collections on each shard, on every release, without orphans

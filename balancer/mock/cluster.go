@@ -20,7 +20,6 @@ import (
 	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/parameters"
 	"shardsh/balancer/mock/store/filter"
-	"shardsh/balancer/mongoerr"
 )
 
 // Config makes a Cluster. The zero value is three empty shards on virtual
@@ -283,23 +282,6 @@ func (c *Cluster) Term() int64 { return c.balancer.term }
 
 // Status returns what the engine reports of itself.
 func (b *Balancer) Status() balancer.Status { return b.loop.Status() }
-
-// The compatibility version of the cluster. There is no other here.
-const compatibilityVersion = "8.0"
-
-// SetCompatibilityVersion takes the version the cluster has, and refuses
-// others: 2 for what is not a version, and those that the mock can't be.
-func (cp *ClusterParameters) SetCompatibilityVersion(version string) error {
-	switch version {
-	case compatibilityVersion:
-		cp.ids.Tick()
-		return nil
-	case "7.0", "7.3":
-		return mongoerr.New(mongoerr.NotImplemented, "the mock has no compatibility version but %s", compatibilityVersion)
-	}
-	return mongoerr.New(mongoerr.BadValue, "Invalid feature compatibility version value '%s'; expected '7.0' or '7.3' "+
-		"or '8.0'.", version)
-}
 
 // leastWire is the oldest wire version that drivers of today talk to. Releases
 // before 4.4 show it instead of their own: nobody could connect otherwise.

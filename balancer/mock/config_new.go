@@ -2,7 +2,6 @@ package mock
 
 import (
 	"slices"
-	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
@@ -49,7 +48,7 @@ func (tb topologyBuilder) config() error {
 		{Key: "clusterId", Value: tb.c.ids.NewObjectID()}}); err != nil {
 		return err
 	}
-	if err := tb.compatibility(); err != nil {
+	if err := tb.c.config.buildCompatibility(); err != nil {
 		return err
 	}
 	if tb.c.release.AtLeast(catalog.Release70) {
@@ -57,22 +56,6 @@ func (tb topologyBuilder) config() error {
 		tb.c.log.placement("", nil, tb.c.ids.Tick(), nil)
 	}
 	return tb.c.routers.insert(routerName)
-}
-
-// compatibility notes the compatibility version, which servers have since
-// 3.4, in admin.system.version.
-func (tb topologyBuilder) compatibility() error {
-	if !tb.c.release.AtLeast(catalog.Release34) {
-		return nil
-	}
-	parts := strings.SplitN(tb.c.Version(), ".", 3)
-	doc, err := bson.Marshal(bson.D{{Key: "_id", Value: "featureCompatibilityVersion"},
-		{Key: "version", Value: parts[0] + "." + parts[1]}})
-	if err != nil {
-		return err
-	}
-	_, err = tb.c.config.data("admin.system.version").Insert(doc)
-	return err
 }
 
 // configIndex describes an index of the config database by its fields.

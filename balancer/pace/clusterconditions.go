@@ -25,14 +25,21 @@ const (
 	calm      = 30 * time.Second
 )
 
-// clusterObstacle finds what the cluster knows of. The window is looked at last: reading the
-// members takes a while.
+// clusterObstacle finds what the cluster knows of. What the members are not asked for is
+// looked at once more after them: that takes a while.
 func (g *Gate) clusterObstacle(ctx context.Context, m Move) (*obstacle, error) {
-	o, err := g.windowObstacle(ctx)
+	o, err := g.holdOrWindow(ctx)
 	if o != nil || err != nil || g.rules.PauseWhen == nil {
 		return o, err
 	}
 	if o, err := g.members(ctx, m); o != nil || err != nil {
+		return o, err
+	}
+	return g.holdOrWindow(ctx)
+}
+
+func (g *Gate) holdOrWindow(ctx context.Context) (*obstacle, error) {
+	if o, err := g.held(ctx); o != nil || err != nil {
 		return o, err
 	}
 	return g.windowObstacle(ctx)

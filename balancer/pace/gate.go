@@ -26,12 +26,17 @@ type Gate struct {
 	time  func(context.Context) (time.Time, error)
 	read  func(context.Context, []catalog.ShardID) ([]Reading, error)
 	tell  func(Event)
+	holds func(context.Context, Moment) (string, error) // nil: nobody can hold the run
 
 	telling sync.Mutex // is held before mu
 
 	mu       sync.Mutex
 	began    time.Time // the run
 	claimed  Done      // by moves that have begun
+	inside   int       // steps that were let in
+	looking  int       // steps that may be let in at this moment
+	wasOn    bool      // the balancer
+	stopped  bool      // it was on, and somebody has stopped it
 	underWay int       // moves
 	beyond   int64     // bytes that those may move besides what is expected
 	done     Done
@@ -112,37 +117,48 @@ var ErrNotBegun = errors.New("the move has not begun")
 // Enter waits until a move may begin, and counts it as begun. The error is an
 // *OverError or an *AskError when none begins any more, and the cause of the end of
 // ctx when that ends first.
-func (g *Gate) Enter(ctx context.Context, m Move) (err error) {
+func (g *Gate) Enter(ctx context.Context, m Move) error {
+	return g.wait(ctx, func() (*obstacle, bool, error) {
+		g.look(1)
+		defer g.look(-1)
+		o, err := g.near(m)
+		if o == nil && err == nil {
+			o, err = g.clusterObstacle(ctx, m)
+		}
+		if o != nil || err != nil || ctx.Err() != nil {
+			return o, false, err
+		}
+		return nil, g.claim(m), nil // false: somebody else was faster
+	})
+}
+
+// wait tries until it is done, and waits for what is in the way.
+func (g *Gate) wait(ctx context.Context, try func() (o *obstacle, done bool, err error)) (err error) {
 	var at Reason
+	var text string
 	var since time.Time
 	defer func() { g.waited(at, err == nil) }()
 	for {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		o, err := g.near(m)
-		if err != nil {
-			return err
-		}
-		if o == nil {
-			if o, err = g.clusterObstacle(ctx, m); err != nil && ctx.Err() == nil {
-				return err
-			}
-		}
-		if ctx.Err() != nil {
+		o, done, err := try()
+		switch {
+		case ctx.Err() != nil:
 			continue
-		}
-		if o == nil {
-			if g.claim(m) {
-				return nil
-			}
-			continue // somebody else was faster
+		case done || err != nil:
+			return err
+		case o == nil:
+			continue
 		}
 		if o.reason != at {
 			g.waited(at, true)
 			at, since = o.reason, g.clock.Now()
 			g.waiting(o)
+		} else if o.reason == Held && o.text != text {
+			g.waitsFor(o)
 		}
+		text = o.text
 		if o.err != nil && g.clock.Now().Sub(since) >= mostSilence {
 			return &AskError{Err: o.err}
 		}
@@ -150,6 +166,13 @@ func (g *Gate) Enter(ctx context.Context, m Move) (err error) {
 			return err
 		}
 	}
+}
+
+// look counts who looks whether a move may begin.
+func (g *Gate) look(times int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.looking += times
 }
 
 // obstacle is what keeps a move from beginning at the moment.
@@ -205,6 +228,7 @@ func (g *Gate) claim(m Move) bool {
 		}
 	}
 	g.claimed.add(m, 1)
+	g.inside++
 	g.begun(m, 1)
 	g.pause()
 	return true
@@ -274,6 +298,7 @@ func (g *Gate) sleep(ctx context.Context, o *obstacle) error {
 func (g *Gate) Leave(m Move, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.inside--
 	g.begun(m, -1)
 	g.ended(m, err)
 }
@@ -301,6 +326,7 @@ func (g *Gate) ended(m Move, err error) {
 func (g *Gate) Moved(m Move, bytes int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.inside--
 	g.begun(m, -1)
 	g.claimed.Bytes += bytes - m.Bytes
 	m.Bytes = bytes

@@ -20,6 +20,7 @@ const (
 	NoAnswer Reason = "no answer" // the cluster can't be asked
 	Busy     Reason = "condition" // one of those to pause when
 	Near     Reason = "limit"     // moves under way may reach it
+	Held     Reason = "freeze"    // somebody wants nothing to begin
 	// Untold is no wait: something that is asked about is told by nobody.
 	Untold Reason = "untold"
 )
@@ -39,6 +40,7 @@ type wait struct {
 	since time.Time
 	total time.Duration
 	told  bool
+	text  string // that was told last
 }
 
 // spent is how long that was.
@@ -61,6 +63,22 @@ func (g *Gate) waiting(o *obstacle) {
 	}
 }
 
+// waitsFor tells that a wait goes on for another cause.
+func (g *Gate) waitsFor(o *obstacle) {
+	g.telling.Lock()
+	defer g.telling.Unlock()
+	g.mu.Lock()
+	w := g.waits[o.reason]
+	known := w == nil || w.text == o.text
+	if !known {
+		w.text = o.text
+	}
+	g.mu.Unlock()
+	if !known {
+		g.tell(Event{Reason: o.reason, Text: o.text})
+	}
+}
+
 // beginWait reports whether the wait is to be told of.
 func (g *Gate) beginWait(o *obstacle) bool {
 	g.mu.Lock()
@@ -76,7 +94,7 @@ func (g *Gate) beginWait(o *obstacle) bool {
 	if w.told || o.text == "" || o.reason == Failing && o.left < worthTelling {
 		return false
 	}
-	w.told = true
+	w.told, w.text = true, o.text
 	return true
 }
 

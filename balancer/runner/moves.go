@@ -134,7 +134,11 @@ func (r *run) enter(ctx context.Context, m waitingMove, chosen time.Time) error 
 		r.mu.Lock()
 		r.round.again = true
 		r.mu.Unlock()
-	} else if err = r.mayGoOn(ctx, m.Namespace); errors.As(err, new(*mongoerr.UnansweredError)) {
+	} else if err = r.mayGoOn(ctx, m.Namespace); errors.Is(err, pace.ErrNotBegun) {
+		r.mu.Lock()
+		r.round.again = true // which waits
+		r.mu.Unlock()
+	} else if errors.As(err, new(*mongoerr.UnansweredError)) {
 		_ = r.note(err) // the round ends, and the next one waits
 	} else if err != nil {
 		r.ask(err)
@@ -151,6 +155,9 @@ func (r *run) mayGoOn(ctx context.Context, ns string) error {
 	look, err := r.cluster.Look(ctx, []string{ns})
 	if err != nil {
 		return err
+	}
+	if !r.o.Gate.Balancer(look.Parts().Balancer.Mode != catalog.ModeOff) {
+		return pace.ErrNotBegun
 	}
 	return r.left(ctx, look, aStep)
 }

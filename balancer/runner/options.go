@@ -218,6 +218,9 @@ type BusyError struct{ *apply.BalancerError }
 
 // Error names the one command that changes that.
 func (e *BusyError) Error() string {
+	if e.Meanwhile {
+		return e.BalancerError.Error()
+	}
 	remedy := "sh.stopBalancer()"
 	switch {
 	case len(e.Defragments) > 0:

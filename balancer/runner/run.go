@@ -95,10 +95,14 @@ func (r *run) tell(e Event) {
 // begin finds out which collections the run has, and whether the cluster's balancer
 // leaves them to it.
 func (r *run) begin(ctx context.Context) error {
+	if err := r.o.Gate.Await(ctx); err != nil { // nothing is changed before that
+		return err
+	}
 	look, err := r.cluster.Look(ctx, nil)
 	if err != nil {
 		return err
 	}
+	r.o.Gate.Balancer(look.Parts().Balancer.Mode != catalog.ModeOff)
 	if r.namespaces, err = plan.Namespaces(look, r.o.Namespaces); err != nil {
 		return err
 	}
@@ -163,7 +167,11 @@ const ever = 366 * 24 * time.Hour
 // left returns an error unless the cluster's own balancer leaves the collections
 // to this run.
 func (r *run) left(ctx context.Context, look *catalog.Snapshot, within time.Duration) error {
-	return busy(apply.Undisturbed(ctx, r.cluster, look, r.namespaces, cmp.Or(within, ever), r.o.Clock))
+	err := apply.Undisturbed(ctx, r.cluster, look, r.namespaces, cmp.Or(within, ever), r.o.Clock)
+	if e, is := errors.AsType[*apply.BalancerError](err); is && len(e.Defragments) == 0 {
+		e.Meanwhile = r.o.TakeOver
+	}
+	return busy(err)
 }
 
 // InTheWay returns a *BusyError when the cluster's own balancer works on some

@@ -75,8 +75,8 @@ func (s *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.
 		section("automerge", s.JS.NewObject("Currently enabled", yesNo(rawdoc.TruthyAt(automerge, "enabled"))))
 	}
 	section("balancer", r.balancer())
-	if lease := r.seen.Parts().Lease; lease != nil && !s.Compat {
-		section("shardsh", r.lease(lease))
+	if p := r.seen.Parts(); (p.Lease != nil || p.Pause != nil && p.Pause.Active) && !s.Compat {
+		section("shardsh", r.lease(p.Lease, p.Pause))
 	}
 	section("shardedDataDistribution", r.dataDistribution())
 	section("databases", r.databases())
@@ -87,9 +87,17 @@ func (s *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.
 	return s.Display.WithTable(value, r.draw)
 }
 
-// lease shows who changes the cluster, and whose balancing that run has disabled.
-func (r *statusReport) lease(l *catalog.Lease) goja.Value {
-	doc := bson.D{{Key: "run", Value: l.Holder()}, {Key: "running", Value: yesNo(l.Running)}}
+// lease shows whether runs are paused, who changes the cluster, and whose balancing that run
+// has disabled.
+func (r *statusReport) lease(l *catalog.Lease, p *catalog.Pause) goja.Value {
+	var doc bson.D
+	if p != nil && p.Active {
+		doc = bson.D{{Key: "runs are paused", Value: p.String()}}
+	}
+	if l == nil {
+		return r.s.JS.World.DocToJS(rawdoc.Of(doc))
+	}
+	doc = append(doc, bson.E{Key: "run", Value: l.Holder()}, bson.E{Key: "running", Value: yesNo(l.Running)})
 	if !l.Since.IsZero() {
 		doc = append(doc, bson.E{Key: "since", Value: l.Since})
 	}

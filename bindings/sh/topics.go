@@ -45,6 +45,7 @@ func topics() []topic {
 			{"startBalancer", `sh.startBalancer()`},
 			{"stopBalancer", `sh.stopBalancer(60000)`},
 			{"quiesce", `sh.quiesce({ timeout: "30m", ignoreDeletions: true }, () => sh.getBalancerState())`},
+			{"pause", `sh.pause({ reason: "incident 4711", for: "2h", replace: true }).until`},
 			{"setBalancerState", `sh.setBalancerState(true)`},
 			{"getBalancerState", `sh.getBalancerState()`},
 			{"balancerWindow", `sh.balancerWindow("22:00", "06:00")`},

@@ -85,7 +85,7 @@ func lastDocument(text string) (doc map[string]any) {
 		}
 		doc = next
 	}
-	for _, name := range []string{"plan", "journal", "millis"} {
+	for _, name := range []string{"plan", "journal", "millis", "since", "until"} {
 		delete(doc, name)
 	}
 	return doc
@@ -138,6 +138,15 @@ func TestActionsHaveTwoFaces(t *testing.T) {
 			call: `sh.presplit("shop.events", { perShard: 4, journal: "DIR/j" })`, topology: scatteredStopped},
 		{name: "quiesce, a dry run", line: "quiesce ADDRESS --dry-run", call: `sh.quiesce({ dryRun: true })`},
 		{name: "quiesce without one before", line: "quiesce ADDRESS --end", call: `sh.quiesce({ end: true })`},
+		{name: "the end of no pause", line: "pause ADDRESS --end", call: `sh.pause({ end: true })`},
+		{name: "the end of a pause", line: "pause ADDRESS --end", call: `sh.pause({ end: true })`,
+			prepare: `sh.pause({ reason: "why", for: "2h" })`},
+		{name: "pause", line: "pause why ADDRESS --for 2h", call: `sh.pause({ reason: "why", for: "2h" })`},
+		{name: "pause until", line: "pause why ADDRESS --until 12:00", call: `sh.pause({ reason: "why", until: "12:00" })`},
+		{name: "pause that takes the place of another", line: "pause why ADDRESS --replace",
+			call: `sh.pause({ reason: "why", replace: true })`, prepare: `sh.pause({ reason: "before" })`},
+		{name: "pause, shown", line: "pause ADDRESS --show", call: `sh.pause({ show: true })`,
+			prepare: `sh.pause({ reason: "before" })`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.topology == "" {
@@ -228,6 +237,12 @@ func TestActionsRefuseAlike(t *testing.T) {
 		{line: "quiesce ADDRESS --detach", call: `sh.quiesce({ detach: true })`, reason: "detach needs hold"},
 		{line: "quiesce ADDRESS --end --hold 1h", call: `sh.quiesce({ end: true, hold: "1h" })`,
 			reason: "end gives back what was: leave out hold"},
+		{line: "pause why ADDRESS --for 2h --until 12:00", call: `sh.pause({ reason: "why", for: "2h", until: "12:00" })`,
+			reason: "for and until exclude each other"},
+		{line: "pause why ADDRESS --for 900h", call: `sh.pause({ reason: "why", for: "900h" })`, reason: "31 days at most"},
+		{line: "pause why ADDRESS --until noon", call: `sh.pause({ reason: "why", until: "noon" })`,
+			reason: "until is a time such as 18:00"},
+		{line: "pause ADDRESS --show --for 2h", call: `sh.pause({ show: true, for: "2h" })`, reason: "stand alone"},
 	} {
 		t.Run(c.line, func(t *testing.T) {
 			if c.topology = heapedTopology; c.prepare == "" {
@@ -267,7 +282,7 @@ func keyOf(flag string) string {
 func TestActionsHaveTheSameOptions(t *testing.T) {
 	process := []string{"yes", "readOnly", "json", "script", "mock", "snapshot", "transcript", "timeout", "quiet", "help",
 		"metrics"}
-	shell := []string{"progress", "wait", "timeout", "interval", "chunkSize"}
+	shell := []string{"progress", "wait", "timeout", "interval", "chunkSize", "reason"}
 	for verb, c := range map[string]struct {
 		groups   []cmdline.Group
 		call     string
@@ -279,6 +294,7 @@ func TestActionsHaveTheSameOptions(t *testing.T) {
 		"defragment": {new(defragmentFlags).groups(), `sh.defragment("shop.orders", { zzz: 1 })`, []string{"ns"}},
 		"presplit":   {new(presplitFlags).groups(), `sh.presplit("shop.orders", { zzz: 1 })`, []string{"ns"}},
 		"quiesce":    {new(quiesceFlags).groups(), `sh.quiesce({ zzz: 1 })`, nil},
+		"pause":      {new(pauseFlags).groups(), `sh.pause({ zzz: 1 })`, nil},
 	} {
 		flags := map[string]bool{}
 		for _, g := range c.groups {

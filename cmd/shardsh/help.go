@@ -60,7 +60,7 @@ Examples:
   %s
 
 All options of the shell: shardsh --help-all. More: shardsh help VERB|connection|mock|pace|consent.
-`, strings.Join(c.Text.Examples[:3], "\n  "))
+`, strings.Join(c.Text.Examples[:2], "\n  "))
 	_, err := io.WriteString(to, b.String())
 	return err
 }

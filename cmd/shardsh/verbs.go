@@ -78,6 +78,8 @@ func verbs() []verb {
 			func() command { return new(presplitFlags) }},
 		{changing, "quiesce", "[options] [address] [-- COMMAND...]", "stop the balancer with proof, for backups and upgrades",
 			quiesceText(), func() command { return new(quiesceFlags) }},
+		{changing, "pause", "\"why\" [options] [address]", "have all runs of shardsh wait before their next step", pauseText(),
+			func() command { return new(pauseFlags) }},
 		{helping, "run", "NAME [address] [options]", "run a maintenance script of the library", runText(),
 			func() command { return new(libraryFlags) }},
 		{helping, "test", "[options] [path...]", "run tests of scripts, with injected faults", testText(),

@@ -17,6 +17,7 @@ describe("maintenance", { topology }, () => {
     expect(window().start).toBe(opens.toISOString().slice(11, 16));
     expect(opens - new Date()).toBeGreaterThan(1.8 * 3600e3);
     expect(sh.getBalancerState()).toBe(true);
+    expect(new Date(sh.pause({ show: true }).until) - opens).toBeGreaterThan(-60e3);
   });
   it("has nothing moved before, and all after", { everyFault: false }, () => {
     run("shardsh:maintenance", { args: begin });
@@ -38,6 +39,7 @@ describe("maintenance", { topology }, () => {
     expect(r.exitCode).toBe(0);
     expect(window()).toEqual(own);
     expect(db.getSiblingDB("shardsh").maintenance.countDocuments({})).toEqual(0);
+    expect(sh.pause({ show: true }).paused).toBe(false);
   });
   it("keeps the first own window when it is made longer", { everyFault: false }, () => {
     run("shardsh:maintenance", { args: begin });

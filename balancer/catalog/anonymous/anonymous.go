@@ -103,6 +103,11 @@ func (w walk) snapshot(p catalog.SnapshotParts) (catalog.SnapshotParts, error) {
 		lease.Paused = slices.Sorted(slices.Values(each(lease.Paused, w.name)))
 		p.Lease = &lease
 	}
+	if p.Pause != nil {
+		pause := *p.Pause
+		pause.Reason, pause.User, pause.Login, pause.Host = "left out", "somebody", "", w.members(pause.Host)
+		p.Pause = &pause
+	}
 	var err error
 	if p.Collections, err = tryEach(p.Collections, w.collection); err != nil {
 		return p, err

@@ -199,7 +199,7 @@ func (r *reader) head() error {
 	p.Clock = h.Clock.balancer()
 	p.Version, p.Release, p.Settings, p.SettingsProblem = h.Version, h.Release, h.Settings, h.SettingsProblem
 	p.Balancer, p.DeletionsKnown, p.Unsharded, p.Outcomes = h.Balancer, h.DeletionsKnown, h.Unsharded, h.Outcomes
-	p.Lease = h.Lease
+	p.Lease, p.Pause, p.Compatibility = h.Lease, h.Pause, h.Compatibility
 	return nil
 }
 

@@ -31,6 +31,8 @@ type head struct {
 	Unsharded       []catalog.UnshardedData
 	Outcomes        *catalog.Outcomes
 	Lease           *catalog.Lease
+	Pause           *catalog.Pause        // missing in old files, as
+	Compatibility   catalog.Compatibility // is
 }
 
 // clock is that of the balancer; without a zone it is what the logs show.

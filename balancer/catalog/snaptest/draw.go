@@ -125,6 +125,11 @@ func (g generator) activity(p *catalog.SnapshotParts) {
 		p.Lease = &catalog.Lease{Doing: "balance", Host: "ops1", PID: int(g.number("pid")), Since: g.time("leased since"),
 			Running: g.bool("running"), Paused: []string{"db.c0", "db.c1"}}
 	}
+	if g.bool("on hold") {
+		p.Pause = &catalog.Pause{Reason: "backup", User: "ann", Host: "ops1", Login: "admin.ann",
+			Since: g.time("on hold since"), Active: g.bool("on hold still")}
+		p.Compatibility = catalog.Compatibility{Version: "6.0", Target: "7.0"}
+	}
 	if g.bool("under way") {
 		p.Migrations = []catalog.ActiveMigration{{Namespace: "db.c0", From: "s0", To: "s1", Since: g.time("since")},
 			{Namespace: "db.c1", From: "s0", To: "s1", Min: bound, Max: bound}}

@@ -169,9 +169,14 @@ func clusterID(c *call.Call) bson.ObjectID {
 // systemVersion tells a shard what it is, and each member the version that it
 // keeps to.
 func systemVersion(c *call.Call) ([]bson.D, error) {
-	docs := []bson.D{{
-		{Key: "_id", Value: "featureCompatibilityVersion"}, {Key: "version", Value: c.Cluster.Release().String()},
-	}}
+	var docs []bson.D
+	if raw := c.Cluster.ClusterParameters().Compatibility(); raw != nil {
+		var doc bson.D
+		if err := bson.Unmarshal(raw, &doc); err != nil {
+			return nil, err
+		}
+		docs = append(docs, doc)
+	}
 	if m := c.Node.Member; m.ID != mock.ConfigServerID {
 		docs = append(docs, bson.D{
 			{Key: "_id", Value: "shardIdentity"}, {Key: "shardName", Value: string(m.ID)},

@@ -96,7 +96,7 @@ func TestRefusalsOfAMongos(t *testing.T) {
 		{d("profile", "x"), 14},
 		{d("setFeatureCompatibilityVersion", "8.0"), 7369100},
 		{d("setFeatureCompatibilityVersion", "9", "confirm", true), 2},
-		{d("setFeatureCompatibilityVersion", "7.0", "confirm", true), 238},
+		{d("setFeatureCompatibilityVersion", "7.3", "confirm", true), 238},
 		{d("setFeatureCompatibilityVersion", 8, "confirm", true), 14},
 		{d("splitChunk", "shop.orders"), 59},
 		{d("cleanupOrphaned", "shop.orders"), 59},

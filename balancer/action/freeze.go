@@ -1,0 +1,70 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"shardsh/balancer/apply"
+	"shardsh/balancer/live"
+	"shardsh/balancer/pace"
+)
+
+// holds returns what says why a run is to begin nothing. While it waits with nothing under
+// way, its lease says so: a quiesce does not wait for it then.
+func (c Cluster) holds(
+	lease *atomic.Pointer[live.LeasedCluster], r *serial,
+) func(context.Context, pace.Moment) (string, error) {
+	freeze := live.NewFreeze(c.Client, c.Clock.Now)
+	var mu sync.Mutex // held during a look
+	resting := false
+	return func(ctx context.Context, at pace.Moment) (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		is, err := freeze.Look(ctx, at.Stopped)
+		if err == nil && is.Gone {
+			is, err = c.afterQuiesce(ctx, freeze, is, at, r)
+		}
+		l := lease.Load()
+		if err != nil || l == nil {
+			return is.Why, err
+		}
+		switch {
+		case is.Why != "" && at.Idle && !resting:
+			err = l.Rest(ctx, true)
+			resting = err == nil
+		case is.Why == "" && resting:
+			if err = l.Rest(ctx, false); err == nil { // a quiesce that began before this has seen it rest
+				resting = false
+				is, err = freeze.Look(ctx, at.Stopped)
+			}
+		}
+		return is.Why, err
+	}
+}
+
+// afterQuiesce gives back what a quiesce has stopped whose process is gone.
+func (c Cluster) afterQuiesce(
+	ctx context.Context, freeze *live.Freeze, is live.Frozen, at pace.Moment, r *serial,
+) (live.Frozen, error) {
+	note, err := c.unquiesced(ctx)
+	if errors.As(err, new(*live.HeldError)) {
+		return is, nil
+	}
+	if err != nil {
+		return is, err
+	}
+	if note != "" {
+		r.note(note)
+	}
+	return freeze.Look(ctx, at.Stopped)
+}
+
+// whoEnabled has the error about balancing that was enabled during a run say who did it, as
+// far as the logs of the cluster tell.
+func whoEnabled(ctx context.Context, lease *live.LeasedCluster, err error) {
+	if e, is := errors.AsType[*apply.BalancerError](err); is && e.Meanwhile && len(e.Namespaces) > 0 {
+		e.Who = lease.WhoEnabled(ctx, e.Namespaces[0])
+	}
+}

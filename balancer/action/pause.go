@@ -1,0 +1,182 @@
+package action
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
+	"shardsh/balancer/pace"
+)
+
+// Pause pauses all runs of shardsh on a cluster: they wait before their next step until the
+// time is over, or the pause is ended.
+type Pause struct {
+	// Reason is shown to everybody who waits.
+	Reason string
+	// For is how long it lasts, or Until when it ends, by the clock and the time zone of this
+	// machine: 18:00, "2026-03-02 18:00", or with a zone 2026-03-02T18:00:00Z. DefaultPause is
+	// the default.
+	For   time.Duration
+	Until string
+	// Replace has it take the place of a pause that is active.
+	Replace bool
+	// Show only reads the pause, End ends it.
+	Show, End bool
+}
+
+// DefaultPause is how long a pause lasts, unless set otherwise, and LongestPause at most.
+const (
+	DefaultPause = 4 * time.Hour
+	LongestPause = 31 * 24 * time.Hour
+)
+
+// Validate refuses options that exclude each other.
+func (p Pause) Validate() error {
+	sets := p.Reason != "" || p.For != 0 || p.Until != "" || p.Replace
+	switch {
+	case p.Show && p.End, (p.Show || p.End) && sets:
+		return refuse("{show} and {end} stand alone: they take no reason, {for}, {until} or {replace}")
+	case p.Show || p.End:
+		return nil
+	case strings.TrimSpace(p.Reason) == "":
+		return refuse("a pause needs a reason, which everybody who waits is shown")
+	case p.For != 0 && p.Until != "":
+		return refuse("{for} and {until} exclude each other")
+	case p.For < 0:
+		return refuse("{for} can't be negative: %v", p.For)
+	case p.For > LongestPause:
+		return refuse("{for} may be 31 days at most")
+	case p.Until != "":
+		_, err := p.ends(time.Now())
+		return err
+	}
+	return nil
+}
+
+// ends returns when the pause ends that is to end at Until.
+func (p Pause) ends(now time.Time) (time.Time, error) {
+	now = now.In(pace.MachineZone())
+	for _, layout := range []string{"15:04", "2006-01-02 15:04", "2006-01-02T15:04", time.RFC3339} {
+		until, err := time.ParseInLocation(layout, p.Until, now.Location())
+		switch {
+		case err != nil:
+			continue
+		case layout != "15:04":
+			return until, nil
+		}
+		until = time.Date(now.Year(), now.Month(), now.Day(), until.Hour(), until.Minute(), 0, 0, now.Location())
+		if !until.After(now) { // the next time that it is so late
+			until = until.AddDate(0, 0, 1)
+		}
+		return until, nil
+	}
+	return time.Time{}, refuse("{until} is a time such as 18:00, %q or 2026-03-02T18:00:00Z, not %q", "2026-03-02 18:00",
+		p.Until)
+}
+
+// lasts returns how long the pause lasts from now on.
+func (p Pause) lasts(now time.Time) (time.Duration, error) {
+	if p.Until == "" {
+		return cmp.Or(p.For, DefaultPause), nil
+	}
+	until, err := p.ends(now)
+	lasts := until.Sub(now)
+	if err == nil && (lasts <= 0 || lasts > LongestPause) {
+		err = refuse("{until} must be within the next 31 days: %s", p.Until)
+	}
+	return lasts, err
+}
+
+// PauseResult is a pause, or that there is none.
+type PauseResult struct {
+	// Paused says whether runs wait now.
+	Paused bool `json:"paused"`
+	// Done says what was done: "paused", "ended", or empty where nothing was changed.
+	Done   string    `json:"done,omitzero"`
+	Reason string    `json:"reason,omitzero"`
+	User   string    `json:"user,omitzero"`
+	Host   string    `json:"host,omitzero"`
+	Login  string    `json:"login,omitzero"`
+	Since  time.Time `json:"since,omitzero"`
+	Until  time.Time `json:"until,omitzero"`
+	// Balancer says that the cluster's own balancer is on: a pause does not stop it.
+	Balancer bool   `json:"balancerOn"`
+	Error    string `json:"error,omitzero"`
+}
+
+// Pause is the one that the result is about.
+func (r PauseResult) Pause() catalog.Pause {
+	return catalog.Pause{Reason: r.Reason, User: r.User, Host: r.Host, Login: r.Login, Since: r.Since, Until: r.Until,
+		Active: r.Paused}
+}
+
+func (r *PauseResult) is(p catalog.Pause) {
+	r.Paused, r.Reason, r.User, r.Host, r.Login, r.Since, r.Until = p.Active, p.Reason, p.User, p.Host, p.Login, p.Since,
+		p.Until
+}
+
+// Run sets, shows or ends the pause. The error is a *live.PauseError, and the result the
+// other pause, while another one is active that is not to be replaced.
+func (p Pause) Run(ctx context.Context, c Cluster) (result PauseResult, err error) {
+	if err := p.Validate(); err != nil {
+		return result, err
+	}
+	if c.Guarded && !p.Show {
+		if err := c.askGuard(ctx); err != nil {
+			return result, err
+		}
+	}
+	if err := live.CheckSharded(ctx, c.runner()); err != nil {
+		return result, &AccessError{err}
+	}
+	switch {
+	case p.Show || c.Guarded && p.End:
+		is, err := live.ReadPause(ctx, c.Client)
+		if err != nil {
+			return result, &AccessError{err}
+		}
+		if is != nil {
+			result.is(*is)
+		}
+	case p.End:
+		was, err := live.EndPause(ctx, c.Client)
+		if err != nil {
+			return result, &AccessError{err}
+		}
+		if was != nil {
+			result.is(*was)
+			result.Paused, result.Done = false, "ended"
+		}
+	default:
+		err = p.set(ctx, c, &result)
+	}
+	if err != nil && !errors.As(err, new(*live.PauseError)) {
+		return result, err
+	}
+	status, asked := (&live.Quiet{Commands: live.NewCommandRunner(c.Client)}).Status(ctx)
+	result.Balancer = asked == nil && status.Mode != catalog.ModeOff
+	return result, err
+}
+
+func (p Pause) set(ctx context.Context, c Cluster, result *PauseResult) error {
+	lasts, err := p.lasts(c.Clock.Now())
+	if err != nil || c.Guarded {
+		return err
+	}
+	is, err := live.SetPause(ctx, c.Client, strings.TrimSpace(p.Reason), lasts, p.Replace)
+	if errors.As(err, new(*live.PauseError)) {
+		result.is(is)
+		result.Error = err.Error()
+		return err
+	}
+	if err != nil {
+		return &AccessError{err}
+	}
+	result.is(is)
+	result.Done = "paused"
+	return nil
+}

@@ -1,0 +1,20 @@
+package diagnosis
+
+import (
+	"fmt"
+)
+
+// frozen finds what has the runs of shardsh wait.
+func (d *Diagnosis) frozen() (list []Finding) {
+	p := d.Parts()
+	if p.Pause != nil && p.Pause.Active {
+		f := finding(RunsPaused, Scope{}, "runs of shardsh are paused: "+p.Pause.String(), "shardsh pause --end")
+		f.Since = p.Pause.Since
+		list = append(list, f)
+	}
+	if p.Compatibility.Changing() {
+		list = append(list, finding(VersionChanging, Scope{}, fmt.Sprintf("the feature compatibility version is %v: "+
+			"runs of shardsh wait", p.Compatibility)))
+	}
+	return list
+}

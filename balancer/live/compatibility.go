@@ -1,0 +1,49 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// compatibilityWait limits the read of the feature compatibility version.
+const compatibilityWait = 5 * time.Second
+
+// readCompatibility reads the feature compatibility version from the config servers, where
+// a mongos reads the database admin. Whoever may not read it, and servers before 3.4, have
+// none.
+func readCompatibility(ctx context.Context, a CommandRunner) (catalog.Compatibility, error) {
+	docs, err := a.RunCursorCommand(ctx, "admin", bson.D{
+		{Key: "find", Value: "system.version"},
+		{Key: "filter", Value: bson.D{{Key: "_id", Value: "featureCompatibilityVersion"}}},
+		{Key: "maxTimeMS", Value: compatibilityWait.Milliseconds()},
+	})
+	err = ServerError(err)
+	if errors.As(err, new(*mongoerr.ServerError)) && ctx.Err() == nil {
+		err = nil
+	}
+	if err != nil || len(docs) == 0 {
+		return catalog.Compatibility{}, err
+	}
+	return catalog.Compatibility{Version: text(docs[0], "version"), Target: text(docs[0], "targetVersion")}, nil
+}
+
+// compatibility reads the feature compatibility version, by which the release goes.
+func (r *reading) compatibility(ctx context.Context) error {
+	docs, err := r.source.list(ctx, query{database: "admin", collection: "system.version",
+		filter: bson.D{{Key: "_id", Value: "featureCompatibilityVersion"}}, most: compatibilityWait})
+	if errors.As(ServerError(err), new(*mongoerr.ServerError)) && ctx.Err() == nil {
+		return nil // the router's release counts
+	}
+	for _, doc := range docs {
+		r.parts.Compatibility = catalog.Compatibility{Version: text(doc, "version"), Target: text(doc, "targetVersion")}
+		r.parts.Release = r.parts.Compatibility.Release(r.parts.Release)
+	}
+	r.forgetOther()
+	return err
+}

@@ -1,0 +1,120 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"shardsh/balancer/catalog"
+)
+
+// pauseID is the _id of the pause of all runs, beside the leases.
+const pauseID = "pause"
+
+// PauseError says that somebody has paused the runs already.
+type PauseError struct{ Pause catalog.Pause }
+
+func (e *PauseError) Error() string { return "runs of shardsh are paused already: " + e.Pause.String() }
+
+// SetPause pauses all runs of shardsh on a cluster for a time, by cluster time. While
+// another pause is active the error is a *PauseError, unless it is to be replaced.
+func SetPause(ctx context.Context, client *mongo.Client, reason string, lasts time.Duration, replace bool,
+) (catalog.Pause, error) {
+	by := whoami(ctx, client)
+	token := bson.NewObjectID()
+	ours := bson.D{
+		{Key: "_id", Value: "$_id"}, {Key: "token", Value: token},
+		{Key: "reason", Value: literal(reason)}, {Key: "user", Value: literal(by.User)},
+		{Key: "host", Value: literal(by.Host)}, {Key: "login", Value: literal(by.Login)},
+		{Key: "since", Value: clusterTime},
+		{Key: "expires", Value: bson.D{{Key: "$add", Value: bson.A{clusterTime, lasts.Milliseconds()}}}},
+	}
+	free := bson.D{{Key: "$or", Value: bson.A{
+		replace, bson.D{{Key: "$lte", Value: bson.A{ifNull("$expires", time.Time{}), clusterTime}}},
+		bson.D{{Key: "$eq", Value: bson.A{"$token", token}}},
+	}}}
+	doc, err := LeaseCollectionOf(client).FindOneAndUpdate(ctx, bson.D{{Key: "_id", Value: pauseID}},
+		mongo.Pipeline{{{Key: "$replaceWith", Value: bson.D{{Key: "$cond", Value: bson.A{free, ours, "$$ROOT"}}}}}},
+		options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)).Raw()
+	if err != nil {
+		return catalog.Pause{}, pauseFailed("writing", err)
+	}
+	is := *pauseOf(doc)
+	is.Active = true
+	if id, _ := doc.Lookup("token").ObjectIDOK(); id != token {
+		return is, &PauseError{is}
+	}
+	return is, nil
+}
+
+// EndPause removes the pause and returns it; nil if there was none.
+func EndPause(ctx context.Context, client *mongo.Client) (*catalog.Pause, error) {
+	is, err := ReadPause(ctx, client)
+	if err != nil || is == nil {
+		return nil, err
+	}
+	_, err = LeaseCollectionOf(client).DeleteOne(ctx, bson.D{{Key: "_id", Value: pauseID}})
+	if err != nil {
+		return nil, pauseFailed("writing", err)
+	}
+	return is, nil
+}
+
+// ReadPause returns the pause; nil if there is none, or its time is over.
+func ReadPause(ctx context.Context, client *mongo.Client) (*catalog.Pause, error) {
+	doc, err := LeaseCollectionOf(client).FindOne(ctx, bson.D{
+		{Key: "_id", Value: pauseID},
+		{Key: "$expr", Value: bson.D{{Key: "$gt", Value: bson.A{"$expires", clusterTime}}}},
+	}).Raw()
+	switch {
+	case errors.Is(err, mongo.ErrNoDocuments):
+		return nil, nil
+	case err != nil:
+		return nil, pauseFailed("reading", err)
+	}
+	is := pauseOf(doc)
+	is.Active = true
+	return is, nil
+}
+
+func pauseFailed(doing string, err error) error {
+	return fmt.Errorf("%s %s.%s: %w", doing, LeaseDatabase, LeaseCollection, ServerError(err))
+}
+
+// pauseOf reads a stored pause; running says whether it is active, where that was computed.
+func pauseOf(doc bson.Raw) *catalog.Pause {
+	return &catalog.Pause{
+		Reason: text(doc, "reason"), User: text(doc, "user"), Host: text(doc, "host"), Login: text(doc, "login"),
+		Since: date(doc, "since"), Until: date(doc, "expires"), Active: isSet(doc.Lookup("running")),
+	}
+}
+
+func literal(text string) bson.D { return bson.D{{Key: "$literal", Value: text}} }
+
+// whoami returns who asks: the user of this machine, and the one of the cluster.
+func whoami(ctx context.Context, client *mongo.Client) catalog.Pause {
+	who := catalog.Pause{User: "somebody", Host: Self("").Host}
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		who.User = u.Username
+	} else if name := os.Getenv("USER"); name != "" {
+		who.User = name
+	}
+	status, err := client.Database("admin").RunCommand(ctx, bson.D{{Key: "connectionStatus", Value: 1}}).Raw()
+	if err != nil {
+		return who
+	}
+	users, _ := status.Lookup("authInfo", "authenticatedUsers").ArrayOK()
+	if values, _ := users.Values(); len(values) > 0 {
+		if u, ok := values[0].DocumentOK(); ok {
+			who.Login = text(u, "db") + "." + text(u, "user")
+		}
+	}
+	return who
+}

@@ -1,0 +1,66 @@
+package pace
+
+import "context"
+
+// Moment is what a Gate knows when it asks whether somebody holds the run.
+type Moment struct {
+	// Stopped says that the balancer, which was on, was found stopped during the run.
+	Stopped bool
+	// Idle says that nothing is under way.
+	Idle bool
+}
+
+// Holds tells a Gate where to read why nothing is to begin: a pause, a freeze. An empty text
+// lets go on.
+func Holds(read func(context.Context, Moment) (why string, err error)) Option {
+	return func(g *Gate) { g.holds = read }
+}
+
+// holdAgain is how often is looked whether a run is still held.
+const holdAgain = askAgain
+
+// held finds out whether somebody holds the run.
+func (g *Gate) held(ctx context.Context) (*obstacle, error) {
+	if g.holds == nil {
+		return nil, nil
+	}
+	g.mu.Lock()
+	at := Moment{Stopped: g.stopped, Idle: g.inside == 0 && g.looking <= 1}
+	g.mu.Unlock()
+	why, err := g.holds(ctx, at)
+	switch {
+	case err != nil:
+		return noAnswer("can't read whether runs are paused", err)
+	case why != "":
+		return &obstacle{reason: Held, text: "paused: " + why, left: holdAgain}, nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.stopped = g.stopped && !at.Stopped
+	return nil, nil
+}
+
+// Await waits as long as somebody holds the run, for what is no move and has no limits.
+func (g *Gate) Await(ctx context.Context) error {
+	return g.wait(ctx, func() (*obstacle, bool, error) {
+		o, err := g.held(ctx)
+		return o, o == nil, err
+	})
+}
+
+// Balancer notes whether the cluster's balancer is on, as a step that was let in has seen
+// it. False says that somebody has stopped it since the run began, and wants nothing moved:
+// the step has to enter again.
+func (g *Gate) Balancer(on bool) (goesOn bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.holds == nil {
+		return true
+	}
+	if on {
+		g.wasOn, g.stopped = true, false
+		return true
+	}
+	g.stopped = g.stopped || g.wasOn
+	return !g.stopped
+}

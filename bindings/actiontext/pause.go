@@ -1,0 +1,31 @@
+package actiontext
+
+import (
+	"fmt"
+
+	"shardsh/balancer/action"
+)
+
+// PauseResult returns the lines that say whether runs are paused. End is what ends the
+// pause.
+func PauseResult(r action.PauseResult, end string) (lines []string) {
+	p := r.Pause()
+	switch {
+	case r.Error != "":
+		lines = append(lines, "Runs of shardsh are paused already: "+p.String()+".",
+			"To end it: "+end+". To have this one take its place: --replace (replace: true).")
+	case r.Paused && r.Done != "":
+		lines = append(lines, fmt.Sprintf("Runs of shardsh are paused until %s: %s.", at(r.Until), r.Reason),
+			"To end it before: "+end+".")
+	case r.Paused:
+		lines = append(lines, "Runs of shardsh are paused: "+p.String()+".", "To end it: "+end+".")
+	case r.Done != "":
+		return []string{"The pause is ended: " + p.String() + "."}
+	default:
+		return []string{"Runs of shardsh are not paused."}
+	}
+	if r.Balancer {
+		lines = append(lines, "The cluster's own balancer is on: a pause does not stop it (sh.stopBalancer, or shardsh quiesce).")
+	}
+	return lines
+}
