@@ -83,7 +83,7 @@ func (d *Drain) aim(c Cluster, r *serial, end **drainEnd) aim {
 		around: func(l *leased, work *apply.Execution, o *apply.Options) {
 			*end = &drainEnd{
 				leased: l, shard: work.Plan.Goal.Shard, remove: d.Remove, movePrimaries: d.MovePrimaries,
-				limited: d.limits(work.Plan.Totals), journal: work, note: r.note,
+				limited: l.pace.limits(work.Plan.Totals), journal: work, note: r.note,
 			}
 			o.Ready, o.Last, o.Finish, o.Unfinished = (*end).ready, (*end).start, (*end).finish, (*end).unfinished
 		},

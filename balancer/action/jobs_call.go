@@ -11,6 +11,7 @@ import (
 
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/consent"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
 	"shardsh/balancer/pace"
@@ -60,7 +61,7 @@ func (j *jobCall) run(ctx context.Context) (JobStatus, error) {
 	if err != nil {
 		return JobStatus{}, err
 	}
-	c, ended, err := c.audited(ctx, order{verb: doingJob(j.job.ID)})
+	c, ended, err := c.begin(ctx, order{verb: doingJob(j.job.ID)})
 	if err != nil {
 		return JobStatus{}, err
 	}
@@ -163,6 +164,9 @@ func (j *jobCall) asPlan(end **drainEnd) (aim, error) {
 	if err != nil {
 		return aim{}, err
 	}
+	if e.Pace, err = j.bound(e.Pace); err != nil {
+		return aim{}, err
+	}
 	e.Hard = j.Hard
 	d := &Drain{Shard: j.o.Shard, Remove: j.o.Remove, MovePrimaries: j.o.MovePrimaries, RunOptions: e}
 	a := d.aim(j.Cluster, j.r, end)
@@ -214,6 +218,16 @@ func (j *jobCall) preflight(ctx context.Context, a aim, work *apply.Execution, r
 		return o.Code == diagnosis.LeaseHeld // by this call
 	})
 	return pass(report, false, j.r)
+}
+
+// permit refuses what a policy does not allow. Its hours are waited for, as a window is.
+func (j *jobCall) permit(a aim, work *apply.Execution) error {
+	for _, p := range j.Policies {
+		if err := p.Permit(consent.Order{Verb: string(a.kind), Namespaces: namesOf(work.Plan)}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // limits returns the rules of this call: what is left of the job's limits. The error is a
@@ -268,6 +282,9 @@ func (j *jobCall) work(ctx context.Context, l *leased, left time.Duration) (know
 	if err != nil {
 		return give(err)
 	}
+	if err := j.permit(a, work); err != nil {
+		return give(err)
+	}
 	if h != nil {
 		if moving, err := j.await(ctx, l, h, left); err != nil || moving != nil {
 			if err != nil {
@@ -283,6 +300,7 @@ func (j *jobCall) work(ctx context.Context, l *leased, left time.Duration) (know
 	}
 	var held atomic.Pointer[live.LeasedCluster]
 	held.Store(l.lease)
+	l.pace = a.Pace
 	gate, leave, err := a.gate(ctx, j.Cluster, rules, false, &serial{next: j}, &held)
 	if err != nil {
 		return give(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"shardsh/balancer/apply"
+	"shardsh/balancer/consent"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/pace"
@@ -119,6 +120,7 @@ func blockOf(err error) (live.JobBlock, bool) {
 		changed  *apply.ChangedError
 		step     *apply.StepError
 		option   *OptionError
+		refused  *consent.RefusedError
 		ask      *pace.AskError
 		goal     *goalError
 		members  *live.MembersError
@@ -131,6 +133,8 @@ func blockOf(err error) (live.JobBlock, bool) {
 			Remedy: strings.TrimPrefix(balancer.Error(), balancer.What()+": ")}, true
 	case errors.As(err, &stays):
 		return live.JobBlock{What: "jumbo", Text: stays.Error(), Remedy: "start it with --force-jumbo and --replace"}, true
+	case errors.As(err, &refused):
+		return live.JobBlock{What: "policy", Text: refused.Error()}, true
 	case errors.As(err, &option):
 		return live.JobBlock{What: "unsharded", Text: option.Spelled(Flag),
 			Remedy: "move it by hand, or start the job with that option and --replace"}, true

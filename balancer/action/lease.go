@@ -12,6 +12,7 @@ import (
 
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/consent"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 )
@@ -23,6 +24,7 @@ type leased struct {
 	runner live.CommandRunner
 	steps  stepper
 	lease  *live.LeasedCluster // nil in a dry run
+	pace   Pace                // with the limits of policies
 	// leaving ends the giving back after a run, if it is not what ends the run: nil is.
 	leaving context.Context
 	// restored says what a quiesce that was killed had left and is given back.
@@ -70,7 +72,7 @@ func (c Cluster) releaseLeftover(ctx context.Context) error {
 	if n, _ := live.LeaseCollectionOf(c.Client).CountDocuments(ctx, bson.D{}); n == 0 {
 		return nil
 	}
-	c, ended, err := c.audited(ctx, order{verb: "give-back"})
+	c, ended, err := c.begin(ctx, order{verb: consent.GiveBack})
 	if err != nil {
 		return err
 	}
