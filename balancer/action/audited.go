@@ -13,52 +13,45 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer/audit"
+	"shardsh/balancer/consent"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mongoerr"
 )
 
-// order is what a run is about, as it is written down before the run begins.
-type order struct {
-	verb       string
-	namespaces []string // or patterns; none is all
-	plan       string
-	approved   string
-}
-
-// audited returns the cluster with each command that changes something written down, and
-// before all of them that a run begins. Ended says how it has ended. Without an audit both
-// do nothing. The error says that the audit can't be written.
-func (c Cluster) audited(ctx context.Context, o order) (audited Cluster, ended func(stopped string, err error) error, err error) {
-	if c.Audit == "" {
-		return c, func(_ string, err error) error { return err }, nil
-	}
-	sink, err := audit.Open(ctx, c.Audit, c.Client)
+// openAudit opens the audit of a run, and writes down that it begins.
+func openAudit(ctx context.Context, c Cluster, destinations []string, o order) (*auditor, error) {
+	sink, err := audit.OpenAll(ctx, destinations, c.Client)
 	if err != nil {
-		return c, nil, err
+		return nil, err
 	}
-	a := &auditor{sink: sink, destination: c.Audit, clock: c.Clock, about: audit.Entry{
+	a := &auditor{sink: sink, destination: strings.Join(destinations, ", "), clock: c.Clock, about: audit.Entry{
 		Run: bson.NewObjectID().Hex(), Actor: audit.Self(), Verb: o.verb, Plan: o.plan, Approved: o.approved,
 	}}
 	a.about.MongoUser = mongoUser(ctx, c.Client)
 	began := a.about
 	began.ID, began.What, began.Namespaces = began.Run, audit.Began, o.namespaces
 	if err := a.write(ctx, &began); err != nil {
-		return c, nil, errors.Join(err, sink.Close())
+		return nil, errors.Join(err, sink.Close())
 	}
-	c.Runner = auditedRunner{c.runner(), a}
-	return c, func(stopped string, err error) error {
-		ended := began
-		ended.What, ended.Outcome = audit.Ended, audit.Done
+	a.began = began.At
+	return a, nil
+}
+
+// end returns what writes down how the run has ended.
+func (a *auditor) end(ctx context.Context, namespaces []string) func(stopped string, err error) error {
+	return func(stopped string, err error) error {
+		ended := a.about
+		ended.ID, ended.What, ended.Namespaces, ended.Outcome = ended.Run, audit.Ended, namespaces, audit.Done
 		switch {
 		case err != nil:
 			ended.Outcome, ended.Error = audit.Failed, shortened(err.Error())
 		case stopped != "":
 			ended.Outcome, ended.Error = audit.Stopped, shortened(stopped)
 		}
-		a.since(&ended, began.At)
+		a.since(&ended, a.began)
 		failed := a.write(context.WithoutCancel(ctx), &ended)
-		return errors.Join(err, failed, sink.Close())
-	}, nil
+		return errors.Join(err, failed, a.sink.Close())
+	}
 }
 
 // mongoUser is who the cluster takes us for; empty without a login.
@@ -85,6 +78,7 @@ type auditor struct {
 	destination string
 	clock       interface{ Now() time.Time }
 	about       audit.Entry
+	began       time.Time
 	number      atomic.Int64
 
 	mu      sync.Mutex
@@ -175,6 +169,9 @@ func outcomeOf(reply bson.Raw, err error) (audit.Outcome, int32, string) {
 	var answered *mongoerr.ServerError
 	if errors.As(live.ServerError(err), &answered) {
 		return audit.Failed, int32(answered.Code), shortened(answered.Error())
+	}
+	if errors.As(err, new(*consent.RefusedError)) { // it was not sent
+		return audit.Failed, 0, shortened(err.Error())
 	}
 	return audit.Unknown, 0, shortened(err.Error())
 }

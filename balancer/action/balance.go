@@ -14,6 +14,7 @@ import (
 
 	"shardsh/balancer"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/consent"
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/live"
 	"shardsh/balancer/pace"
@@ -105,6 +106,14 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 		}
 		b.DryRun = true
 	}
+	if b.Pace, err = c.bound(b.Pace); err != nil {
+		return BalanceResult{}, err
+	}
+	if !b.DryRun && !b.Preflight {
+		if err := c.permitted(ctx, consent.Order{Verb: "balance", Namespaces: b.Namespaces, All: b.All}); err != nil {
+			return BalanceResult{}, err
+		}
+	}
 	read, foreseen, err := b.foresee(ctx, c, reporter)
 	if err != nil && (!b.Preflight || read == nil) {
 		return foreseen, err
@@ -123,7 +132,7 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 	if err := b.confirm(ctx, question); err != nil {
 		return BalanceResult{}, err
 	}
-	c, ended, err := c.audited(ctx, order{verb: "balance", namespaces: b.Namespaces})
+	c, ended, err := c.begin(ctx, order{verb: "balance", namespaces: b.Namespaces})
 	if err != nil {
 		return BalanceResult{}, err
 	}

@@ -1,8 +1,186 @@
 package action
 
-// Consent says under which conditions a run may change the cluster.
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/audit"
+	"shardsh/balancer/consent"
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/live"
+)
+
+// Consent says under which conditions runs may change the cluster.
 type Consent struct {
-	// Audit is where changes are written down: a file, audit.ToSyslog or audit.ToCluster;
-	// empty is nowhere.
+	// Policies all have to allow a run.
+	Policies []*consent.Policy
+	// Audit is where changes are written down, besides where policies say: a file,
+	// audit.ToSyslog or audit.ToCluster; empty is nowhere.
 	Audit string
+}
+
+// Audits are where changes are written down.
+func (c Consent) Audits() (list []string) {
+	for _, p := range c.Policies {
+		list = append(list, p.Audit)
+	}
+	list = append(list, c.Audit)
+	slices.Sort(list)
+	return slices.DeleteFunc(slices.Compact(list), func(to string) bool { return to == "" })
+}
+
+// HistoryOf returns where the audit is read that nobody names: the first destination that
+// can be.
+func (c Consent) HistoryOf() string {
+	for _, to := range c.Audits() {
+		if to != audit.ToSyslog {
+			return to
+		}
+	}
+	return ""
+}
+
+// permitted refuses a run that a policy does not allow, now.
+func (c Cluster) permitted(ctx context.Context, o consent.Order) error {
+	for _, p := range c.Policies {
+		if err := p.Permit(o); err != nil {
+			return err
+		}
+		if len(p.Hours) == 0 || o.Verb == consent.GiveBack {
+			continue
+		}
+		now, err := live.Now(ctx, live.NewCommandRunner(c.Client))
+		if err != nil {
+			return &AccessError{err}
+		}
+		if err := p.Open(now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bound returns a pace within the limits of all policies, and their hours.
+func (c Consent) bound(p Pace) (Pace, error) {
+	var err error
+	p.MaxMoves, p.movesNote, err = bounded(c.Policies, "max-moves", p.MaxMoves, DefaultMaxMoves,
+		func(l consent.Limits) int { return l.Moves }, func(n int) string { return humanize.Count(n, "move") })
+	if err != nil {
+		return p, err
+	}
+	p.MaxBytes, p.bytesNote, err = bounded(c.Policies, "max-bytes", p.MaxBytes, DefaultMaxBytes,
+		func(l consent.Limits) int64 { return l.Bytes }, humanize.Bytes[int64])
+	if err != nil {
+		return p, err
+	}
+	for _, policy := range c.Policies {
+		if l := policy.Limits; l.For > 0 {
+			if p.For > l.For {
+				return p, policy.Refuse("limits.for", "%s is more than %s", humanize.Duration(p.For), humanize.Duration(l.For))
+			}
+			if p.For == 0 {
+				p.For = l.For
+			}
+		}
+		if l := policy.Limits; l.Parallel > 0 && p.Parallel > l.Parallel {
+			return p, policy.Refuse("limits.parallel", "%d is more than %d", p.Parallel, l.Parallel)
+		}
+		if len(policy.Hours) > 0 {
+			p.hours = append(slices.Clip(p.hours), policy.Hours)
+		}
+	}
+	return p, nil
+}
+
+// bounded returns a limit as the policies have it, and what a run says at its end that
+// reaches it though nobody has named it.
+func bounded[T int | int64](
+	policies []*consent.Policy, name string, given, usual T, of func(consent.Limits) T, text func(T) string,
+) (limit T, note string, err error) {
+	limit = given
+	var by *consent.Policy
+	for _, p := range policies {
+		most := of(p.Limits)
+		switch {
+		case most > 0 && given == NoLimit:
+			return given, "", p.Refuse("limits."+name, "without a limit is more than %s", text(most))
+		case most > 0 && given > most:
+			return given, "", p.Refuse("limits."+name, "%s is more than %s", text(given), text(most))
+		}
+		if said := of(p.Defaults); given == 0 && said > 0 && (by == nil || said < limit) {
+			limit, by = said, p
+		}
+	}
+	if given != 0 {
+		return given, "", nil
+	}
+	for _, p := range policies {
+		now := limit
+		if by == nil {
+			now = usual
+		}
+		if most := of(p.Limits); most > 0 && most < now {
+			limit, by = most, p
+		}
+	}
+	if by != nil {
+		note = fmt.Sprintf(", which is that of the policy %s", by.File)
+	}
+	return limit, note, nil
+}
+
+// order is what a run is about, as it is written down before the run begins.
+type order struct {
+	verb       string
+	namespaces []string // or patterns; none is all
+	plan       string
+	approved   string
+}
+
+// begin has each command that changes something pass the policies, and written down; and
+// that a run begins before all of them. Ended says how it has ended. The error says that
+// the audit can't be written.
+func (c Cluster) begin(ctx context.Context, o order) (begun Cluster, ended func(stopped string, err error) error, err error) {
+	if len(c.Policies) > 0 {
+		c.Runner = allowedRunner{c.runner(), c.Policies}
+	}
+	destinations := c.Audits()
+	if len(destinations) == 0 {
+		return c, func(_ string, err error) error { return err }, nil
+	}
+	a, err := openAudit(ctx, c, destinations, o)
+	if err != nil {
+		return c, nil, err
+	}
+	c.Runner = auditedRunner{c.runner(), a}
+	return c, a.end(ctx, o.namespaces), nil
+}
+
+// allowedRunner sends no command about a collection that a policy does not allow: new plans
+// may be about others than the first one.
+type allowedRunner struct {
+	live.CommandRunner
+	policies []*consent.Policy
+}
+
+// RunCommand sends a command that is allowed, or gives back what was switched off.
+func (r allowedRunner) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
+	if len(command) > 0 && !live.Reads(command[0].Key) && !restores(command) {
+		var errs []error
+		names := namespacesOf(database, command)
+		if command[0].Key == "movePrimary" && len(names) == 1 {
+			names[0] += ".*"
+		}
+		for _, p := range r.policies {
+			errs = append(errs, p.Allows(names))
+		}
+		if err := errors.Join(errs...); err != nil {
+			return nil, err
+		}
+	}
+	return r.CommandRunner.RunCommand(ctx, database, command)
 }

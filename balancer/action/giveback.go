@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"shardsh/balancer/consent"
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/live"
 )
@@ -54,7 +55,7 @@ func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (result GivenB
 	waits := func(held *live.HeldError) {
 		reporter.note(fmt.Sprintf("Waiting up to a minute, to see whether that run is alive: %s.", held.Holder))
 	}
-	c, ended, err := c.audited(ctx, order{verb: "give-back"})
+	c, ended, err := c.begin(ctx, order{verb: consent.GiveBack})
 	if err != nil {
 		return result, err
 	}

@@ -3,10 +3,12 @@ package action
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/consent"
 	"shardsh/balancer/live"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
@@ -50,6 +52,16 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 		}
 	}()
 	planned := work.Plan
+	if j.Pace, err = c.bound(j.Pace); err != nil {
+		return result, err
+	}
+	if !j.DryRun && !c.Guarded && !j.Preflight {
+		if err := c.permitted(ctx, consent.Order{
+			Verb: j.verb, Namespaces: namesOf(planned), Approved: j.approved != "",
+		}); err != nil {
+			return result, err
+		}
+	}
 	if j.approved != "" {
 		if err := planned.Approved(j.approved); err != nil {
 			return result, err
@@ -75,7 +87,7 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 	}
 	if !dryRun {
 		var ended func(string, error) error
-		c, ended, err = c.audited(ctx, order{j.verb, planned.Goal.Namespaces, planned.ID, j.approved})
+		c, ended, err = c.begin(ctx, order{j.verb, planned.Goal.Namespaces, planned.ID, j.approved})
 		if err != nil {
 			return result, err
 		}
@@ -97,6 +109,7 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 		return result, err
 	}
 	lease.Store(l.lease)
+	l.pace = j.Pace
 	if l.restored != "" {
 		r.note(l.restored)
 	}
@@ -120,6 +133,16 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 		result.Collections = c.chunkCounts(ctx, planned)
 	}
 	return result, err
+}
+
+// namesOf returns the collections that the steps of a plan change.
+func namesOf(p *plan.Plan) (names []string) {
+	for _, s := range p.Steps {
+		if !slices.Contains(names, s.Namespace) {
+			names = append(names, s.Namespace)
+		}
+	}
+	return names
 }
 
 // look looks at what is in the way of what is left of a plan.

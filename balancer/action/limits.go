@@ -77,19 +77,19 @@ func isDefault(given bool, flag, option string) string {
 func (p Pace) rules() pace.Rules {
 	return pace.Rules{
 		MaxMoves: p.maxMoves(), MaxBytes: p.maxBytes(), For: p.For, Pause: p.PauseBetween, Window: p.Window,
-		PauseWhen: p.PauseWhen,
-		MovesNote: isDefault(p.MaxMoves != 0, "max-moves", "maxMoves"),
-		BytesNote: isDefault(p.MaxBytes != 0, "max-bytes", "maxBytes"),
+		PauseWhen: p.PauseWhen, Hours: p.hours,
+		MovesNote: p.movesNote + isDefault(p.MaxMoves != 0, "max-moves", "maxMoves"),
+		BytesNote: p.bytesNote + isDefault(p.MaxBytes != 0, "max-bytes", "maxBytes"),
 	}
 }
 
 // within returns the pace with the limits of an approved plan, where they are lower.
 func (p Pace) within(l plan.Limits) Pace {
 	if now := p.maxMoves(); l.Moves > 0 && (now == 0 || l.Moves < now) {
-		p.MaxMoves = l.Moves
+		p.MaxMoves, p.movesNote = l.Moves, ""
 	}
 	if now := p.maxBytes(); l.Bytes > 0 && (now == 0 || l.Bytes < now) {
-		p.MaxBytes = l.Bytes
+		p.MaxBytes, p.bytesNote = l.Bytes, ""
 	}
 	return p
 }

@@ -67,6 +67,9 @@ type Pace struct {
 	Parallel int
 	// Metrics is the address where Prometheus is answered; empty is nowhere.
 	Metrics string
+
+	hours                [][]*pace.Window // of policies: one window of each has to be open
+	movesNote, bytesNote string           // whose limits they are, if a policy has set them
 }
 
 func (p Pace) validate() error {

@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/consent"
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mongoerr"
@@ -107,6 +108,14 @@ func (r QuiesceResult) Good() bool {
 	return r.Verdict == VerdictQuiet || r.Verdict == VerdictEnded || r.Verdict == VerdictDryRun
 }
 
+// permitted asks the policies; giving back is always allowed.
+func (q Quiesce) permitted(ctx context.Context, c Cluster) error {
+	if q.End {
+		return nil
+	}
+	return c.permitted(ctx, consent.Order{Verb: "quiesce"})
+}
+
 // notQuiet is the verdict, if the promise was not kept.
 func (r QuiesceResult) notQuiet() string {
 	if r.Good() {
@@ -145,7 +154,9 @@ func (q Quiesce) Run(ctx context.Context, c Cluster, r Reporter) (QuiesceResult,
 	}
 	if q.DryRun || c.Guarded {
 		err = run.rehearse(ctx)
-	} else if c, ended, refused := c.audited(ctx, order{verb: "quiesce"}); refused != nil {
+	} else if refused := q.permitted(ctx, c); refused != nil {
+		err = refused
+	} else if c, ended, refused := c.begin(ctx, order{verb: "quiesce"}); refused != nil {
 		err = refused
 	} else {
 		run.c = c

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -37,6 +38,40 @@ func Open(ctx context.Context, destination string, client *mongo.Client) (sink S
 		return nil, &Error{destination, err}
 	}
 	return sink, nil
+}
+
+// OpenAll opens several destinations as one.
+func OpenAll(ctx context.Context, destinations []string, client *mongo.Client) (Sink, error) {
+	var all sinks
+	for _, to := range destinations {
+		sink, err := Open(ctx, to, client)
+		if err != nil {
+			return nil, errors.Join(err, all.Close())
+		}
+		all = append(all, sink)
+	}
+	return all, nil
+}
+
+// sinks takes lines for several.
+type sinks []Sink
+
+// Write returns when the line is safe everywhere.
+func (s sinks) Write(ctx context.Context, e Entry) error {
+	for _, one := range s {
+		if err := one.Write(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close closes all of them.
+func (s sinks) Close() (err error) {
+	for _, one := range s {
+		err = errors.Join(err, one.Close())
+	}
+	return err
 }
 
 // Error says that the audit can't be written: nothing is sent then.

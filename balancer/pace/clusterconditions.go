@@ -45,16 +45,40 @@ func (g *Gate) holdOrWindow(ctx context.Context) (*obstacle, error) {
 	return g.windowObstacle(ctx)
 }
 
-// windowObstacle looks at the window.
+// windowObstacle looks at the windows.
 func (g *Gate) windowObstacle(ctx context.Context) (*obstacle, error) {
-	if g.rules.Window == nil {
+	if !g.Windowed() {
 		return nil, nil
 	}
 	now, err := g.time(ctx)
 	if err != nil {
 		return noAnswer("can't read the cluster's time", err)
 	}
-	return g.rules.Window.shut(now), nil
+	if g.rules.Window != nil {
+		if o := g.rules.Window.shut(now); o != nil {
+			return o, nil
+		}
+	}
+	for _, hours := range g.rules.Hours {
+		if o := allShut(hours, now); o != nil {
+			return o, nil
+		}
+	}
+	return nil, nil
+}
+
+// allShut says that none of some windows is open, and which one opens first.
+func allShut(windows []*Window, now time.Time) (first *obstacle) {
+	for _, w := range windows {
+		o := w.shut(now)
+		if o == nil {
+			return nil
+		}
+		if first == nil || o.left < first.left {
+			first = o
+		}
+	}
+	return first
 }
 
 // members looks at those of the shards that a move is of.

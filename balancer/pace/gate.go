@@ -98,7 +98,7 @@ func (g *Gate) Ends() time.Time {
 }
 
 // Windowed reports whether moves begin only in a window.
-func (g *Gate) Windowed() bool { return g.rules.Window != nil }
+func (g *Gate) Windowed() bool { return g.rules.Window != nil || len(g.rules.Hours) > 0 }
 
 // Rehearsal returns a Gate that has the limits of moves and bytes and lets them in at
 // once, for a run that moves nothing.

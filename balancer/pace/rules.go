@@ -25,6 +25,8 @@ type Rules struct {
 	CoolDown time.Duration
 	// Window is when moves begin; nil is always.
 	Window *Window
+	// Hours are more windows: one of each list has to be open.
+	Hours [][]*Window
 	// PauseWhen is when none begins; nil is never.
 	PauseWhen *Condition
 	// MaxFailures is after how many failures in a row nothing begins any more; zero

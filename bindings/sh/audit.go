@@ -22,7 +22,7 @@ func shardAuditMethods() []helper {
 func shHistory(c *call, sh *Helpers) goja.Value {
 	h := c.options("history", 0)
 	verb := action.History{
-		Audit: cmp.Or(h.text("audit"), c.s.Consent.Audit), Since: h.duration("since", 0), Verb: h.text("verb"),
+		Audit: cmp.Or(h.text("audit"), c.s.Consent.HistoryOf()), Since: h.duration("since", 0), Verb: h.text("verb"),
 		Last: action.DefaultLast,
 	}
 	if ns := h.text("ns"); ns != "" {

@@ -58,6 +58,7 @@ type session struct {
 	quiet       bool   // no notices
 	mode        string // of the safety flags
 	rehearses   bool   // a mock plays the cluster
+	changes     bool   // the cluster may be changed, as the policies say
 	rules       *sandbox.Rules
 }
 
@@ -65,6 +66,13 @@ type session struct {
 func connect(ctx context.Context, env environment, o *clusterFlags, s session) (*connection, error) {
 	if o.nodb {
 		return &connection{close: func() {}}, nil
+	}
+	var allowed action.Consent
+	if s.changes {
+		var err error
+		if allowed, err = o.consent(env); err != nil {
+			return nil, err
+		}
 	}
 	keeps, err := openTranscript(env, o.transcript, s.mode)
 	if err != nil {
@@ -83,7 +91,7 @@ func connect(ctx context.Context, env environment, o *clusterFlags, s session) (
 		return nil, err
 	}
 	leave := conn.close
-	conn.transcript, conn.consent = keeps, o.consent()
+	conn.transcript, conn.consent = keeps, allowed
 	conn.close = func() {
 		leave()
 		closeTranscript(env, keeps)

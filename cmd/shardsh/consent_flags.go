@@ -1,24 +1,67 @@
 package main
 
 import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
 	"github.com/spf13/pflag"
 
 	"shardsh/balancer/action"
+	"shardsh/balancer/consent"
 	"shardsh/cmd/shardsh/cmdline"
 )
 
 // consentFlags say under which conditions a cluster may be changed.
-type consentFlags struct{ audit string }
+type consentFlags struct{ audit, policy string }
 
-// auditFlag names the audit.
-func (o *consentFlags) auditFlag(f *pflag.FlagSet) {
+// consentFlag names the audit and the policy.
+func (o *consentFlags) consentFlag(f *pflag.FlagSet) {
 	f.StringVar(&o.audit, "audit", "",
 		"`FILE|syslog|cluster` write down each change before it is sent, and its outcome; cluster: shardsh.audit")
+	f.StringVar(&o.policy, "policy", "",
+		"`FILE` what may be changed: verbs, hours, collections, limits; besides SHARDSH_POLICY and the machine's")
 }
 
 // consentGroup returns the options, which the help explains on a page of their own.
 func (o *consentFlags) consentGroup() cmdline.Group {
-	return cmdline.NewGroup("Consent", func(f *pflag.FlagSet) { o.auditFlag(f) }).On("consent", "Consent")
+	return cmdline.NewGroup("Consent", o.consentFlag).On("consent", "Consent")
 }
 
-func (o *consentFlags) consent() action.Consent { return action.Consent{Audit: o.audit} }
+// consent reads the policies. All of them count: nobody gets around that of the machine
+// with an option.
+func (o *consentFlags) consent(env environment) (action.Consent, error) {
+	c := action.Consent{Audit: o.audit}
+	named, _ := env.getenv("SHARDSH_POLICY")
+	files := []string{named, o.policy}
+	for _, name := range []string{"policy.json", "policy.yaml"} {
+		file := filepath.Join(cmp.Or(env.policies, systemPolicies()), name)
+		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+			files = append(files, file)
+		}
+	}
+	slices.Sort(files)
+	for _, file := range slices.Compact(files) {
+		if file == "" {
+			continue
+		}
+		p, err := consent.Load(file)
+		if err != nil {
+			return c, err
+		}
+		c.Policies = append(c.Policies, p)
+	}
+	return c, nil
+}
+
+// systemPolicies is where the policy of a machine lies.
+func systemPolicies() string {
+	if runtime.GOOS == "windows" {
+		return filepath.Join(os.Getenv("ProgramData"), "shardsh")
+	}
+	return "/etc/shardsh"
+}

@@ -30,6 +30,8 @@ type environment struct {
 type process struct {
 	// releaseInterrupt leaves Ctrl-C to the REPL; nil where there is none.
 	releaseInterrupt func()
+	// policies is the folder of the machine's policies; empty is the system's.
+	policies string
 	// exit ends the process at once, for what can't be stopped otherwise; nil
 	// where nothing may.
 	exit func(code int)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"syscall"
 
+	"shardsh/balancer/consent"
 	"shardsh/bindings/script"
 	"shardsh/cmd/shardsh/cmdline"
 )
@@ -17,6 +18,7 @@ const (
 	exitFailure  = 1   // a script failed, or the cluster can't be asked
 	exitUsage    = 2   // the command line is wrong
 	exitFindings = 3   // check: there are findings that fail; a preflight: something is in the way
+	exitRefused  = 4   // a policy does not allow it
 	exitSIGINT   = 130 // interrupted by Ctrl-C
 	exitSIGTERM  = 143
 )
@@ -83,6 +85,8 @@ func exitCode(ctx context.Context, err error) int {
 		return exitUsage
 	case errors.As(err, &findings):
 		return exitFindings
+	case errors.As(err, new(*consent.RefusedError)):
+		return exitRefused
 	}
 	return exitFailure
 }

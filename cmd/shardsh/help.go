@@ -32,8 +32,8 @@ A script is a file that exists, - for stdin, or a name that ends in .js. Long
 options may be written with dashes, too: --tls-ca-file.
 
 Exit codes: 0 success; 1 a script failed or the cluster can't be reached; 2 wrong
-command line; 3 check found something; 130 Ctrl-C, 143 SIGTERM; n for quit(n) in
-a script.`,
+command line; 3 check found something; 4 a policy refuses it; 130 Ctrl-C, 143 SIGTERM; n
+for quit(n) in a script.`,
 		},
 		Groups: ask.in(o.groups()),
 	}
@@ -90,7 +90,12 @@ window, and while the condition of --pause-when does not hold.
 		"consent": `Consent: the verbs that change a cluster, and the shell, take these options.
 
 "shardsh plan" prints a hash; "shardsh apply --approve HASH" carries out that plan
-and no other. "shardsh history" shows what was written down.
+and no other. "shardsh history" shows what was written down. Runs that name no
+limits end after 1000 moves or 100GB.
+
+A policy, in YAML or JSON, has the keys verbs, namespaces, hours, limits, defaults,
+require-approval and audit. All policies count: /etc/shardsh/policy.json and
+policy.yaml, that of SHARDSH_POLICY, and --policy. What they refuse ends with 4.
 
 `,
 	}

@@ -50,6 +50,13 @@ func (o *historyFlags) complete(env environment, words []string) error {
 		}
 	}
 	o.quiet = o.quietChoice.On
+	allowed, err := o.consent(env)
+	if err != nil {
+		return err
+	}
+	if o.audit == "" {
+		o.audit = allowed.HistoryOf()
+	}
 	o.action = action.History{
 		Audit: o.audit, Since: time.Duration(o.since), Namespaces: o.namespaces, Verb: o.verb, Last: o.last,
 	}

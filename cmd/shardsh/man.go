@@ -52,6 +52,7 @@ func variables() []manual.Term {
 		{Name: target.PasswordVariable, About: "The password of --username; hidden from scripts and child processes."},
 		{Name: "SHARDSH_HOME", About: "Directory of history and settings (default: ~/.shardsh); empty keeps nothing."},
 		{Name: script.PathVariable, About: "Directories of modules and scripts, like NODE_PATH of Node.js."},
+		{Name: "SHARDSH_POLICY", About: "A policy that says what runs may change, besides that of --policy."},
 		{Name: "SHARDSH_HISTORY", About: "The history file; empty keeps none."},
 		{Name: "EDITOR, VISUAL", About: "The editor that edit starts at the prompt."},
 		{Name: "PAGER", About: "The pager for long output on a terminal; empty for none."},
@@ -66,6 +67,7 @@ func files() []manual.Term {
 		{Name: "~/.shardshrc.js", About: "Runs before the first prompt; without it ~/.mongoshrc.js, if that is enabled."},
 		{Name: "~/.shardsh/history", About: "What was entered at the prompt, without lines that have passwords."},
 		{Name: "~/.shardsh/lib", About: "Modules and scripts of your own, after those of SHARDSH_PATH."},
+		{Name: "/etc/shardsh/policy.json, /etc/shardsh/policy.yaml", About: "The machine's policies, which always count."},
 		{Name: "~/.shardsh/config", About: "What config.set() changed."},
 	}
 }

@@ -93,7 +93,7 @@ func (o *shellFlags) groups() []cmdline.Group {
 			f.BoolVar(&o.dryRun, "dry-run", false, "print commands that change something, and run them on a mock of the cluster")
 			f.BoolVar(&o.confirm, "confirm", false, "ask before each command that changes something")
 			o.transcriptFlag(f)
-			o.auditFlag(f)
+			o.consentFlag(f)
 			f.BoolVar(&o.sandbox, "sandbox", false,
 				"scripts can't reach this machine: no files, environment, other hosts or programs")
 			f.StringArrayVar(&o.allow.Read, "allow-read", nil, "`PATH` a file or directory they may read; repeat to add")

@@ -1,0 +1,119 @@
+package consent
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+const whole = `
+verbs: [apply, balance, quiesce]
+namespaces: ["shop.*", crm.contacts]
+hours: ["22:00-06:00 UTC", "12:00-13:00 Europe/Berlin"]
+limits: {max-moves: 5000, max-bytes: 2TB, for: 8h, parallel: 2}
+defaults: {max-moves: 500, max-bytes: 50GB}
+audit: syslog
+`
+
+func parsed(t *testing.T, text string) *Policy {
+	t.Helper()
+	p, err := Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.File = "p.yaml"
+	return p
+}
+
+// YAML and JSON say the same.
+func TestParse(t *testing.T) {
+	yaml := parsed(t, whole)
+	json := parsed(t, `{"verbs": ["apply", "balance", "quiesce"], "namespaces": ["shop.*", "crm.contacts"],
+		"hours": ["22:00-06:00 UTC", "12:00-13:00 Europe/Berlin"], "limits": {"max-moves": 5000, "max-bytes": "2TB",
+		"for": "8h", "parallel": 2}, "defaults": {"max-moves": 500, "max-bytes": "50GB"}, "audit": "syslog"}`)
+	for _, p := range []*Policy{yaml, json} {
+		if p.Limits != (Limits{5000, 2e12, 8 * time.Hour, 2}) || p.Defaults != (Limits{Moves: 500, Bytes: 5e10}) ||
+			len(p.Verbs) != 3 || len(p.Namespaces) != 2 || len(p.Hours) != 2 || p.Audit != "syslog" || p.Approval {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
+// What a policy does not know is an error: a rule that was misspelled allows everything.
+func TestParseRefuses(t *testing.T) {
+	for text, reason := range map[string]string{
+		"":                                 "it is empty",
+		"verb: [apply]":                    "field verb not found",
+		"limits: {moves: 5}":               "field moves not found",
+		"verbs: [apply]\n---\nverbs: []":   "more than one document",
+		"verbs: [aply]":                    `"aply" is not one of apply, balance`,
+		"verbs: apply":                     "cannot unmarshal",
+		"namespaces: ['shop.[']":           "is not a valid pattern",
+		"namespaces: ['']":                 "is not a valid pattern",
+		"hours: ['22:00-06:00']":           "has no time zone",
+		"hours: ['22:00 UTC']":             "is not a valid window",
+		"hours: ['22:00-06:00 Mars']":      "Mars",
+		"limits: {max-moves: 0}":           "limits.max-moves: \"0\" is not a limit above 0",
+		"limits: {max-moves: none}":        "is not a limit above 0",
+		"limits: {max-bytes: much}":        "is not a limit above 0",
+		"limits: {for: -1h}":               "is not a limit above 0",
+		"defaults: {parallel: 3}":          "defaults are of max-moves and max-bytes",
+		"require-approval: perhaps":        "cannot unmarshal",
+		"verbs: [apply]\nverbs: [balance]": "already defined",
+	} {
+		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), reason) {
+			t.Errorf("%q: %v, want %s", text, err, reason)
+		}
+	}
+}
+
+func TestPermit(t *testing.T) {
+	p := parsed(t, whole)
+	approving := parsed(t, "require-approval: true")
+	for _, c := range []struct {
+		p    *Policy
+		o    Order
+		rule string
+	}{
+		{p, Order{Verb: "balance", Namespaces: []string{"shop.orders", "crm.contacts"}}, ""},
+		{p, Order{Verb: "balance", Namespaces: []string{"shop.*"}}, ""},
+		{p, Order{Verb: "balance", Namespaces: []string{"shop.or?ers"}}, ""},
+		{p, Order{Verb: "quiesce"}, ""},
+		{p, Order{Verb: GiveBack, All: true}, ""},
+		{p, Order{Verb: "drain"}, "verbs"},
+		{p, Order{Verb: "balance", Namespaces: []string{"shop.orders", "crm.x"}}, "namespaces"},
+		{p, Order{Verb: "balance", Namespaces: []string{"s*"}}, "namespaces"},
+		{p, Order{Verb: "balance", Namespaces: []string{"*"}}, "namespaces"},
+		{p, Order{Verb: "balance", Namespaces: []string{"crm.c*"}}, "namespaces"},
+		{p, Order{Verb: "balance", All: true}, "namespaces"},
+		{parsed(t, "namespaces: ['*']"), Order{Verb: "balance", All: true}, ""},
+		{approving, Order{Verb: "apply"}, "require-approval"},
+		{approving, Order{Verb: "apply", Approved: true}, ""},
+		{approving, Order{Verb: "balance", All: true}, "require-approval"},
+		{approving, Order{Verb: "quiesce"}, ""},
+	} {
+		err := c.p.Permit(c.o)
+		refused := new(RefusedError)
+		if is := errors.As(err, &refused); is != (c.rule != "") || is && (refused.Rule != c.rule || refused.File != c.p.File ||
+			!strings.Contains(err.Error(), "the rule "+c.rule+" of the policy p.yaml")) && c.p == p {
+			t.Errorf("%+v: %v", c.o, err)
+		}
+	}
+}
+
+func TestOpen(t *testing.T) {
+	p := parsed(t, whole)
+	for at, open := range map[string]bool{
+		"2026-03-02T21:59:00Z": false, "2026-03-02T22:00:00Z": true, "2026-03-03T05:59:00Z": true, "2026-03-03T06:01:00Z": false,
+		"2026-03-02T11:30:00Z": true, "2026-07-02T11:30:00Z": false, "2026-07-02T10:30:00Z": true,
+	} {
+		now, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Open(now); (err == nil) != open || err != nil && !strings.Contains(err.Error(), "the hours are 22:00-06:00 UTC, ") {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
+}

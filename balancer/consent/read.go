@@ -1,0 +1,136 @@
+package consent
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/pace"
+	"shardsh/balancer/timespan"
+)
+
+// form is a policy as it stands in a file.
+type form struct {
+	Verbs      []string   `yaml:"verbs"`
+	Namespaces []string   `yaml:"namespaces"`
+	Hours      []string   `yaml:"hours"`
+	Limits     limitsForm `yaml:"limits"`
+	Defaults   limitsForm `yaml:"defaults"`
+	Approval   bool       `yaml:"require-approval"`
+	Audit      string     `yaml:"audit"`
+}
+
+type limitsForm struct {
+	Moves    string `yaml:"max-moves"`
+	Bytes    string `yaml:"max-bytes"`
+	For      string `yaml:"for"`
+	Parallel string `yaml:"parallel"`
+}
+
+// mostBytes is more than any policy.
+const mostBytes = 1 << 20
+
+// Load reads a policy from a file in YAML or JSON.
+func Load(file string) (*Policy, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("the policy can't be read, and nothing is changed without it: %w", err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	text, err := io.ReadAll(io.LimitReader(f, mostBytes))
+	if err != nil {
+		return nil, fmt.Errorf("the policy can't be read, and nothing is changed without it: %w", err)
+	}
+	p, err := Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("the policy %s is wrong, and nothing is changed without it: %w", file, err)
+	}
+	p.File = file
+	return p, nil
+}
+
+// Parse reads a policy in YAML or JSON. What it does not know is an error.
+func Parse(text []byte) (*Policy, error) {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	var f form
+	switch err := d.Decode(&f); {
+	case errors.Is(err, io.EOF):
+		return nil, errors.New("it is empty")
+	case err != nil:
+		return nil, errors.New(strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), " in type consent.", " in "))
+	}
+	if err := d.Decode(new(form)); !errors.Is(err, io.EOF) {
+		return nil, errors.New("it is more than one document")
+	}
+	p := &Policy{Verbs: f.Verbs, Namespaces: f.Namespaces, Approval: f.Approval, Audit: f.Audit}
+	for _, verb := range f.Verbs {
+		if !slices.Contains(Verbs(), verb) {
+			return nil, fmt.Errorf("verbs: %q is not one of %s", verb, strings.Join(Verbs(), ", "))
+		}
+	}
+	for _, pattern := range f.Namespaces {
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			return nil, fmt.Errorf("namespaces: %q is not a valid pattern of collections", pattern)
+		}
+	}
+	for _, text := range f.Hours {
+		if len(strings.Fields(text)) < 2 {
+			return nil, fmt.Errorf("hours: %q has no time zone; say \"%[1]s UTC\", or Europe/Berlin", text)
+		}
+		w, err := pace.ParseWindow(text, time.UTC)
+		if err != nil {
+			return nil, fmt.Errorf("hours: %w", err)
+		}
+		p.Hours = append(p.Hours, w)
+	}
+	var err error
+	if p.Limits, err = f.Limits.limits("limits"); err != nil {
+		return nil, err
+	}
+	if p.Defaults, err = f.Defaults.limits("defaults"); err != nil {
+		return nil, err
+	}
+	if f.Defaults.Parallel != "" || f.Defaults.For != "" {
+		return nil, errors.New("defaults are of max-moves and max-bytes")
+	}
+	return p, nil
+}
+
+func (f limitsForm) limits(of string) (l Limits, err error) {
+	whole := func(text string) (int64, error) { return strconv.ParseInt(text, 10, 32) }
+	span := func(text string) (int64, error) {
+		d, err := timespan.OfCommandLine(text)
+		return int64(d), err
+	}
+	for _, one := range []struct {
+		name, text string
+		read       func(string) (int64, error)
+		set        func(int64)
+	}{
+		{"max-moves", f.Moves, whole, func(n int64) { l.Moves = int(n) }},
+		{"max-bytes", f.Bytes, catalog.ParseSize, func(n int64) { l.Bytes = n }},
+		{"for", f.For, span, func(n int64) { l.For = time.Duration(n) }},
+		{"parallel", f.Parallel, whole, func(n int64) { l.Parallel = int(n) }},
+	} {
+		if one.text == "" {
+			continue
+		}
+		n, err := one.read(one.text)
+		if err != nil || n <= 0 {
+			return l, fmt.Errorf("%s.%s: %q is not a limit above 0", of, one.name, one.text)
+		}
+		one.set(n)
+	}
+	return l, nil
+}

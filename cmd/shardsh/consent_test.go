@@ -1,0 +1,110 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// policyFile writes a policy.
+func policyFile(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// runWith runs the program with variables and the policies of a machine.
+func runWith(t *testing.T, policies string, variables map[string]string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs strings.Builder
+	env := environment{
+		args: args, streams: streams{stdin: strings.NewReader(""), stdout: &out, stderr: &errs},
+		process: process{policies: policies},
+		getenv: func(name string) (string, bool) {
+			value, is := variables[name]
+			return value, is
+		},
+	}
+	return env.run(t.Context()), out.String(), errs.String()
+}
+
+// A policy binds both faces, wherever it is from, and its refusals name the rule and the file.
+func TestPolicyOfBothFaces(t *testing.T) {
+	address := serve(t, heapedTopology).address
+	for text, c := range map[string]struct{ line, call, rule string }{
+		"verbs: [apply]":         {"balance --ns shop.orders", `sh.balance("shop.orders")`, "verbs"},
+		"namespaces: [crm.*]":    {"balance --ns shop.orders", `sh.balance("shop.orders")`, "namespaces"},
+		"namespaces: ['shop.*']": {"balance --all", `sh.balance({ all: true })`, "namespaces"},
+		"limits: {max-moves: 2}": {"balance --ns shop.orders --max-moves 3",
+			`sh.balance("shop.orders", { maxMoves: 3 })`, "limits.max-moves"},
+		"verbs: [balance]":       {"drain --shard a", `sh.drain("a", { parallel: 1 })`, "verbs"},
+		"require-approval: true": {"drain --shard a", `sh.drain("a", { parallel: 1 })`, "require-approval"},
+		"verbs: [drain]":         {"quiesce --hold 1s", `sh.quiesce({ hold: "1s" })`, "verbs"},
+	} {
+		path := policyFile(t, "policy.yaml", text)
+		line := strings.Fields(c.line)
+		line = append([]string{line[0], address}, line[1:]...)
+		if line[0] != "quiesce" {
+			line = append(line, "--yes")
+		}
+		want := "refused by the rule " + c.rule + " of the policy " + path
+		for name, run := range map[string]func(more ...string) (int, string, string){
+			"option": func(of ...string) (int, string, string) {
+				return runWith(t, t.TempDir(), nil, append(of, "--policy", path)...)
+			},
+			"variable": func(of ...string) (int, string, string) {
+				return runWith(t, t.TempDir(), map[string]string{"SHARDSH_POLICY": path}, of...)
+			},
+			"machine": func(of ...string) (int, string, string) { return runWith(t, filepath.Dir(path), nil, of...) },
+		} {
+			if code, out, errs := run(line...); code != exitRefused || !strings.Contains(errs, want) {
+				t.Errorf("%s by %s: %v: exit code %d, %s%s", text, name, line, code, out, errs)
+			}
+			if code, out, errs := run(address, "--quiet", "--eval", c.call); code == exitOK || !strings.Contains(errs, want) {
+				t.Errorf("%s by %s: %s: exit code %d, %s%s", text, name, c.call, code, out, errs)
+			}
+		}
+		if code, out, errs := runWith(t, filepath.Dir(path), nil, "why", address); code != exitOK {
+			t.Errorf("why: exit code %d, %s%s", code, out, errs)
+		}
+	}
+	if got := ownersOf(t, address); got != "aaaaaaa" {
+		t.Errorf("something was moved: %s", got)
+	}
+}
+
+// What is allowed is done, with the limits and the audit of the policy; no option gets
+// around that of the machine.
+func TestPolicyAllows(t *testing.T) {
+	address := serve(t, heapedTopology).address
+	audited := filepath.Join(t.TempDir(), "audit.jsonl")
+	machine := policyFile(t, "policy.json", `{"limits": {"max-moves": 1}, "audit": "`+filepath.ToSlash(audited)+`"}`)
+	mine := policyFile(t, "mine.yaml", "limits: {max-moves: 5}")
+	code, out, errs := runWith(t, filepath.Dir(machine), nil, "balance", address, "--ns", "shop.orders", "--yes", "--policy", mine)
+	if want := "the limit of 1 move is reached, which is that of the policy " + machine; code != exitOK || !strings.Contains(out, want) {
+		t.Errorf("exit code %d, %s%s", code, out, errs)
+	}
+	code, out, errs = runWith(t, filepath.Dir(machine), nil, "history")
+	if code != exitOK || strings.Count(out, "\n") != 2 || !strings.Contains(out, "run: shop.orders") {
+		t.Errorf("exit code %d, %s%s", code, out, errs)
+	}
+}
+
+// A policy that can't be read, or is wrong, allows nothing.
+func TestPolicyBroken(t *testing.T) {
+	for path, reason := range map[string]string{
+		policyFile(t, "p.yaml", "verb: [apply]"): "is wrong, and nothing is changed without it",
+		filepath.Join(t.TempDir(), "none"):       "can't be read, and nothing is changed without it",
+	} {
+		for _, line := range []string{"balance --mock --all --yes --policy", "--mock --eval 1 --policy", "quiesce --mock --hold 1s --policy"} {
+			code, _, errs := runProgram(t, "", append(strings.Fields(line), path)...)
+			if code == exitOK || !strings.Contains(errs, reason) {
+				t.Errorf("%s: exit code %d, %s", line, code, errs)
+			}
+		}
+	}
+}
