@@ -43,6 +43,7 @@ function roles() {
     grant(anyOfConfig, "collStats", "dbStats", "find", "indexStats", "listCollections", "listIndexes"),
     grant(anyCollection, "collStats", "dbStats", "indexStats", "listCollections", "listIndexes"),
     since(5) && grant(anyBuckets, "collStats", "indexStats"),
+    grant({ db: "shardsh", collection: "jobs" }, "find"),
     grant({ db: "admin", collection: "system.version" }, "find"), // the feature compatibility version
     grant({ db: "shardsh", collection: "leases" }, "find"), // who changes the cluster, and what they have paused
     grant({ db: "shardsh", collection: "audit" }, "find"), // of history
@@ -55,6 +56,8 @@ function roles() {
     grant({ db: "config", collection: "system.sessions" }, "moveChunk", "splitChunk", "splitVector"),
     ofConfig("collections", "update"),
     grant({ db: "shardsh", collection: "leases" }, "find", "insert", "remove", "update"),
+    grant({ db: "shardsh", collection: "jobs" }, "find", "insert", "update"),
+    grant({ db: "shardsh", collection: "journals" }, "find", "insert", "remove"), // of jobs
     grant({ db: "shardsh", collection: "audit" }, "createCollection", "insert"), // of --audit cluster
   ];
   const helpers = [

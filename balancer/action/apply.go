@@ -75,12 +75,15 @@ func (a Apply) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 	}
 	return job{
 		verb: "apply", RunOptions: a.RunOptions, onChange: a.OnChange, approved: a.Approve,
-		open: func() (*apply.Execution, error) { return a.open(c) }, around: unmark,
+		open: func() (*apply.Execution, error) { return a.open(ctx, c) }, around: unmark,
 	}.run(ctx, c, &serial{next: r})
 }
 
-func (a Apply) open(c Cluster) (*apply.Execution, error) {
+func (a Apply) open(ctx context.Context, c Cluster) (*apply.Execution, error) {
+	id, isJob := strings.CutPrefix(a.Undo, live.JobPrefix)
 	switch {
+	case isJob:
+		return c.undoJob(ctx, id)
 	case a.Resume != "":
 		return apply.Resume(a.Resume)
 	case a.Undo != "":

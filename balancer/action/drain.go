@@ -51,19 +51,7 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 	}
 	reporter := &serial{next: r}
 	var end *drainEnd
-	result, err := aim{
-		kind: plan.Drain, RunOptions: d.RunOptions,
-		goal:   func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error) { return d.goal(ctx, c, s) },
-		fits:   (&d).fits,
-		before: preflight.Run{Shard: d.Shard, Remove: d.Remove, MovePrimaries: d.MovePrimaries},
-		around: func(l *leased, work *apply.Execution, o *apply.Options) {
-			end = &drainEnd{
-				leased: l, shard: work.Plan.Goal.Shard, remove: d.Remove, movePrimaries: d.MovePrimaries,
-				limited: l.pace.limits(work.Plan.Totals), journal: work, note: reporter.note,
-			}
-			o.Ready, o.Last, o.Finish, o.Unfinished = end.ready, end.start, end.finish, end.unfinished
-		},
-	}.run(ctx, c, reporter)
+	result, err := d.aim(c, reporter, &end).run(ctx, c, reporter)
 	already, is := errors.AsType[*alreadyError](err)
 	if d.Preflight && result.Preflight != nil {
 		return result, err
@@ -83,6 +71,23 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 		result.Removed = &removed
 	}
 	return result, err
+}
+
+// aim returns what a run is to reach. It sets end when it begins.
+func (d *Drain) aim(c Cluster, r *serial, end **drainEnd) aim {
+	return aim{
+		kind: plan.Drain, RunOptions: d.RunOptions,
+		goal:   func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error) { return d.goal(ctx, c, s) },
+		fits:   d.fits,
+		before: preflight.Run{Shard: d.Shard, Remove: d.Remove, MovePrimaries: d.MovePrimaries},
+		around: func(l *leased, work *apply.Execution, o *apply.Options) {
+			*end = &drainEnd{
+				leased: l, shard: work.Plan.Goal.Shard, remove: d.Remove, movePrimaries: d.MovePrimaries,
+				limited: l.pace.limits(work.Plan.Totals), journal: work, note: r.note,
+			}
+			o.Ready, o.Last, o.Finish, o.Unfinished = (*end).ready, (*end).start, (*end).finish, (*end).unfinished
+		},
+	}
 }
 
 func (d *Drain) fits(p *plan.Plan) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -94,7 +95,7 @@ func splitOwn(left diagnosis.Drain) (own, rest diagnosis.Drain) {
 	}
 	for _, ns := range left.Collections {
 		list := &rest.Collections
-		if ns == live.LeaseDatabase+"."+live.LeaseCollection {
+		if strings.HasPrefix(ns, live.LeaseDatabase+".") {
 			list = &own.Collections
 		}
 		*list = append(*list, ns)

@@ -25,6 +25,8 @@ type leased struct {
 	steps  stepper
 	lease  *live.LeasedCluster // nil in a dry run
 	pace   Pace                // with the limits of policies
+	// leaving ends the giving back after a run, if it is not what ends the run: nil is.
+	leaving context.Context
 	// restored says what a quiesce that was killed had left and is given back.
 	restored string
 }
@@ -54,7 +56,7 @@ func (c Cluster) acquire(ctx context.Context, runner live.CommandRunner, doing s
 	}
 	if err == nil && l.lease != nil {
 		if l.restored, err = c.unquiesced(ctx); err != nil {
-			_ = l.lease.Leave(ctx, nil) // the lease expires by itself
+			_ = l.lease.Suspend(ctx) // what is paused is as it was before; the lease expires by itself
 		}
 	}
 	if err != nil && !errors.As(err, new(*live.HeldError)) {
@@ -113,9 +115,12 @@ func (l *leased) run(ctx context.Context, work *apply.Execution, o apply.Options
 	if lost := context.Cause(held); lost != nil && !errors.Is(err, lost) && (err != nil || !result.Finished) {
 		err = errors.Join(lost, err)
 	}
+	if err == nil && !result.Finished && o.Keeps != nil && o.Keeps() {
+		return result, l.lease.Suspend(ctx)
+	}
 	off := l.lease.Leftover()
 	l.lease.OnGiveBack = givingBack(r)
-	err = errors.Join(err, l.lease.Leave(ctx, given))
+	err = errors.Join(err, l.lease.Leave(ctx, cmp.Or(l.leaving, given)))
 	noteGivenBack(r, l.lease, off)
 	return result, err
 }

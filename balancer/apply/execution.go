@@ -16,12 +16,30 @@ import (
 type Execution struct {
 	// Plan is what is to be carried out.
 	Plan *plan.Plan
-	// Journal is nil where nothing is written down.
+	// Journal is nil where nothing is written down, or Kept has it.
 	Journal *Journal
+	// Kept is a journal that is not a file; nil is none.
+	Kept Kept
 
 	history *History
 	fresh   bool // this made the journal
 	undo    bool
+}
+
+// Kept is a journal that is kept elsewhere than in a file of this machine.
+type Kept interface {
+	Log
+	// Name is what it is resumed and undone by, in place of a path.
+	Name() string
+}
+
+// BeginKept prepares a plan for its first run, with a new journal.
+func BeginKept(p *plan.Plan, in Kept) *Execution { return &Execution{Plan: p, Kept: in} }
+
+// ResumeKept prepares the next run of what a journal reports.
+func ResumeKept(h *History, in Kept) *Execution {
+	h.path = in.Name()
+	return &Execution{Plan: h.Plan(), Kept: in, history: h}
 }
 
 // Begin prepares a plan for its first run, with a new journal; an empty path
@@ -62,14 +80,22 @@ func PrepareUndo(path string) (*Execution, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := w.Undo(); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+// Undo turns the next run of a journal into the undoing of what it reports.
+func (w *Execution) Undo() (err error) {
 	if w.Plan.Goal.Kind == plan.Undo && !w.history.Finished() {
-		return w, nil
+		return nil
 	}
 	w.undo = true
 	if w.Plan, err = Undo(w.history); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), w.Journal.Close())
+		return fmt.Errorf("%s: %w", w.Path(), err)
 	}
-	return w, nil
+	return nil
 }
 
 // Note writes down what becomes of a shard besides the steps.
@@ -77,10 +103,21 @@ func (w *Execution) Note(what What, shard catalog.ShardID, at time.Time) error {
 	if w.history != nil {
 		w.history.marked = map[What]catalog.ShardID{Marked: shard}[what]
 	}
-	if w.Journal == nil {
+	log := w.log()
+	if log == nil {
 		return nil
 	}
-	return w.Journal.Write(Record{What: what, At: at.UTC(), Shard: shard})
+	return log.Write(Record{What: what, At: at.UTC(), Shard: shard})
+}
+
+func (w *Execution) log() Log {
+	switch {
+	case w.Kept != nil:
+		return w.Kept
+	case w.Journal != nil:
+		return w.Journal
+	}
+	return nil
 }
 
 // Marked returns the shard that earlier runs have marked as draining, if that was not
@@ -111,18 +148,21 @@ func (w *Execution) Remaining() []plan.Step {
 // Run carries the plan out.
 func (w *Execution) Run(ctx context.Context, c Cluster, o Options) (Result, error) {
 	o.Resume, o.Undo = w.history, w.undo
-	if w.Journal != nil && !o.DryRun {
-		o.Log = w.Journal
+	if !o.DryRun {
+		o.Log = w.log()
 	}
 	return Run(ctx, c, w.Plan, o)
 }
 
 // Path is where the journal lies; empty without one.
 func (w *Execution) Path() string {
-	if w.Journal == nil {
-		return ""
+	switch {
+	case w.Kept != nil:
+		return w.Kept.Name()
+	case w.Journal != nil:
+		return w.Journal.Path()
 	}
-	return w.Journal.Path()
+	return ""
 }
 
 // Close ends the work with the journal. A new one that tells of nothing is taken
@@ -139,4 +179,6 @@ func (w *Execution) Close() error {
 }
 
 // Acted reports whether there is a journal that tells of something.
-func (w *Execution) Acted() bool { return w.Journal != nil && (!w.fresh || w.Journal.acted) }
+func (w *Execution) Acted() bool {
+	return w.Kept != nil || w.Journal != nil && (!w.fresh || w.Journal.acted)
+}

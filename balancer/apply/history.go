@@ -60,6 +60,46 @@ func (h *History) Done() int { return len(h.last().done) }
 // Paused returns the collections whose balancing is still switched off.
 func (h *History) Paused() []string { return slices.Clone(h.paused) }
 
+// PausedStill forgets the paused collections that are not among those of a list: somebody
+// has enabled their balancing again since.
+func (h *History) PausedStill(list []string) {
+	h.paused = slices.DeleteFunc(h.paused, func(ns string) bool { return !slices.Contains(list, ns) })
+}
+
+// Moved returns what the plans of the journal have moved, the last one only with it.
+func (h *History) Moved(last bool) (moves int, sum Moved) {
+	chapters := h.chapters
+	if !last {
+		chapters = chapters[:len(chapters)-1]
+	}
+	for _, c := range chapters {
+		for _, b := range c.began {
+			switch {
+			case b.step.Kind != plan.Move:
+			case len(b.moved) == 0 && b.done:
+				moves, sum.Bytes, sum.Documents = moves+1, sum.Bytes+b.step.Bytes, sum.Documents+b.step.Documents
+			}
+			for _, m := range b.moved {
+				moves, sum.Bytes, sum.Documents = moves+1, sum.Bytes+m.Bytes, sum.Documents+m.Documents
+			}
+		}
+	}
+	return moves, sum
+}
+
+// Begun reports whether a step of the last plan has begun.
+func (h *History) Begun() bool { return len(h.last().began) > 0 }
+
+// Unended returns the steps of the last plan that have begun and are not known to be done.
+func (h *History) Unended() (steps []plan.Step) {
+	for _, b := range h.last().began {
+		if !b.done {
+			steps = append(steps, b.step)
+		}
+	}
+	return steps
+}
+
 func (h *History) last() *chapter { return &h.chapters[len(h.chapters)-1] }
 
 // ErrNoJournal says that a file is no journal of an applying.

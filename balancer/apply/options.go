@@ -56,6 +56,11 @@ type Options struct {
 	// Unfinished is called when a run that was Ready ends before all is done, before
 	// balancing is switched on again. Nil does nothing.
 	Unfinished func(ctx context.Context) error
+	// Keeps reports whether another run goes on right after this one: when it ends before all
+	// is done, Unfinished is not called and balancing stays off. Nil is never.
+	Keeps func() bool
+	// Checked says that it was certain already that all steps can be carried out.
+	Checked bool
 	// Finish is called when all steps are done and a new plan has none. A
 	// *ChangedError of it says that there are some again, and has another plan take
 	// over. Nil does nothing, and a dry run leaves it out.

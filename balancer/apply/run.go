@@ -289,8 +289,10 @@ func (r *run) attempt(ctx context.Context, first bool) error {
 	if err := Undisturbed(ctx, r.cluster, look, r.namespaces, r.remaining(), r.o.Clock); err != nil {
 		return r.switchedOn(err)
 	}
-	if err := r.rehearse(ctx, look); err != nil {
-		return err
+	if !r.o.Checked || !first {
+		if err := r.rehearse(ctx, look); err != nil {
+			return err
+		}
 	}
 	if r.o.Ready != nil && !r.ready && !r.o.DryRun {
 		r.ready = true
@@ -477,6 +479,9 @@ func (r *run) leave(err error) error {
 	case r.result.Stopped == "":
 		r.result.Finished = true
 		rec = Record{What: finished}
+	}
+	if !r.result.Finished && err == nil && r.o.Keeps != nil && r.o.Keeps() {
+		return r.write(rec)
 	}
 	if !r.result.Finished && r.ready && r.o.Unfinished != nil {
 		err = errors.Join(err, r.o.Unfinished(r.hard))

@@ -26,7 +26,11 @@ const (
 // LeaseCollectionOf returns the collection of leases with the read and write concern
 // majority, which a Lease needs: nothing of it can be rolled back.
 func LeaseCollectionOf(client *mongo.Client) *mongo.Collection {
-	return client.Database(LeaseDatabase).Collection(LeaseCollection, options.Collection().
+	return withMajority(client, LeaseCollection)
+}
+
+func withMajority(client *mongo.Client, collection string) *mongo.Collection {
+	return client.Database(LeaseDatabase).Collection(collection, options.Collection().
 		SetWriteConcern(writeconcern.Majority()).SetReadConcern(readconcern.Majority()).SetReadPreference(readpref.Primary()))
 }
 

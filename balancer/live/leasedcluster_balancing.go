@@ -271,6 +271,12 @@ func (t *LeasedCluster) End(ctx context.Context) error {
 	return errors.Join(left, t.leave(ctx))
 }
 
+// Suspend releases the lease, and leaves balancing disabled: the next holder goes on. What
+// is disabled stays recorded.
+func (t *LeasedCluster) Suspend(ctx context.Context) error {
+	return t.leave(context.WithoutCancel(ctx))
+}
+
 func (t *LeasedCluster) giveAllBack(ctx context.Context) error {
 	left := t.Leftover()
 	for waited := time.Duration(0); len(left) > 0 && t.held.Err() == nil; waited += giveBackPause {

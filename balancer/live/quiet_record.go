@@ -101,6 +101,15 @@ func ForgetQuiesced(ctx context.Context, client *mongo.Client) error {
 // is none. A run that was killed counts until its lease expires, one that waits because the
 // cluster is to be quiet does not.
 func RunUnderWay(ctx context.Context, client *mongo.Client) ([]Busy, error) {
+	holder, held, err := EngineHolder(ctx, client)
+	if err != nil || !held {
+		return nil, err
+	}
+	return []Busy{{Kind: BusyRun, Detail: fmt.Sprintf("shardsh: %s", holder)}}, nil
+}
+
+// EngineHolder returns who holds the lease of the engine, and whether anybody does.
+func EngineHolder(ctx context.Context, client *mongo.Client) (Holder, bool, error) {
 	var doc leaseDoc
 	err := LeaseCollectionOf(client).FindOne(ctx, bson.D{
 		{Key: "_id", Value: engineLease}, {Key: "resting", Value: bson.D{{Key: "$ne", Value: true}}},
@@ -108,11 +117,11 @@ func RunUnderWay(ctx context.Context, client *mongo.Client) ([]Busy, error) {
 	}).Decode(&doc)
 	switch {
 	case errors.Is(err, mongo.ErrNoDocuments):
-		return nil, nil
+		return Holder{}, false, nil
 	case err != nil:
-		return nil, ServerError(err)
+		return Holder{}, false, ServerError(err)
 	}
-	return []Busy{{Kind: BusyRun, Detail: fmt.Sprintf("shardsh: %s", doc.holder())}}, nil
+	return doc.holder(), true, nil
 }
 
 // balancerSwitches are the settings that balancerStop and balancerStart write besides the

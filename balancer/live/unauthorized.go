@@ -29,7 +29,8 @@ var needs = []struct {
 		"abortMoveCollection", "commitShardRemoval", "configureCollectionBalancing", "killOp", "mergeAllChunksOnShard",
 		"mergeChunks", "moveChunk", "moveCollection", "movePrimary", "moveRange", "removeShard", "setAllowMigrations",
 		"shardDrainingStatus", "split", "splitVector", "startShardDraining", "stopShardDraining", "update config.collections",
-		"delete shardsh.leases", "findAndModify shardsh.leases",
+		"delete shardsh.leases", "findAndModify shardsh.leases", "findAndModify shardsh.jobs", "delete shardsh.journals",
+		"find shardsh.journals", "insert shardsh.journals",
 	}},
 	{RoleHelpers, []string{
 		"abortReshardCollection", "abortUnshardCollection", "addShard", "addShardToZone",

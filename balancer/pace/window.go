@@ -15,6 +15,8 @@ type Window struct {
 	Zone *time.Location
 	// name is how the zone is told of.
 	name string
+	// Local says that the zone is that of this machine, as none was named.
+	Local bool
 }
 
 const windowForm = `"22:00-06:00", "22:00-06:00 UTC", "22:00-06:00 +02:00" or "22:00-06:00 Europe/Berlin"`
@@ -27,7 +29,7 @@ func ParseWindow(text string, local *time.Location) (*Window, error) {
 	if !ok {
 		return nil, fmt.Errorf("%q is not a valid window, such as %s", text, windowForm)
 	}
-	w := &Window{Zone: local, name: localName(local)}
+	w := &Window{Zone: local, name: localName(local), Local: true}
 	for _, part := range []struct {
 		text string
 		to   *catalog.TimeOfDay
@@ -46,7 +48,7 @@ func ParseWindow(text string, local *time.Location) (*Window, error) {
 		if w.Zone, err = catalog.ParseTimeZone(zone); err != nil {
 			return nil, fmt.Errorf("the window %q: %w", text, err)
 		}
-		w.name = zone
+		w.name, w.Local = zone, false
 	}
 	return w, nil
 }

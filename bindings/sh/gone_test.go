@@ -41,6 +41,9 @@ func TestHelpersWhenTheConnectionIsGone(t *testing.T) {
 		if name == "presplit" {
 			args[1] = "{perShard: 1}"
 		}
+		if name == "job" {
+			args = []string{`"drain"`, `"start"`, `{shard: "a"}`}
+		}
 		call := fmt.Sprintf("sh.%s(%s)", name, strings.Join(args, ", "))
 		if name == "chunks" {
 			call += ".toArray()"

@@ -25,7 +25,7 @@ func tables() [][]helper {
 		[][]helper{shardMethods(), shardSettingMethods(), shardReshardMethods()},
 		routed(
 			shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardPresplitMethods(),
-			shardQuiesceMethods(), shardPauseMethods(), shardAuditMethods(), shardMergeMethods(),
+			shardQuiesceMethods(), shardPauseMethods(), shardJobMethods(), shardAuditMethods(), shardMergeMethods(),
 			shardWindowMethods(), shardWhyMethods(),
 			shardPlanMethods(), shardApplyMethods(), shardRunMethods(), shardForecastMethods(), shardWhatIfMethods(),
 			shardExtraMethods(), shardMapMethods(), shardSnapshotMethods(), shardAdviseMethods(),

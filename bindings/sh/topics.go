@@ -63,6 +63,7 @@ func topics() []topic {
 			{"listShards", `sh.listShards().map(s => s._id)`},
 			{"addShard", `sh.addShard("rs9/h9:27018")`},
 			{"drain", `sh.drain("shard2", { wait: true })`},
+			{"job", `sh.job("drain", "start", { shard: "shard2", pauseBalancing: true }).state`},
 			{"drainStatus", `sh.drainStatus("shard2").state`},
 			{"waitForDrain", `sh.waitForDrain("shard2", { timeout: 3600000 })`},
 			{"stopDrain", `sh.stopDrain("shard2")`},

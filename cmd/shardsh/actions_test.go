@@ -85,7 +85,7 @@ func lastDocument(text string) (doc map[string]any) {
 		}
 		doc = next
 	}
-	for _, name := range []string{"plan", "journal", "millis", "since", "until"} {
+	for _, name := range []string{"plan", "journal", "millis", "since", "until", "created", "updated", "worker"} {
 		delete(doc, name)
 	}
 	return doc
@@ -136,6 +136,17 @@ func TestActionsHaveTwoFaces(t *testing.T) {
 			call: `sh.defragment("shop.orders", { dryRun: true })`, topology: scatteredStopped},
 		{name: "presplit", line: "presplit ADDRESS --ns shop.events --per-shard 4 --yes --journal DIR/j",
 			call: `sh.presplit("shop.events", { perShard: 4, journal: "DIR/j" })`, topology: scatteredStopped},
+		{name: "a job", line: "drain start ADDRESS --shard a --remove --move-primaries --work-for 20s",
+			call: `sh.job("drain", "start", { shard: "a", remove: true, movePrimaries: true, workFor: "20s" })`},
+		{name: "a job, recorded", line: "drain start ADDRESS --shard a --max-bytes 1GB --work-for 0",
+			call: `sh.job("drain", "start", { shard: "a", maxBytes: "1GB", workFor: 0 })`},
+		{name: "a job that is blocked", line: "drain start ADDRESS --shard a --work-for 20s",
+			call: `sh.job("drain", "start", { shard: "a", workFor: "20s" })`},
+		{name: "the status of a job", line: "drain status ADDRESS --shard a", call: `sh.job("drain", "status", { shard: "a" })`,
+			prepare: `sh.job("drain", "start", { shard: "a", maxMoves: 1, workFor: "20s" }).state`},
+		{name: "a job, cancelled", line: "drain cancel ADDRESS --shard a", call: `sh.job("drain", "cancel", { shard: "a" })`,
+			prepare: `sh.job("drain", "start", { shard: "a", maxMoves: 1, workFor: "20s" }).state`},
+		{name: "no job", line: "drain cancel ADDRESS --shard a", call: `sh.job("drain", "cancel", { shard: "a" })`},
 		{name: "quiesce, a dry run", line: "quiesce ADDRESS --dry-run", call: `sh.quiesce({ dryRun: true })`},
 		{name: "quiesce without one before", line: "quiesce ADDRESS --end", call: `sh.quiesce({ end: true })`},
 		{name: "the end of no pause", line: "pause ADDRESS --end", call: `sh.pause({ end: true })`},
@@ -233,6 +244,15 @@ func TestActionsRefuseAlike(t *testing.T) {
 			reason: "give one of chunks or perShard (of a hashed key), points, fromSample"},
 		{line: "presplit ADDRESS --yes --ns shop.orders --chunks 4", call: `sh.presplit("shop.orders", { chunks: 4 })`,
 			reason: "does not begin with a hash"},
+		{line: "drain start ADDRESS", call: `sh.job("drain", "start", {})`, reason: "drain needs shard"},
+		{line: "drain start ADDRESS --shard a --window 22:00-06:00",
+			call:   `sh.job("drain", "start", { shard: "a", window: "22:00-06:00" })`,
+			reason: `the window of a job needs its time zone, as its calls come from many machines: "22:00-06:00 UTC"`},
+		{line: "drain start ADDRESS --shard a --max-moves 3", call: `sh.job("drain", "start", { shard: "a", maxMoves: 3 })`,
+			prepare: `sh.job("drain", "start", { shard: "a", maxMoves: 1, workFor: "20s" }).state`,
+			reason:  "the job drain:a has other options: shard a maxMoves 1; replace has it go on with these"},
+		{line: "apply ADDRESS --yes --undo job:drain:a", call: `sh.apply({ undo: "job:drain:a" })`,
+			reason: "there is no job drain:a"},
 		{line: "quiesce ADDRESS", call: `sh.quiesce()`, reason: "quiesce needs a command to run meanwhile, or hold"},
 		{line: "quiesce ADDRESS --detach", call: `sh.quiesce({ detach: true })`, reason: "detach needs hold"},
 		{line: "quiesce ADDRESS --end --hold 1h", call: `sh.quiesce({ end: true, hold: "1h" })`,
@@ -293,6 +313,7 @@ func TestActionsHaveTheSameOptions(t *testing.T) {
 		"drain":      {new(drainFlags).groups(), `sh.drain("a", { zzz: 1 })`, []string{"shard"}},
 		"defragment": {new(defragmentFlags).groups(), `sh.defragment("shop.orders", { zzz: 1 })`, []string{"ns"}},
 		"presplit":   {new(presplitFlags).groups(), `sh.presplit("shop.orders", { zzz: 1 })`, []string{"ns"}},
+		"job":        {(&jobFlags{verb: "drain", do: callStart}).groups(), `sh.job("drain", "start", { zzz: 1 })`, nil},
 		"quiesce":    {new(quiesceFlags).groups(), `sh.quiesce({ zzz: 1 })`, nil},
 		"pause":      {new(pauseFlags).groups(), `sh.pause({ zzz: 1 })`, nil},
 	} {

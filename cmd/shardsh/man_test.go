@@ -26,9 +26,10 @@ func TestManualPage(t *testing.T) {
 	if !ok {
 		t.Fatal("no section of commands")
 	}
-	sections := make(map[string]string)
+	sections, name := make(map[string]string), regexp.MustCompile(`^[a-z]+( (start|status|cancel)\b)?`)
 	for part := range strings.SplitSeq(commands, "\n.SS \"shardsh ") {
-		sections[strings.Trim(strings.Fields(part)[0], `"`)] = part
+		title, _, _ := strings.Cut(part, "\n")
+		sections[name.FindString(title)] = part
 	}
 	for _, c := range append(verbUsage(), shellUsage(new(shellFlags), new(helpFlags))) {
 		section, found := sections[c.Name]

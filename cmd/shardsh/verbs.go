@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -95,16 +97,17 @@ func verbs() []verb {
 	}
 }
 
-// verbOf finds the verb that the command line begins with, and returns the environment
-// to run it in. "help NAME" is "NAME --help".
+// verbOf finds the verb that the command line begins with, which may be of two words, and
+// returns the environment to run it in. "help NAME" is "NAME --help".
 func verbOf(env environment) (verb, environment, bool) {
 	args := env.args
 	if len(args) > 1 && args[0] == "help" {
-		args = append([]string{args[1], "--help"}, args[2:]...)
+		args = append(slices.Clone(args[1:]), "--help")
 	}
-	for _, v := range verbs() {
-		if len(args) > 0 && v.name == args[0] {
-			env.args, env.command = args[1:], " "+v.name
+	for _, v := range append(jobVerbs(), verbs()...) {
+		words := strings.Fields(v.name)
+		if len(args) >= len(words) && slices.Equal(args[:len(words)], words) {
+			env.args, env.command = args[len(words):], " "+v.name
 			return v, env, true
 		}
 	}
@@ -193,7 +196,7 @@ func (o *helpFlags) print(to io.Writer, c cmdline.Command) error {
 
 // verbUsage is the help of each verb.
 func verbUsage() (list []cmdline.Command) {
-	for _, v := range verbs() {
+	for _, v := range append(verbs(), jobVerbs()...) {
 		list = append(list, v.usage(v.new(), new(helpFlags)))
 	}
 	return list

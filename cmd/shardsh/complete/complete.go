@@ -71,8 +71,8 @@ func (t Tables) Next(words []string) Answer {
 		return options(command, last)
 	}
 	answer := t.Operands[command.Name].matching(last, "")
-	if command.Name == "" && len(before) == 0 {
-		answer.Words = append(t.names(last).Words, answer.Words...)
+	if len(before) == 0 {
+		answer.Words = append(t.after(strings.TrimLeft(command.Name+" ", " "), last).Words, answer.Words...)
 	}
 	return answer
 }
@@ -86,19 +86,27 @@ func (t Tables) command(words []string) (c cmdline.Command, rest []string, asked
 	if words[0] == "help" {
 		return t.Shell, words[1:], len(words) == 1
 	}
-	for _, c := range t.Commands {
-		if c.Name == words[0] {
-			return c, words[1:], false
+	c, rest = t.Shell, words
+	longest := 0
+	for _, of := range t.Commands {
+		name := strings.Fields(of.Name)
+		if n := len(name); n > longest && n <= len(words) && slices.Equal(words[:n], name) {
+			c, rest, longest = of, words[n:], n
 		}
 	}
-	return t.Shell, words, false
+	return c, rest, false
 }
 
 // names answers with the subcommands.
-func (t Tables) names(prefix string) Answer {
+func (t Tables) names(prefix string) Answer { return t.after("", prefix) }
+
+// after answers with the words that may come after a subcommand.
+func (t Tables) after(name, prefix string) Answer {
 	answer := Answer{Names: KindNone}
 	for _, c := range t.Commands {
-		answer.Words = append(answer.Words, Word{c.Name, c.About})
+		if word, is := strings.CutPrefix(c.Name, name); is && word != "" && !strings.Contains(strings.TrimSpace(word), " ") {
+			answer.Words = append(answer.Words, Word{strings.TrimSpace(word), c.About})
+		}
 	}
 	return answer.matching(prefix, "")
 }

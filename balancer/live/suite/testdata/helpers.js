@@ -145,6 +145,9 @@ check("quiesce", { alone: true, reads: true, before: () => sh.startBalancer(), a
   call: () => sh.quiesce({ ignoreDeletions: true }, () => sh.getBalancerState()),
   holds: r => r.verdict == "quiet" && r.givenBack != "" })
 check("history", { reads: true, call: () => sh.history({ since: "1h" }), holds: r => Array.isArray(r) })
+check("job", { call: () => sh.job("drain", "start", { shard: C, workFor: "60s" }), asItWas: false,
+  holds: r => ["done", "blocked"].includes(r.state) && !owners().includes(C) && own.orders.countDocuments() == 300,
+  after: () => { sh.job("drain", "cancel", { shard: C }); db.getSiblingDB("shardsh").jobs.drop(); db.getSiblingDB("shardsh").journals.drop() } })
 check("undo", { before: () => sh.apply(sh.plan(NS, { goal: { drain: C } }), { journal: is.folder + "/drain.journal", progress: false }),
   call: () => { const p = sh.undo(is.folder + "/drain.journal"); return p }, reads: true,
   holds: p => p.steps.every(s => s.kind != "move" || s.to == C), after: () => fs.unlinkSync(is.folder + "/drain.journal") })

@@ -1,0 +1,225 @@
+package action
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"shardsh/balancer/apply"
+	"shardsh/balancer/live"
+)
+
+// DefaultWorkFor is how long a call of JobStart works, unless set otherwise.
+const DefaultWorkFor = 5 * time.Second
+
+// JobVerb is a verb that can be a job: a Drain.
+type JobVerb interface {
+	Validate() error
+	// asJob returns the ID of the job, and its options.
+	asJob() (id string, o jobOptions, err error)
+}
+
+// JobStart makes a job of a verb, unless there is one, and works on it for a while. Calls
+// of many processes carry it out, one after another: all that is known of it lies in the
+// cluster, and each goes on where the one before it ended, or was killed.
+type JobStart struct {
+	Of JobVerb
+	// WorkFor is how long this call begins anything; 0 only makes the job. A step that is
+	// under way then is left to the cluster. DefaultWorkFor is the default.
+	WorkFor time.Duration
+	// Replace gives a job that is there other options, and starts one anew that has ended.
+	Replace bool
+	// Hard ends what is under way; nil never ends.
+	Hard context.Context
+}
+
+// JobStatus is how far a job is.
+type JobStatus struct {
+	Job       string           `json:"job"`
+	Verb      string           `json:"verb"`
+	State     live.JobState    `json:"state"`
+	Progress  live.JobProgress `json:"progress"`
+	BlockedBy []live.JobBlock  `json:"blocked_by"`
+	NextSteps []string         `json:"next_steps"`
+	Options   json.RawMessage  `json:"options,omitempty"`
+	Error     string           `json:"error,omitzero"`
+	// Worker is the process that works on the job at the moment.
+	Worker  string    `json:"worker,omitzero"`
+	Created time.Time `json:"created,omitzero"`
+	Updated time.Time `json:"updated,omitzero"`
+}
+
+// Good reports whether nobody has to do anything: the job is done, or goes on with the next
+// call.
+func (s JobStatus) Good() bool {
+	switch s.State {
+	case live.JobNone, live.JobBlocked, live.JobFailed, live.JobCancelled:
+		return false
+	}
+	return true
+}
+
+// JobOver are the states in which nothing is left to cancel.
+func JobOver() []live.JobState { return []live.JobState{live.JobNone, live.JobDone, live.JobCancelled} }
+
+// Validate refuses options that exclude each other.
+func (s JobStart) Validate() error {
+	if s.WorkFor < 0 {
+		return refuse("{workFor} can't be negative: %s", s.WorkFor)
+	}
+	if err := s.Of.Validate(); err != nil {
+		return err
+	}
+	_, _, err := s.Of.asJob()
+	return err
+}
+
+// Run makes the job and works on it. What keeps it from going on is in the status; the
+// error is for a cluster that does not answer, and for options that are refused.
+func (s JobStart) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, error) {
+	if err := s.Validate(); err != nil {
+		return JobStatus{}, err
+	}
+	if err := c.mayChange(ctx); err != nil {
+		return JobStatus{}, err
+	}
+	id, opts, err := s.Of.asJob()
+	if err != nil {
+		return JobStatus{}, err
+	}
+	jobs := live.JobsOf(c.Client)
+	job, err := jobs.Get(ctx, id)
+	if err == nil && job == nil {
+		job, err = jobs.Create(ctx, id, opts.Verb, opts.text())
+	}
+	if err != nil {
+		return JobStatus{}, &AccessError{err}
+	}
+	ended := job.State.Ended()
+	switch {
+	case s.Replace && (ended || job.Options != opts.text()):
+		if job, err = jobs.Replace(ctx, job, opts.text()); err != nil {
+			return JobStatus{}, &AccessError{err}
+		}
+	case job.Options != opts.text():
+		return statusOf(job), refuse("the job %s has other options: %s; {replace} has it go on with these", id,
+			optionsOf(job).line())
+	case ended:
+		return statusOf(job), nil
+	}
+	if s.WorkFor == 0 {
+		return statusOf(job), nil
+	}
+	call := &jobCall{Cluster: c, JobStart: s, jobs: jobs, job: job, o: opts, r: &serial{next: r}}
+	return call.run(ctx)
+}
+
+// mayChange asks a guard, if there is one, and refuses: a job goes on after the process.
+func (c Cluster) mayChange(ctx context.Context) error {
+	if !c.Guarded {
+		return nil
+	}
+	if err := c.askGuard(ctx); err != nil {
+		return err
+	}
+	return refuse("a job can't be rehearsed: use {dryRun} without a job")
+}
+
+// JobLook returns how far a job is. It changes nothing.
+type JobLook struct{ Of JobVerb }
+
+// Run reads the job.
+func (l JobLook) Run(ctx context.Context, c Cluster) (JobStatus, error) {
+	id, opts, err := l.Of.asJob()
+	if err != nil {
+		return JobStatus{}, err
+	}
+	job, err := live.JobsOf(c.Client).Get(ctx, id)
+	if err != nil {
+		return JobStatus{}, &AccessError{err}
+	}
+	if job == nil {
+		return noJob(id, opts), nil
+	}
+	status := statusOf(job)
+	holder, held, err := live.EngineHolder(ctx, c.Client)
+	if err == nil && held && holder.Doing == doingJob(id) {
+		status.Worker = holder.String()
+	}
+	return status, nil
+}
+
+func noJob(id string, o jobOptions) JobStatus {
+	return JobStatus{
+		Job: id, Verb: o.Verb, State: live.JobNone, BlockedBy: []live.JobBlock{}, NextSteps: []string{o.command("start")},
+	}
+}
+
+// doingJob is what the holder of a lease does that works on a job.
+func doingJob(id string) string { return "job " + id }
+
+// JobCancel has a job end: a call under way stops before its next step, and what is paused
+// and marked is given back. What was moved stays.
+type JobCancel struct {
+	Of JobVerb
+	// WorkFor is how long a call under way is waited for.
+	WorkFor time.Duration
+	Hard    context.Context
+}
+
+// Run cancels. Once more does no harm, and completes what could not be given back.
+func (l JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, error) {
+	if l.WorkFor < 0 {
+		return JobStatus{}, refuse("{workFor} can't be negative: %s", l.WorkFor)
+	}
+	id, opts, err := l.Of.asJob()
+	if err != nil {
+		return JobStatus{}, err
+	}
+	if err := c.mayChange(ctx); err != nil {
+		return JobStatus{}, err
+	}
+	jobs := live.JobsOf(c.Client)
+	job, err := jobs.Get(ctx, id)
+	switch {
+	case err != nil:
+		return JobStatus{}, &AccessError{err}
+	case job == nil:
+		return noJob(id, opts), nil
+	case job.State.Ended():
+		return statusOf(job), nil
+	}
+	if job, err = jobs.Cancel(ctx, job); err != nil {
+		return JobStatus{}, &AccessError{err}
+	}
+	call := &jobCall{
+		Cluster: c, JobStart: JobStart{Of: l.Of, WorkFor: l.WorkFor, Hard: l.Hard}, jobs: jobs, job: job,
+		o: optionsOf(job), r: &serial{next: r},
+	}
+	return call.run(ctx)
+}
+
+// undoJob prepares the undoing of a job that has ended.
+func (c Cluster) undoJob(ctx context.Context, id string) (*apply.Execution, error) {
+	jobs := live.JobsOf(c.Client)
+	job, err := jobs.Get(ctx, id)
+	switch {
+	case err != nil:
+		return nil, &AccessError{err}
+	case job == nil:
+		return nil, fmt.Errorf("there is no job %s", id)
+	case !job.State.Ended():
+		return nil, fmt.Errorf("the job %s is %s: cancel it before it is undone (%s)", id, job.State,
+			optionsOf(job).command("cancel"))
+	}
+	journal, h, err := jobs.Journal(ctx, job)
+	if err != nil {
+		return nil, &AccessError{err}
+	}
+	if h == nil {
+		return nil, fmt.Errorf("the job %s: %w", id, apply.ErrNothingToUndo)
+	}
+	work := apply.ResumeKept(h, journal)
+	return work, work.Undo()
+}

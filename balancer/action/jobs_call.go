@@ -1,0 +1,597 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"shardsh/balancer/apply"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/consent"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/live"
+	"shardsh/balancer/pace"
+	"shardsh/balancer/plan"
+	"shardsh/balancer/preflight"
+)
+
+// jobCall is one call that works on a job.
+type jobCall struct {
+	Cluster
+	JobStart
+	jobs *live.Jobs
+	o    jobOptions
+	r    *serial
+
+	stop context.CancelCauseFunc // has nothing more begin; nil before the work
+
+	mu      sync.Mutex // holds what follows
+	job     *live.Job
+	waits   *pace.Event // what nothing begins for at the moment
+	before  apply.Progress
+	resumed bool
+}
+
+// Why the work of a call ends early.
+var (
+	errWorkedFor = errors.New("the time of this call is over")
+	errCancelled = errors.New("the job is cancelled")
+)
+
+// How long the steps under way may go on after the time of a call, before they are left to
+// the cluster; how long a call may take before its first step, besides planning; and how
+// often it looks whether it may begin.
+const (
+	jobGrace    = 2 * time.Second
+	jobPrepares = time.Minute
+	jobLooks    = time.Second
+)
+
+// jobGivesBack limits how long a call gives back what is paused. What is left stays
+// recorded: the next call goes on.
+const jobGivesBack = 20 * time.Second
+
+// run works, and has what it does written down.
+func (j *jobCall) run(ctx context.Context) (JobStatus, error) {
+	c, err := j.in(j.o.TimeZone)
+	if err != nil {
+		return JobStatus{}, err
+	}
+	c, ended, err := c.begin(ctx, order{verb: doingJob(j.job.ID)})
+	if err != nil {
+		return JobStatus{}, err
+	}
+	j.Cluster = c
+	status, err := j.whileLeased(ctx)
+	if stopped := string(status.State); status.State != live.JobDone {
+		return status, ended(stopped, err)
+	}
+	return status, ended("", err)
+}
+
+// whileLeased takes the lease and works. A lease that somebody else holds is waited for as
+// long as the call works.
+func (j *jobCall) whileLeased(ctx context.Context) (JobStatus, error) {
+	for began := time.Now(); ; {
+		l, err := j.acquire(ctx, j.runner(), doingJob(j.job.ID), false)
+		held, is := errors.AsType[*live.HeldError](err)
+		switch {
+		case is && ctx.Err() == nil && time.Since(began)+jobLooks < j.WorkFor:
+			if j.Clock.Sleep(ctx, jobLooks) != nil {
+				return j.heldBy(held), nil
+			}
+			continue
+		case is:
+			return j.heldBy(held), nil
+		case err != nil:
+			return JobStatus{}, err
+		}
+		if l.restored != "" {
+			j.r.note(l.restored)
+		}
+		return j.leased(ctx, l, j.WorkFor-time.Since(began))
+	}
+}
+
+// heldBy is the status while somebody else holds the lease: another call of the job, or
+// another run.
+func (j *jobCall) heldBy(held *live.HeldError) JobStatus {
+	status := statusOf(j.job)
+	if held.Holder.Doing == doingJob(j.job.ID) {
+		status.State, status.Worker = live.JobRunning, held.Holder.String()
+	} else {
+		status.State = live.JobWaiting
+	}
+	status.BlockedBy = []live.JobBlock{{
+		What: "lease", Text: held.Error(), Remedy: "wait: a call that was killed keeps it for at most a minute",
+	}}
+	return status
+}
+
+// leased works with the lease, which it gives back.
+func (j *jobCall) leased(ctx context.Context, l *leased, left time.Duration) (JobStatus, error) {
+	job, err := j.jobs.Begin(ctx, j.job, l.lease.Holder().Host)
+	if err == nil {
+		j.job = job
+		if o := optionsOf(job); !job.Cancel && o != j.o {
+			err = live.ErrJobTaken // its options were replaced meanwhile
+		}
+	}
+	if err != nil {
+		return j.failed(ctx, errors.Join(err, l.lease.Suspend(ctx)))
+	}
+	if !job.Cancel {
+		if known, err := j.work(ctx, l, max(left, min(j.WorkFor, jobLooks))); !known || err != nil {
+			return statusOf(j.job), err
+		}
+	}
+	if j.job.Cancel {
+		return j.cancelled(ctx, l)
+	}
+	return j.save(ctx)
+}
+
+// failed sets the state of the job by an error.
+func (j *jobCall) failed(ctx context.Context, err error) (JobStatus, error) {
+	if known, err := j.settle(apply.Result{}, err); !known {
+		return statusOf(j.job), err
+	}
+	return j.save(ctx)
+}
+
+// save writes how far the job is, and returns it.
+func (j *jobCall) save(ctx context.Context) (JobStatus, error) {
+	job, err := j.jobs.Save(context.WithoutCancel(ctx), j.job)
+	switch {
+	case errors.Is(err, live.ErrJobTaken): // another call knows better
+		status := statusOf(j.job)
+		status.State = live.JobRunning
+		return status, nil
+	case err != nil:
+		return JobStatus{}, &AccessError{err}
+	}
+	j.job = job
+	return statusOf(job), nil
+}
+
+// asPlan returns the goal of the job as an aim.
+func (j *jobCall) asPlan(end **drainEnd) (aim, error) {
+	e, err := j.o.runOptions()
+	if err != nil {
+		return aim{}, err
+	}
+	if e.Pace, err = j.bound(e.Pace); err != nil {
+		return aim{}, err
+	}
+	e.Hard = j.Hard
+	d := &Drain{Shard: j.o.Shard, Remove: j.o.Remove, MovePrimaries: j.o.MovePrimaries, RunOptions: e}
+	a := d.aim(j.Cluster, j.r, end)
+	around := a.around
+	a.around = func(l *leased, work *apply.Execution, o *apply.Options) {
+		around(l, work, o)
+		(*end).limited = true // each call ends
+	}
+	return a, nil
+}
+
+// open opens the journal, with a plan that it makes for the first call.
+func (j *jobCall) open(ctx context.Context, l *leased, a aim) (*apply.Execution, *apply.History, error) {
+	journal, h, err := j.jobs.Journal(ctx, j.job)
+	if err != nil {
+		return nil, nil, err
+	}
+	if h != nil {
+		h.PausedStill(l.lease.Leftover())
+		moves, is := h.Moved(false)
+		j.before.MovesDone, j.before.BytesDone = moves, is.Bytes
+		work := apply.ResumeKept(h, journal)
+		if j.resumed = h.Begun(); !j.resumed {
+			err = j.preflight(ctx, a, work, nil)
+		}
+		return work, h, err
+	}
+	if err := journal.Forget(ctx); err != nil {
+		return nil, nil, err
+	}
+	read, p, err := a.plan(ctx, j.Cluster, j.r)
+	if err != nil {
+		return nil, nil, err
+	}
+	work := apply.BeginKept(p, journal)
+	return work, nil, j.preflight(ctx, a, work, read)
+}
+
+// preflight returns an error for what is in the way of a plan, before it is carried out.
+func (j *jobCall) preflight(ctx context.Context, a aim, work *apply.Execution, read *catalog.Snapshot) error {
+	report, err := job{
+		verb: string(a.kind), RunOptions: a.RunOptions, goal: true, before: a.before,
+		read: func() *catalog.Snapshot { return read },
+	}.look(ctx, j.Cluster, work)
+	if err != nil {
+		return err
+	}
+	report.Obstacles = slices.DeleteFunc(report.Obstacles, func(o preflight.Obstacle) bool {
+		return o.Code == diagnosis.LeaseHeld // by this call
+	})
+	return pass(report, false, j.r)
+}
+
+// permit refuses what a policy does not allow. Its hours are waited for, as a window is.
+func (j *jobCall) permit(a aim, work *apply.Execution) error {
+	for _, p := range j.Policies {
+		if err := p.Permit(consent.Order{Verb: string(a.kind), Namespaces: namesOf(work.Plan)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// limits returns the rules of this call: what is left of the job's limits. The error is a
+// *pace.OverError if nothing is.
+func (j *jobCall) limits(ctx context.Context, e RunOptions, h *apply.History) (pace.Rules, error) {
+	rules := e.rules()
+	if h != nil {
+		moves, is := h.Moved(true)
+		if rules.MaxMoves > 0 {
+			if rules.MaxMoves -= moves; rules.MaxMoves <= 0 {
+				return rules, j.limit()
+			}
+		}
+		if rules.MaxBytes > 0 {
+			if rules.MaxBytes -= is.Bytes; rules.MaxBytes <= 0 {
+				return rules, j.limit()
+			}
+		}
+	}
+	if rules.For > 0 {
+		now, err := live.Now(ctx, live.NewCommandRunner(j.Client))
+		if err != nil {
+			return rules, err
+		}
+		if rules.For -= now.Sub(j.job.Began); rules.For <= 0 {
+			return rules, j.limit()
+		}
+	}
+	return rules, nil
+}
+
+func (j *jobCall) limit() error { return &pace.OverError{Why: "a limit of the job is reached"} }
+
+// work carries the plan out for a while, and sets the state of the job. It reports whether
+// that is known; if not, the job is to be left as it is.
+func (j *jobCall) work(ctx context.Context, l *leased, left time.Duration) (known bool, err error) {
+	var end *drainEnd
+	a, err := j.asPlan(&end)
+	if err != nil {
+		return j.settle(apply.Result{}, errors.Join(err, l.lease.Suspend(ctx)))
+	}
+	give := func(err error) (bool, error) { // back the lease, and all that is paused
+		return j.settle(apply.Result{}, errors.Join(err, j.leave(ctx, l)))
+	}
+	if gone, err := j.alreadyGone(ctx); err != nil || gone {
+		if gone {
+			err = &alreadyError{}
+		}
+		return give(err)
+	}
+	work, h, err := j.open(ctx, l, a)
+	if err != nil {
+		return give(err)
+	}
+	if err := j.permit(a, work); err != nil {
+		return give(err)
+	}
+	if h != nil {
+		if moving, err := j.await(ctx, l, h, left); err != nil || moving != nil {
+			if err != nil {
+				return give(err)
+			}
+			j.job.State, j.job.BlockedBy = live.JobRunning, []live.JobBlock{moveBlock(*moving)}
+			return true, l.lease.Suspend(ctx)
+		}
+	}
+	rules, err := j.limits(ctx, a.RunOptions, h)
+	if err != nil {
+		return give(err)
+	}
+	var held atomic.Pointer[live.LeasedCluster]
+	held.Store(l.lease)
+	l.pace = a.Pace
+	gate, leave, err := a.gate(ctx, j.Cluster, rules, false, &serial{next: j}, &held)
+	if err != nil {
+		return give(err)
+	}
+	defer leave()
+	result, err := j.carryOut(ctx, l, a, work, gate, left)
+	if left := unreached(result); err == nil && left != nil {
+		err = &goalError{left}
+	}
+	if end != nil && end.warning != "" {
+		j.r.note(end.warning)
+	}
+	return j.settle(result, err)
+}
+
+// leave gives back the lease, and all that is paused.
+func (j *jobCall) leave(ctx context.Context, l *leased) error {
+	hard, hurry := context.WithTimeout(context.WithoutCancel(ctx), jobGivesBack)
+	defer hurry()
+	if j.Hard != nil {
+		defer context.AfterFunc(j.Hard, hurry)()
+	}
+	return l.lease.Leave(ctx, hard)
+}
+
+// alreadyGone reports whether the shard has left the cluster.
+func (j *jobCall) alreadyGone(ctx context.Context) (bool, error) {
+	if !j.o.Remove {
+		return false, nil
+	}
+	s, err := live.NewReader(j.Client, live.ReaderOptions{Parts: live.Shards, Required: live.Shards}).Read(ctx)
+	if err != nil {
+		return false, &AccessError{live.ServerError(err)}
+	}
+	_, there := s.Shard(j.o.Shard)
+	return !there && WasRemoved(ctx, j.Client, j.o.Shard), nil
+}
+
+// carryOut runs the plan until the time of the call is over.
+func (j *jobCall) carryOut(
+	ctx context.Context, l *leased, a aim, work *apply.Execution, gate *pace.Gate, left time.Duration,
+) (apply.Result, error) {
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	j.stop = stop
+	hard, abandon := context.WithCancel(context.WithoutCancel(ctx))
+	defer abandon()
+	if j.Hard != nil {
+		defer context.AfterFunc(j.Hard, abandon)()
+	}
+	defer context.AfterFunc(running, func() { time.AfterFunc(jobGrace, abandon) })()
+	timer := time.AfterFunc(left+jobPrepares, func() { stop(errWorkedFor) })
+	defer timer.Stop()
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		j.watch(running)
+	}()
+	defer func() {
+		stop(nil)
+		<-watched
+	}()
+	a.Hard = hard
+	o := job{
+		verb: string(a.kind), RunOptions: a.RunOptions, onChange: apply.Replan, goal: true, around: a.around,
+	}.options(l, work, gate, j.r)
+	ready, tell := o.Ready, o.Tell
+	o.Ready = func(ctx context.Context) error {
+		timer.Reset(left)
+		if ready == nil {
+			return nil
+		}
+		return ready(ctx)
+	}
+	o.Tell = func(e apply.Event) {
+		j.progress(e.Progress)
+		tell(e)
+	}
+	o.Checked = j.resumed
+	o.Keeps = func() bool {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		return j.waits == nil && !j.job.Cancel && errors.Is(context.Cause(running), errWorkedFor)
+	}
+	l.steps = lookingSteps{l.steps, j}
+	leaving, hurry := context.WithCancel(context.WithoutCancel(ctx))
+	defer hurry()
+	if j.Hard != nil {
+		defer context.AfterFunc(j.Hard, hurry)()
+	}
+	defer context.AfterFunc(running, func() { time.AfterFunc(jobGivesBack, hurry) })()
+	l.leaving = leaving
+	result, err := l.run(running, work, o, nil, j.r)
+	j.progress(result.Progress)
+	switch {
+	case err != nil || result.Stopped == "" || running.Err() == nil:
+		return result, err
+	case ctx.Err() != nil:
+		return result, errWorkedFor
+	}
+	return result, context.Cause(running)
+}
+
+// lookingSteps are steps that look before each whether the job is cancelled.
+type lookingSteps struct {
+	stepper
+	job *jobCall
+}
+
+// Look looks at the job, and then at the cluster.
+func (s lookingSteps) Look(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
+	if err := s.job.look(ctx); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return s.stepper.Look(ctx, namespaces)
+}
+
+// look writes how far the job is, and has nothing more begin if it is cancelled, or another
+// call has taken it over.
+func (j *jobCall) look(ctx context.Context) error {
+	j.mu.Lock()
+	now := *j.job
+	j.mu.Unlock()
+	now.State, now.BlockedBy, now.Error = live.JobRunning, nil, ""
+	saved, err := j.jobs.Save(ctx, &now)
+	switch {
+	case errors.Is(err, live.ErrJobTaken):
+		j.stop(err)
+		return nil
+	case err != nil:
+		return err
+	}
+	j.mu.Lock()
+	j.job.Cancel = saved.Cancel
+	j.mu.Unlock()
+	if saved.Cancel {
+		j.stop(errCancelled)
+	}
+	return nil
+}
+
+// watch has a wait end when the job is cancelled meanwhile.
+func (j *jobCall) watch(ctx context.Context) {
+	tick := time.NewTicker(5 * time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if job, err := j.jobs.Get(ctx, j.job.ID); err == nil && job != nil && job.Cancel {
+			j.mu.Lock()
+			j.job.Cancel = true
+			j.mu.Unlock()
+			j.stop(errCancelled)
+		}
+	}
+}
+
+// progress takes over how far the plan is.
+func (j *jobCall) progress(p apply.Progress) {
+	if p.Steps == 0 {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	moves, bytes := j.before.MovesDone, j.before.BytesDone
+	is := live.JobProgress{
+		Steps: p.Steps, StepsDone: p.StepsDone, Moves: p.Moves + moves, MovesDone: p.MovesDone + moves,
+		Bytes: p.Bytes + bytes, BytesDone: p.BytesDone + bytes,
+	}
+	switch {
+	case is.Bytes > 0:
+		is.Percent = percent(is.BytesDone, is.Bytes)
+	case is.Steps > 0:
+		is.Percent = percent(int64(is.StepsDone), int64(is.Steps))
+	}
+	if took := j.job.Updated.Sub(j.job.Began); is.BytesDone > 0 && took > 0 {
+		is.ETA = int64(took.Seconds() * float64(is.Bytes-is.BytesDone) / float64(is.BytesDone))
+	}
+	j.job.Progress = is
+}
+
+func percent(done, of int64) float64 { return float64(done*1000/of) / 10 }
+
+// Report takes over what nothing begins for.
+func (j *jobCall) Report(e Event) {
+	if w, is := e.(Wait); is {
+		j.mu.Lock()
+		if j.waits = nil; !w.Over {
+			j.waits = &w.Event
+		}
+		j.mu.Unlock()
+	}
+	j.r.Report(e)
+}
+
+// await waits for the end of the moves that calls before this one have begun and left to
+// the cluster. It returns one that outlasts this call.
+func (j *jobCall) await(
+	ctx context.Context, l *leased, h *apply.History, left time.Duration,
+) (*catalog.ActiveMigration, error) {
+	steps := h.Unended()
+	if len(steps) == 0 {
+		return nil, nil
+	}
+	for began := time.Now(); ; {
+		s, err := live.NewCommandReader(l.runner, live.ReaderOptions{
+			Parts: live.Migrations, Required: live.Migrations, Release: l.lease.Release(), Wait: time.Minute,
+		}).Read(ctx)
+		if err != nil {
+			return nil, &AccessError{live.ServerError(err)}
+		}
+		moving := oneOf(s.Parts().Migrations, steps)
+		if moving == nil || time.Since(began) >= left {
+			return moving, nil
+		}
+		if j.Clock.Sleep(ctx, jobLooks) != nil {
+			return moving, nil // the call is over
+		}
+	}
+}
+
+// oneOf returns a migration that belongs to one of some steps.
+func oneOf(moving []catalog.ActiveMigration, steps []plan.Step) *catalog.ActiveMigration {
+	for _, m := range moving {
+		for _, s := range steps {
+			if m.Namespace == s.Namespace && (m.From == "" || m.From == s.From) && (m.To == "" || m.To == s.To) {
+				return &m
+			}
+		}
+	}
+	return nil
+}
+
+func moveBlock(m catalog.ActiveMigration) live.JobBlock {
+	return live.JobBlock{
+		What: "move", Text: fmt.Sprintf("the move of %s from %s to %s that an earlier call began goes on", m.Namespace,
+			m.From, m.To),
+		Remedy: "wait: the next call goes on when it is over",
+	}
+}
+
+// cancelled gives back what is paused and marked, and ends the job.
+func (j *jobCall) cancelled(ctx context.Context, l *leased) (JobStatus, error) {
+	if context.Cause(l.lease.Held()) != nil { // work has given it back
+		again, err := j.acquire(ctx, j.runner(), doingJob(j.job.ID), false)
+		if held, is := errors.AsType[*live.HeldError](err); is {
+			return j.heldBy(held), nil
+		}
+		if err != nil {
+			return JobStatus{}, err
+		}
+		l = again
+	}
+	err := j.unmark(ctx, l)
+	off := l.lease.Leftover()
+	l.lease.OnGiveBack = givingBack(j.r)
+	err = errors.Join(err, j.leave(ctx, l))
+	noteGivenBack(j.r, l.lease, off)
+	if err != nil {
+		return j.failed(ctx, err)
+	}
+	j.job.State, j.job.BlockedBy, j.job.Error = live.JobCancelled, nil, ""
+	return j.save(ctx)
+}
+
+// unmark takes the mark back that the job has set.
+func (j *jobCall) unmark(ctx context.Context, l *leased) error {
+	journal, h, err := j.jobs.Journal(ctx, j.job)
+	if err != nil || h == nil || j.o.Shard == "" {
+		return err
+	}
+	work := apply.ResumeKept(h, journal)
+	if marked, removed := work.Marked(); marked == "" || removed {
+		return nil
+	}
+	state, found, err := l.lease.Drain(ctx, j.o.Shard)
+	if err != nil || !found || state.State == diagnosis.DrainOff {
+		return err
+	}
+	end := &drainEnd{leased: l, shard: j.o.Shard, journal: work, note: j.r.note}
+	if err := end.unfinished(ctx); err != nil {
+		return err
+	}
+	if end.warning != "" {
+		j.r.note(end.warning)
+	}
+	return nil
+}

@@ -1,0 +1,196 @@
+package action
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
+	"shardsh/balancer/pace"
+)
+
+// jobOptions are the options of a job as they are kept in the cluster. Nothing in them is
+// secret.
+type jobOptions struct {
+	Verb           string          `json:"verb"`
+	Shard          catalog.ShardID `json:"shard,omitzero"`
+	Remove         bool            `json:"remove,omitzero"`
+	MovePrimaries  bool            `json:"movePrimaries,omitzero"`
+	PauseBalancing bool            `json:"pauseBalancing,omitzero"`
+	ForceJumbo     bool            `json:"forceJumbo,omitzero"`
+	MaxMoves       int             `json:"maxMoves,omitzero"`
+	MaxBytes       int64           `json:"maxBytes,omitzero"`
+	For            string          `json:"for,omitzero"`
+	PauseBetween   string          `json:"pauseBetween,omitzero"`
+	Window         string          `json:"window,omitzero"`
+	TimeZone       string          `json:"timeZone,omitzero"`
+	PauseWhen      string          `json:"pauseWhen,omitzero"`
+	Parallel       int             `json:"parallel"`
+	Despite        string          `json:"despite,omitzero"` // codes, with commas
+}
+
+// asJob returns the drain as a job: there is one for each shard.
+func (d Drain) asJob() (string, jobOptions, error) {
+	if d.Shard == "" {
+		return "", jobOptions{}, refuse("drain needs {shard}")
+	}
+	o := jobOptions{Verb: "drain", Shard: d.Shard, Remove: d.Remove, MovePrimaries: d.MovePrimaries}
+	return "drain:" + string(d.Shard), o, o.take(d.RunOptions)
+}
+
+// take takes the options that all verbs have.
+func (o *jobOptions) take(e RunOptions) error {
+	switch {
+	case e.DryRun || e.Preflight:
+		return refuse("a job has no {dryRun} and no {preflight}: leave out start")
+	case e.Journal != "" || e.Resume != "":
+		return refuse("the journal of a job lies in the cluster: leave out {journal} and {resume}")
+	case e.Metrics != "":
+		return refuse("a job has no {metrics}: status shows its progress")
+	case e.Window != nil && e.Window.Local:
+		return refuse("the {window} of a job needs its time zone, as its calls come from many machines: \"%s UTC\"",
+			e.Window.Window.String())
+	}
+	o.PauseBalancing, o.ForceJumbo, o.Parallel = e.PauseBalancing, e.ForceJumbo, e.Parallel
+	o.MaxMoves, o.MaxBytes, o.TimeZone = e.MaxMoves, e.MaxBytes, e.TimeZone
+	o.Despite = strings.Join(e.Despite, ",")
+	o.For, o.PauseBetween = spanText(e.For), spanText(e.PauseBetween)
+	if e.Window != nil {
+		o.Window = e.Window.String()
+	}
+	if e.PauseWhen != nil {
+		o.PauseWhen = e.PauseWhen.String()
+	}
+	return nil
+}
+
+func spanText(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return d.String()
+}
+
+// text is how they are kept.
+func (o jobOptions) text() string {
+	text, err := json.Marshal(o)
+	if err != nil {
+		panic(err) // texts and numbers can always be written
+	}
+	return string(text)
+}
+
+// optionsOf returns the options that a job has.
+func optionsOf(job *live.Job) (o jobOptions) {
+	_ = json.Unmarshal([]byte(job.Options), &o) // what a newer version wrote is left out
+	return o
+}
+
+// runOptions returns the options that all verbs have.
+func (o jobOptions) runOptions() (e RunOptions, err error) {
+	e.PauseBalancing, e.ForceJumbo, e.Parallel = o.PauseBalancing, o.ForceJumbo, o.Parallel
+	e.MaxMoves, e.MaxBytes, e.TimeZone = o.MaxMoves, o.MaxBytes, o.TimeZone
+	if o.Despite != "" {
+		e.Despite = strings.Split(o.Despite, ",")
+	}
+	if o.For != "" {
+		e.For, err = time.ParseDuration(o.For)
+	}
+	if o.PauseBetween != "" && err == nil {
+		e.PauseBetween, err = time.ParseDuration(o.PauseBetween)
+	}
+	if o.Window != "" && err == nil {
+		e.Window, err = pace.ParseWindow(o.Window, time.UTC)
+	}
+	if o.PauseWhen != "" && err == nil {
+		e.PauseWhen, err = pace.ParseCondition(o.PauseWhen)
+	}
+	if err != nil {
+		err = fmt.Errorf("the options of the job: %w", err)
+	}
+	return e, err
+}
+
+// line is the options as the command line has them.
+func (o jobOptions) line() string {
+	var words []string
+	add := func(option, value string) {
+		if value != "" && value != "0" {
+			words = append(words, Flag(option), quoted(value))
+		}
+	}
+	set := func(option string, on bool) {
+		if on {
+			words = append(words, Flag(option))
+		}
+	}
+	add("shard", string(o.Shard))
+	set("remove", o.Remove)
+	set("movePrimaries", o.MovePrimaries)
+	set("pauseBalancing", o.PauseBalancing)
+	set("forceJumbo", o.ForceJumbo)
+	add("despite", o.Despite)
+	add("maxMoves", limitText(int64(o.MaxMoves), func(n int64) string { return strconv.FormatInt(n, 10) }))
+	add("maxBytes", limitText(o.MaxBytes, exactSize))
+	add("for", o.For)
+	add("pauseBetween", o.PauseBetween)
+	add("window", o.Window)
+	add("timeZone", o.TimeZone)
+	add("pauseWhen", o.PauseWhen)
+	if o.Parallel > DefaultParallel {
+		add("parallel", strconv.Itoa(o.Parallel))
+	}
+	return strings.Join(words, " ")
+}
+
+// limitText is a limit as an option takes it.
+func limitText(n int64, text func(int64) string) string {
+	switch n {
+	case 0:
+		return ""
+	case NoLimit:
+		return "none"
+	}
+	return text(n)
+}
+
+// exactSize is a size as an option takes it, not rounded.
+func exactSize(n int64) string {
+	for _, unit := range []struct {
+		name string
+		n    int64
+	}{{"GB", 1e9}, {"GiB", 1 << 30}, {"MB", 1e6}, {"MiB", 1 << 20}} {
+		if n%unit.n == 0 {
+			return strconv.FormatInt(n/unit.n, 10) + unit.name
+		}
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// quoted quotes a word for a shell, if it needs that.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return r == '-' || r == '_' || r == '.' || r == '/' || r == ':' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' ||
+			r >= 'A' && r <= 'Z'
+	}
+	if !slices.ContainsFunc([]rune(word), func(r rune) bool { return !plain(r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// named are the options that say which job it is.
+func (o jobOptions) named() string { return Flag("shard") + " " + quoted(string(o.Shard)) }
+
+// command is the command line of a call.
+func (o jobOptions) command(do string) string {
+	line := o.named()
+	if do == "start" {
+		line = o.line()
+	}
+	return fmt.Sprintf("shardsh %s %s %s", o.Verb, do, line)
+}

@@ -1,0 +1,156 @@
+package action
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"shardsh/balancer/apply"
+	"shardsh/balancer/consent"
+	"shardsh/balancer/live"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/pace"
+	"shardsh/balancer/policy"
+	"shardsh/balancer/preflight"
+)
+
+// statusOf returns how far a job is, and what to do.
+func statusOf(job *live.Job) JobStatus {
+	o := optionsOf(job)
+	s := JobStatus{
+		Job: job.ID, Verb: job.Verb, State: job.State, Progress: job.Progress, BlockedBy: job.BlockedBy, Error: job.Error,
+		Options: json.RawMessage(job.Options), Created: job.Created, Updated: job.Updated, NextSteps: []string{},
+	}
+	if s.BlockedBy == nil {
+		s.BlockedBy = []live.JobBlock{}
+	}
+	if job.Cancel && !job.State.Ended() {
+		s.NextSteps = append(s.NextSteps, o.command("cancel"))
+		return s
+	}
+	undo := "shardsh apply --undo " + live.JobPrefix + job.ID
+	switch job.State {
+	case live.JobDone:
+		if !o.Remove {
+			s.NextSteps = append(s.NextSteps, undo)
+		}
+	case live.JobCancelled:
+		s.NextSteps = append(s.NextSteps, o.command("start")+" --replace", undo)
+	default:
+		s.NextSteps = append(s.NextSteps, o.command("start"), o.command("cancel"))
+	}
+	return s
+}
+
+// settle sets the state of the job by how the work has ended. It reports whether the state
+// is to be written.
+func (j *jobCall) settle(r apply.Result, err error) (known bool, _ error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	job := j.job
+	job.BlockedBy, job.Error = nil, ""
+	over, limited := errors.AsType[*pace.OverError](err)
+	switch {
+	case errors.Is(err, live.ErrJobTaken), errors.Is(err, live.ErrLeaseLost):
+		job.State = live.JobRunning
+		return false, nil
+	case errors.Is(err, errCancelled):
+		return true, nil
+	case errors.As(err, new(*alreadyError)), err == nil && r.Finished:
+		job.State = live.JobDone
+	case errors.Is(err, errWorkedFor), errors.Is(err, context.Canceled):
+		job.State = live.JobRunning
+		if j.waits != nil {
+			job.State = live.JobWaiting
+			job.BlockedBy = []live.JobBlock{{What: string(j.waits.Reason), Text: j.waits.Text, Remedy: "wait"}}
+		}
+	case limited:
+		job.State, job.BlockedBy = live.JobBlocked, []live.JobBlock{limitBlock(over.Why)}
+	case err == nil:
+		job.State, job.BlockedBy = live.JobBlocked, []live.JobBlock{limitBlock(cmp.Or(r.Stopped, "stopped"))}
+	default:
+		if errors.As(err, new(*mongoerr.UnansweredError)) {
+			return false, &AccessError{err}
+		}
+		var inTheWay *preflight.Error
+		if errors.As(err, &inTheWay) {
+			job.State, job.BlockedBy = live.JobBlocked, obstacles(inTheWay.Report)
+			break
+		}
+		var is live.JobBlock
+		if is, known = blockOf(err); known {
+			job.State, job.BlockedBy = live.JobBlocked, []live.JobBlock{is}
+		} else {
+			job.State, job.Error = live.JobFailed, err.Error()
+		}
+	}
+	return true, nil
+}
+
+// obstacles are what the preflight found.
+func obstacles(report preflight.Report) (list []live.JobBlock) {
+	for _, o := range report.Stopping() {
+		remedy := strings.Join(o.Commands, "; ")
+		if o.Option != "" {
+			remedy = strings.TrimPrefix(remedy+"; "+Flag(o.Option)+" "+o.Does, "; ")
+		}
+		list = append(list, live.JobBlock{What: string(o.Code), Text: o.Sentence, Remedy: remedy})
+	}
+	return list
+}
+
+// goalError says what keeps the goal from being reached though all steps are done.
+type goalError struct{ error }
+
+func (e *goalError) Unwrap() error { return e.error }
+
+func limitBlock(why string) live.JobBlock {
+	return live.JobBlock{What: "limit", Text: why, Remedy: "start it with a higher limit and --replace, or cancel it"}
+}
+
+// blockOf returns what an error says is in the way, and what to do; false if it is none of
+// those that somebody can do something about.
+func blockOf(err error) (live.JobBlock, bool) {
+	var (
+		blocked  *apply.BlockedError
+		balancer *apply.BalancerError
+		stays    *apply.LeftError
+		changed  *apply.ChangedError
+		step     *apply.StepError
+		option   *OptionError
+		refused  *consent.RefusedError
+		ask      *pace.AskError
+		goal     *goalError
+		members  *live.MembersError
+	)
+	switch {
+	case errors.As(err, &blocked):
+		return live.JobBlock{What: "cluster", Text: blocked.What, Remedy: blocked.Remedy}, true
+	case errors.As(err, &balancer):
+		return live.JobBlock{What: "balancer", Text: balancer.What(),
+			Remedy: strings.TrimPrefix(balancer.Error(), balancer.What()+": ")}, true
+	case errors.As(err, &stays):
+		return live.JobBlock{What: "jumbo", Text: stays.Error(), Remedy: "start it with --force-jumbo and --replace"}, true
+	case errors.As(err, &refused):
+		return live.JobBlock{What: "policy", Text: refused.Error()}, true
+	case errors.As(err, &option):
+		return live.JobBlock{What: "unsharded", Text: option.Spelled(Flag),
+			Remedy: "move it by hand, or start the job with that option and --replace"}, true
+	case errors.As(err, &ask):
+		return live.JobBlock{What: "failures", Text: ask.Error(), Remedy: policy.FailureInfoOf(ask.Err).Remedy}, true
+	case errors.As(err, &step):
+		return live.JobBlock{What: "step", Text: step.Error(), Remedy: policy.FailureInfoOf(step.Err).Remedy}, true
+	case errors.As(err, &changed):
+		return live.JobBlock{What: "changed", Text: changed.Error(), Remedy: "wait: the next call plans anew"}, true
+	case errors.As(err, &members):
+		return live.JobBlock{What: "members", Text: members.Error()}, true
+	case errors.As(err, &goal):
+		return live.JobBlock{What: "goal", Text: goal.Error()}, true
+	case mongoerr.Is(err, mongoerr.Unauthorized):
+		return live.JobBlock{What: "privilege", Text: live.ShortenUnauthorized(err.Error()),
+			Remedy: "give the user the role shardshEngine (scripts/roles.js)"}, true
+	}
+	return live.JobBlock{}, false
+}

@@ -1,0 +1,180 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// JobCollection is where jobs are kept, beside the leases.
+const JobCollection = "jobs"
+
+// JobState is how far a job is.
+type JobState string
+
+// The states. A job that is blocked or failed is tried again by the next call.
+const (
+	JobNone      JobState = "none" // there is none
+	JobPending   JobState = "pending"
+	JobRunning   JobState = "running"
+	JobWaiting   JobState = "waiting"
+	JobBlocked   JobState = "blocked"
+	JobFailed    JobState = "failed"
+	JobDone      JobState = "done"
+	JobCancelled JobState = "cancelled"
+)
+
+// Ended reports whether no call does anything any more.
+func (s JobState) Ended() bool { return s == JobDone || s == JobCancelled }
+
+// JobProgress is how far a job is in numbers. What is left is as it was planned.
+type JobProgress struct {
+	Steps     int   `bson:"steps" json:"steps"`
+	StepsDone int   `bson:"stepsDone" json:"stepsDone"`
+	Moves     int   `bson:"moves" json:"moves"`
+	MovesDone int   `bson:"movesDone" json:"movesDone"`
+	Bytes     int64 `bson:"bytes" json:"bytes"`
+	BytesDone int64 `bson:"bytesDone" json:"bytesDone"`
+	// Percent is of the bytes, or of the steps if nothing moves.
+	Percent float64 `bson:"percent" json:"percent"`
+	// ETA is in how many seconds the rest is done at the pace until now; 0 is unknown.
+	ETA int64 `bson:"etaSeconds" json:"etaSeconds,omitzero"`
+}
+
+// JobBlock is something that keeps a job from going on, and what to do.
+type JobBlock struct {
+	What   string `bson:"what" json:"what"`
+	Text   string `bson:"text" json:"text"`
+	Remedy string `bson:"remedy" json:"remedy,omitzero"`
+}
+
+// Job is the record of work that calls of many processes carry out, one after another.
+// Nothing of it is in the memory or the files of any of them.
+type Job struct {
+	ID   string `bson:"_id"` // "drain:shard3"
+	Verb string `bson:"verb"`
+	// Options is a JSON object.
+	Options string `bson:"options"`
+	// Run grows each time that the job is started anew, Calls with each call that works.
+	Run   int64 `bson:"run"`
+	Calls int64 `bson:"calls"`
+	// Cancel says that no call is to begin anything any more.
+	Cancel    bool        `bson:"cancel"`
+	State     JobState    `bson:"state"`
+	Progress  JobProgress `bson:"progress"`
+	BlockedBy []JobBlock  `bson:"blockedBy"`
+	Error     string      `bson:"error"`
+	Host      string      `bson:"host"` // of the last call
+	// Times are cluster times. Began is when the first step may have begun.
+	Created time.Time `bson:"created"`
+	Began   time.Time `bson:"began"`
+	Updated time.Time `bson:"updated"`
+	Now     time.Time `bson:"-"`
+}
+
+// Jobs are the jobs of a cluster.
+type Jobs struct {
+	jobs, journals *mongo.Collection
+}
+
+// JobsOf returns the jobs of a client's cluster.
+func JobsOf(client *mongo.Client) *Jobs {
+	return &Jobs{jobs: withMajority(client, JobCollection), journals: withMajority(client, JournalCollection)}
+}
+
+// Get returns a job; nil if there is none.
+func (j *Jobs) Get(ctx context.Context, id string) (*Job, error) {
+	var job Job
+	err := j.jobs.FindOne(ctx, bson.D{{Key: "_id", Value: id}}).Decode(&job)
+	switch {
+	case errors.Is(err, mongo.ErrNoDocuments):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading %s.%s: %w", LeaseDatabase, JobCollection, ServerError(err))
+	}
+	return &job, nil
+}
+
+// Create returns the job with an ID, which it makes if there is none.
+func (j *Jobs) Create(ctx context.Context, id, verb, opts string) (*Job, error) {
+	fresh := bson.D{
+		{Key: "_id", Value: "$_id"}, {Key: "verb", Value: constant(verb)}, {Key: "options", Value: constant(opts)},
+		{Key: "run", Value: int64(1)}, {Key: "calls", Value: int64(0)}, {Key: "cancel", Value: constant(false)},
+		{Key: "state", Value: constant(JobPending)}, {Key: "created", Value: clusterTime}, {Key: "updated", Value: clusterTime},
+	}
+	there := bson.D{{Key: "$eq", Value: bson.A{bson.D{{Key: "$type", Value: "$verb"}}, "string"}}}
+	return j.change(ctx, bson.D{{Key: "_id", Value: id}}, true,
+		bson.D{{Key: "$replaceWith", Value: bson.D{{Key: "$cond", Value: bson.A{there, "$$ROOT", fresh}}}}})
+}
+
+// Replace gives a job other options. One that has ended starts anew.
+func (j *Jobs) Replace(ctx context.Context, job *Job, opts string) (*Job, error) {
+	set := bson.D{{Key: "options", Value: constant(opts)}, {Key: "updated", Value: clusterTime},
+		{Key: "calls", Value: bson.D{{Key: "$add", Value: bson.A{"$calls", int64(1)}}}}}
+	if job.State.Ended() || job.Cancel {
+		set = append(set, bson.E{Key: "run", Value: job.Run + 1}, bson.E{Key: "cancel", Value: constant(false)},
+			bson.E{Key: "state", Value: constant(JobPending)}, bson.E{Key: "created", Value: clusterTime},
+			bson.E{Key: "progress", Value: constant(JobProgress{})}, bson.E{Key: "blockedBy", Value: constant(bson.A{})},
+			bson.E{Key: "began", Value: constant(nil)}, bson.E{Key: "error", Value: constant("")})
+	}
+	return j.change(ctx, job.filter(), false, bson.D{{Key: "$set", Value: set}})
+}
+
+// Begin counts a call, after which those before it can't write any more.
+func (j *Jobs) Begin(ctx context.Context, job *Job, host string) (*Job, error) {
+	return j.change(ctx, bson.D{{Key: "_id", Value: job.ID}, {Key: "run", Value: job.Run}}, false,
+		bson.D{{Key: "$set", Value: bson.D{
+			{Key: "calls", Value: bson.D{{Key: "$add", Value: bson.A{"$calls", int64(1)}}}},
+			{Key: "host", Value: constant(host)}, {Key: "updated", Value: clusterTime},
+			{Key: "began", Value: ifNull("$began", clusterTime)},
+		}}})
+}
+
+// Save writes how far a job is. The error is ErrJobTaken if another call has begun since.
+// It returns the job, which may be cancelled.
+func (j *Jobs) Save(ctx context.Context, job *Job) (*Job, error) {
+	blocked := job.BlockedBy
+	if blocked == nil {
+		blocked = []JobBlock{}
+	}
+	return j.change(ctx, job.filter(), false, bson.D{{Key: "$set", Value: bson.D{
+		{Key: "state", Value: constant(job.State)}, {Key: "progress", Value: constant(job.Progress)},
+		{Key: "blockedBy", Value: constant(blocked)}, {Key: "error", Value: constant(job.Error)},
+		{Key: "updated", Value: clusterTime},
+	}}})
+}
+
+// Cancel has no call begin anything any more.
+func (j *Jobs) Cancel(ctx context.Context, job *Job) (*Job, error) {
+	return j.change(ctx, bson.D{{Key: "_id", Value: job.ID}, {Key: "run", Value: job.Run}}, false,
+		bson.D{{Key: "$set", Value: bson.D{{Key: "cancel", Value: constant(true)}, {Key: "updated", Value: clusterTime}}}})
+}
+
+// ErrJobTaken says that another call works on a job.
+var ErrJobTaken = errors.New("another call has taken over the job")
+
+// filter selects a job as long as no other call has begun.
+func (job *Job) filter() bson.D {
+	return bson.D{{Key: "_id", Value: job.ID}, {Key: "run", Value: job.Run}, {Key: "calls", Value: job.Calls}}
+}
+
+func (j *Jobs) change(ctx context.Context, which bson.D, upsert bool, stage bson.D) (*Job, error) {
+	var job Job
+	err := j.jobs.FindOneAndUpdate(ctx, which, mongo.Pipeline{stage},
+		options.FindOneAndUpdate().SetUpsert(upsert).SetReturnDocument(options.After)).Decode(&job)
+	switch {
+	case errors.Is(err, mongo.ErrNoDocuments):
+		return nil, ErrJobTaken
+	case err != nil:
+		return nil, fmt.Errorf("writing %s.%s: %w", LeaseDatabase, JobCollection, ServerError(err))
+	}
+	return &job, nil
+}
+
+// constant returns the expression for a value.
+func constant(value any) bson.D { return bson.D{{Key: "$literal", Value: value}} }

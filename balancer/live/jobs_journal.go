@@ -1,0 +1,177 @@
+package live
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"shardsh/balancer/apply"
+)
+
+// JournalCollection is where the journals of jobs are kept, a document a record.
+const JournalCollection = "journals"
+
+// JobPrefix is before the ID of a job where the path of a journal could be as well.
+const JobPrefix = "job:"
+
+// JobJournal is the journal of a job. Each record has a number of its own, so that of two
+// calls only one writes it.
+type JobJournal struct {
+	ctx      context.Context
+	journals *mongo.Collection
+	job      string
+	run      int64
+	next     int64
+}
+
+var _ apply.Kept = (*JobJournal)(nil)
+
+// recordDoc is the stored document of a record: its line, or the compressed one.
+type recordDoc struct {
+	ID struct {
+		Job    string `bson:"job"`
+		Run    int64  `bson:"run"`
+		Number int64  `bson:"n"`
+	} `bson:"_id"`
+	Line string `bson:"line,omitempty"`
+	Gzip []byte `bson:"gzip,omitempty"`
+}
+
+// Journal returns the journal of a job, and what it reports; nil if it is empty. What is
+// written later is written in a context of its own, with the values of ctx.
+func (j *Jobs) Journal(ctx context.Context, job *Job) (*JobJournal, *apply.History, error) {
+	is := &JobJournal{ctx: context.WithoutCancel(ctx), journals: j.journals, job: job.ID, run: job.Run}
+	cursor, err := j.journals.Find(ctx, is.records(job.Run), options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}))
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading %s.%s: %w", LeaseDatabase, JournalCollection, ServerError(err))
+	}
+	lines := &lineReader{ctx: ctx, cursor: cursor}
+	h, err := apply.ReadJournal(lines)
+	if failed := errors.Join(lines.err, cursor.Close(context.WithoutCancel(ctx))); failed != nil {
+		return nil, nil, fmt.Errorf("reading %s.%s: %w", LeaseDatabase, JournalCollection, ServerError(failed))
+	}
+	is.next = lines.count
+	if is.next == 0 {
+		return is, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("the journal of the job %s: %w", job.ID, err)
+	}
+	return is, h, nil
+}
+
+// records selects the records of a run.
+func (j *JobJournal) records(run int64) bson.D {
+	bound := func(n any) bson.D {
+		return bson.D{{Key: "job", Value: j.job}, {Key: "run", Value: run}, {Key: "n", Value: n}}
+	}
+	return bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: bound(bson.MinKey{})},
+		{Key: "$lt", Value: bound(bson.MaxKey{})}}}}
+}
+
+// lineReader reads the lines of a journal.
+type lineReader struct {
+	ctx    context.Context
+	cursor *mongo.Cursor
+	rest   []byte
+	count  int64
+	err    error // of the cluster
+}
+
+// Read reads a part of a line.
+func (r *lineReader) Read(to []byte) (int, error) {
+	if len(r.rest) == 0 {
+		if !r.cursor.Next(r.ctx) {
+			r.err = r.cursor.Err()
+			return 0, io.EOF
+		}
+		var doc recordDoc
+		if r.err = r.cursor.Decode(&doc); r.err != nil {
+			return 0, r.err
+		}
+		r.rest = []byte(doc.Line)
+		if doc.Gzip != nil {
+			unpacked, err := gzip.NewReader(bytes.NewReader(doc.Gzip))
+			if err == nil {
+				r.rest, err = io.ReadAll(unpacked)
+			}
+			if err != nil {
+				r.err = err
+				return 0, err
+			}
+		}
+		r.rest = append(r.rest, '\n')
+		r.count++
+	}
+	n := copy(to, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// Name is how the journal is undone: shardsh apply --undo NAME.
+func (j *JobJournal) Name() string { return JobPrefix + j.job }
+
+// A plan can be large. What is above plainRecord is compressed, and largestRecord is what a
+// document can take of that.
+const (
+	plainRecord   = 256 << 10
+	largestRecord = 15 << 20
+)
+
+// recording limits how long writing a record may take.
+const recording = 20 * time.Second
+
+// Write appends a record, and returns when a majority has it. The error is ErrJobTaken if
+// another call has written there.
+func (j *JobJournal) Write(r apply.Record) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	var doc recordDoc
+	doc.ID.Job, doc.ID.Run, doc.ID.Number = j.job, j.run, j.next
+	if len(line) <= plainRecord {
+		doc.Line = string(line)
+	} else {
+		var packed bytes.Buffer
+		w := gzip.NewWriter(&packed)
+		_, err = w.Write(line)
+		if err = errors.Join(err, w.Close()); err != nil {
+			return err
+		}
+		if doc.Gzip = packed.Bytes(); len(doc.Gzip) > largestRecord {
+			return fmt.Errorf("the plan of the job %s is too large to be kept in the cluster: name fewer collections", j.job)
+		}
+	}
+	err = withTimeout(j.ctx, recording, func(ctx context.Context) error {
+		_, err := j.journals.InsertOne(ctx, doc)
+		return err
+	})
+	switch {
+	case mongo.IsDuplicateKeyError(err):
+		return ErrJobTaken
+	case err != nil:
+		return fmt.Errorf("writing %s.%s: %w", LeaseDatabase, JournalCollection, ServerError(err))
+	}
+	j.next++
+	return nil
+}
+
+// Forget removes the journals of the runs of a job before this one.
+func (j *JobJournal) Forget(ctx context.Context) error {
+	if j.run <= 1 {
+		return nil
+	}
+	first, last := j.records(0)[0].Value.(bson.D), j.records(j.run - 1)[0].Value.(bson.D)
+	_, err := j.journals.DeleteMany(ctx, bson.D{{Key: "_id", Value: bson.D{first[0], last[1]}}})
+	return ServerError(err)
+}

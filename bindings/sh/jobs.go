@@ -1,0 +1,57 @@
+package sh
+
+import (
+	"shardsh/balancer/action"
+	"shardsh/balancer/catalog"
+
+	"github.com/dop251/goja"
+)
+
+// shardJobMethods() make work that calls of many processes carry out.
+func shardJobMethods() []helper {
+	return []helper{
+		{"job", "verb:string call:string options:object{shard,remove,movePrimaries,workFor,replace," +
+			"pauseBalancing,forceJumbo,parallel,despite," + paceNames + "}", checked(shJob),
+			"Makes a job of \"drain\" and works on it for {workFor}, if the call is \"start\"; the next call, from any machine, " +
+				"goes on. \"status\" looks, \"cancel\" ends it and gives back. Returns {state, progress, blocked_by, next_steps}."},
+	}
+}
+
+func shJob(c *call, sh *Helpers) goja.Value {
+	h := c.options("job", 2)
+	verb, do := c.Text(0), c.Text(1)
+	var of action.JobVerb
+	switch verb {
+	case "drain":
+		of = action.Drain{
+			Shard: catalog.ShardID(h.text("shard")), Remove: h.flag("remove", false),
+			MovePrimaries: h.flag("movePrimaries", false), RunOptions: action.RunOptions{
+				Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), ForceJumbo: h.flag("forceJumbo", false),
+				Before: action.Before{Despite: h.texts("despite")},
+			},
+		}
+	default:
+		c.JS.ThrowInvalid("sh.job: %q can't be a job: use \"drain\"", verb)
+	}
+	r, control, leave := c.reporter(h)
+	defer leave()
+	workFor := h.duration("workFor", action.DefaultWorkFor)
+	var status action.JobStatus
+	var err error
+	switch ctx, cluster := c.JS.Context(), c.cluster(sh); do {
+	case "start":
+		start := action.JobStart{Of: of, WorkFor: workFor, Replace: h.flag("replace", false), Hard: control.Hard}
+		status, err = start.Run(ctx, cluster, r)
+	case "cancel":
+		status, err = action.JobCancel{Of: of, WorkFor: workFor, Hard: control.Hard}.Run(ctx, cluster, r)
+	case "status":
+		status, err = action.JobLook{Of: of}.Run(ctx, cluster)
+	default:
+		c.JS.ThrowInvalid("sh.job: %q is none of its calls: use \"start\", \"status\" or \"cancel\"", do)
+	}
+	leave()
+	if err != nil {
+		sh.fail("job", nil, err, "", false)
+	}
+	return c.s.fromJSON(status)
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"shardsh/balancer/action"
+	"shardsh/balancer/catalog"
+	"shardsh/bindings/actiontext"
+	"shardsh/bindings/script"
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/secret"
+)
+
+// jobFlags are the options of "shardsh drain start", status and cancel, and of those of the
+// other verbs that can be jobs.
+type jobFlags struct {
+	clusterFlags
+	runFlags
+	safetyFlags
+	pace     paceFlags
+	verb, do string
+
+	shard                               string
+	remove, movePrimaries               bool
+	pauseBalancing, forceJumbo, replace bool
+	json                                bool
+	despite                             []string
+	workFor                             callTime
+}
+
+// callTime is how long a call works; 0 is not at all.
+type callTime struct{ cmdline.Duration }
+
+// Set reads a time, or 0.
+func (t *callTime) Set(text string) error {
+	if text == "0" || text == "0s" {
+		t.Duration = 0
+		return nil
+	}
+	return t.Duration.Set(text)
+}
+
+// jobCalls are what is done with a job.
+const (
+	callStart  = "start"
+	callStatus = "status"
+	callCancel = "cancel"
+)
+
+// jobVerbs are verbs of two words: what can be a job, and what is done with that.
+func jobVerbs() (list []verb) {
+	for _, of := range []struct{ name, which string }{{"drain", "--shard ID"}} {
+		for _, call := range []struct{ name, about string }{
+			{callStart, "make or continue a job"},
+			{callStatus, "how far a job is"},
+			{callCancel, "end a job, and give back what it paused"},
+		} {
+			list = append(list, verb{
+				changing, of.name + " " + call.name, of.which + " [options] [address]", call.about,
+				jobText(of.name, call.name, of.which),
+				func() command { return &jobFlags{verb: of.name, do: call.name} },
+			})
+		}
+	}
+	return list
+}
+
+func (o *jobFlags) groups() []cmdline.Group {
+	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
+		f.StringVar(&o.shard, "shard", "", "`ID` shard to empty")
+		if o.do == callStart {
+			f.BoolVar(&o.remove, "remove", false, "mark it as draining, and remove it when it is empty")
+			f.BoolVar(&o.movePrimaries, "move-primaries", false,
+				"move the databases whose primary it is, and its unsharded collections")
+			f.BoolVar(&o.pauseBalancing, "pause-balancing", false,
+				"disable the cluster's balancing of these collections meanwhile")
+			cmdline.Alias(f, "take-over", "pause-balancing")
+			f.BoolVar(&o.forceJumbo, "force-jumbo", false, "move large chunks of one key by force: blocks writes meanwhile")
+			f.StringSliceVar(&o.despite, "despite", nil, "`CODE` begin although the preflight found this; repeat to add")
+			f.BoolVar(&o.replace, "replace", false, "use these options from now on; start a job anew that has ended")
+		}
+		if o.do != callStatus {
+			o.workFor = callTime{cmdline.Duration(action.DefaultWorkFor)}
+			f.Var(&o.workFor, "work-for", "`TIME` how long this call begins steps: 8s, 5m (5s); 0 only records the job")
+		}
+		f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
+		f.BoolVar(&o.json, "json", false, "print the state as JSON")
+		o.transcriptFlag(f)
+		f.Var(&o.timeout, "timeout", "`TIME` give up after 90, 30s, 5m")
+		cmdline.ChoiceVar(f, &o.quietChoice, "quiet", "no notices")
+	})}
+	if o.do == callStart {
+		pace := o.pace.group()
+		pace.Flags.VisitAll(func(f *pflag.Flag) { f.Hidden = f.Hidden || f.Name == "metrics" })
+		groups = append(groups, pace)
+	}
+	if o.do != callStatus {
+		groups = append(groups, o.consentGroup())
+	}
+	groups = append(groups, o.server.Flags()...)
+	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
+}
+
+func (o *jobFlags) complete(env environment, words []string) error {
+	if len(words) > 1 {
+		return usagef("%s takes one address, not also %q", env.name(), secret.Redact(words[1]))
+	}
+	if len(words) == 1 {
+		if err := o.takeAddress(words[0]); err != nil {
+			return err
+		}
+	}
+	o.quiet = o.quietChoice.On
+	if o.mock == "" && o.snapshot == "" && !o.server.Named() {
+		return usagef("%s needs the address of a cluster, --mock, or --snapshot FILE", env.name())
+	}
+	if err := o.clusterFlags.check(); err != nil {
+		return err
+	}
+	if err := firstBroken(rule{o.readOnly && o.do != callStatus,
+		"--read-only and " + o.do + " exclude each other: status changes nothing"}); err != nil {
+		return err
+	}
+	if o.do == callStart {
+		return wrongOptions(o.start().Validate())
+	}
+	return wrongOptions(o.of().Validate())
+}
+
+// of returns the verb that is the job.
+func (o *jobFlags) of() action.JobVerb {
+	run := action.RunOptions{Pace: o.pace.pace(), PauseBalancing: o.pauseBalancing, ForceJumbo: o.forceJumbo,
+		Before: action.Before{Despite: o.despite}}
+	if o.do != callStart {
+		run.Parallel = action.DefaultParallel
+	}
+	return action.Drain{
+		Shard: catalog.ShardID(o.shard), Remove: o.remove, MovePrimaries: o.movePrimaries, RunOptions: run,
+	}
+}
+
+func (o *jobFlags) start() action.JobStart {
+	return action.JobStart{Of: o.of(), WorkFor: time.Duration(o.workFor.Duration), Replace: o.replace}
+}
+
+// run is a call of a job.
+func (o *jobFlags) run(ctx context.Context, env environment) error {
+	ctx, cancel := o.bounded(ctx)
+	defer cancel()
+	conn, err := connect(ctx, env, &o.clusterFlags,
+		session{mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
+	if err != nil {
+		return orTimeout(ctx, err)
+	}
+	defer conn.close()
+	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
+	cluster, r := conn.actionCluster(js.Clock), actionReporter(env, js, false, o.quiet)
+	stages := listenForMore(ctx)
+	defer stages.end()
+	var status action.JobStatus
+	switch o.do {
+	case callStart:
+		start := o.start()
+		start.Hard = stages.hard
+		status, err = start.Run(ctx, cluster, r)
+	case callCancel:
+		cancel := action.JobCancel{Of: o.of(), WorkFor: time.Duration(o.workFor.Duration), Hard: stages.hard}
+		status, err = cancel.Run(ctx, cluster, r)
+	default:
+		status, err = action.JobLook{Of: o.of()}.Run(ctx, cluster)
+	}
+	if errors.As(err, new(*action.OptionError)) {
+		return wrongOptions(err)
+	}
+	if err != nil {
+		return orTimeout(ctx, err)
+	}
+	if o.json {
+		err = writeJSON(env.jsonOut(), status)
+	} else {
+		_, err = fmt.Fprintln(env.out(), strings.Join(actiontext.JobStatus(status), "\n"))
+	}
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return orTimeout(ctx, context.Cause(ctx))
+	case o.do == callCancel && slices.Contains(action.JobOver(), status.State):
+		return nil
+	case !status.Good():
+		return findingsError{}
+	}
+	return nil
+}
+
+func jobText(name, do, which string) cmdline.Text {
+	intro := map[string]string{
+		callStart: `Makes a job of "shardsh ` + name + `", unless there is one, and works on it for the
+time of --work-for; call it again and again, from any machine, until it is done.
+All that is known of the job lies in the cluster: a call goes on where the one
+before ended, or was killed. Nobody is asked. At the prompt, sh.job() does the same.`,
+		callStatus: `Prints how far a job is, what keeps it from going on, and what to do next. It
+only looks. At the prompt, sh.job() does the same.`,
+		callCancel: `Ends a job: a call under way stops before its next step, balancing that is paused
+and the mark as draining are given back. What was moved stays. Once more does no
+harm. At the prompt, sh.job() does the same.`,
+	}[do]
+	line := "shardsh " + name + " " + do + " mongodb://host:27017 " + strings.ReplaceAll(which, "ID", "shard3")
+	examples := []string{line, line + " --json"}
+	if do == callStart {
+		examples = []string{line + " --pause-balancing", line + " --pause-balancing --work-for 50s --json"}
+	}
+	return cmdline.Text{
+		Intro: intro, Examples: examples,
+		More: `States: pending, running, waiting, blocked, failed, done, cancelled, none. What
+is blocked or failed is tried again by the next call. The job is a document of
+shardsh.jobs, its journal in shardsh.journals; "shardsh apply --undo job:ID" undoes
+it. For Kubernetes and other loops: docs/jobs.md.
+
+Exit codes: 0 done, or the next call goes on (pending, running, waiting); of
+cancel: nothing is left to cancel; 3 somebody has to do something (blocked, failed,
+cancelled, none); 1 the cluster can't be asked; 2 wrong command line; 130, 143
+interrupted.`,
+	}
+}
