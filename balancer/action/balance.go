@@ -15,6 +15,7 @@ import (
 	"shardsh/balancer"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/consent"
+	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/live"
 	"shardsh/balancer/pace"
@@ -121,6 +122,9 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 	report, looked := b.look(ctx, c, read, foreseen.Plan, err)
 	if b.Preflight || looked != nil {
 		return BalanceResult{Preflight: &report}, looked
+	}
+	if b.WaitForLease > 0 {
+		report = report.Without(diagnosis.LeaseHeld)
 	}
 	if err := pass(report, b.DryRun, reporter); err != nil || b.DryRun {
 		return foreseen, err

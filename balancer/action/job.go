@@ -70,7 +70,11 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 	}
 	r.Report(Planned{planned})
 	dryRun := j.DryRun || c.Guarded
-	report, err := j.look(ctx, c, work)
+	var misfit error
+	if j.Preflight && !j.goal {
+		misfit = j.misfit(ctx, c, work)
+	}
+	report, err := j.look(ctx, c, work, misfit)
 	if err != nil {
 		return result, err
 	}
@@ -145,8 +149,27 @@ func namesOf(p *plan.Plan) (names []string) {
 	return names
 }
 
-// look looks at what is in the way of what is left of a plan.
-func (j job) look(ctx context.Context, c Cluster, work *apply.Execution) (preflight.Report, error) {
+// misfit returns why the steps of a plan can't be carried out on the cluster as it is. A run
+// finds that out when it has the lease, and before its first step.
+func (j job) misfit(ctx context.Context, c Cluster, work *apply.Execution) error {
+	recorded := &recorder{CommandRunner: c.runner(), report: &serial{}}
+	l, err := c.acquire(ctx, recorded, j.verb, true)
+	if err != nil {
+		return err
+	}
+	o := apply.Options{DryRun: true, PauseBalancing: j.PauseBalancing, Clock: l.Clock}
+	if j.around != nil {
+		j.around(l, work, &o)
+	}
+	_, err = l.run(ctx, work, o, nil, &serial{})
+	if errors.As(err, new(*apply.BalancerError)) || j.onChange == apply.Replan && errors.As(err, new(*apply.ChangedError)) {
+		return nil // of which the report has its own, and another plan takes over
+	}
+	return err
+}
+
+// look looks at what is in the way of what is left of a plan, which may not fit.
+func (j job) look(ctx context.Context, c Cluster, work *apply.Execution, misfit error) (preflight.Report, error) {
 	run := j.before
 	left := *work.Plan
 	left.Steps = work.Remaining()
@@ -160,7 +183,7 @@ func (j job) look(ctx context.Context, c Cluster, work *apply.Execution) (prefli
 	if j.read != nil {
 		had = j.read()
 	}
-	return c.preflight(ctx, run, had, nil)
+	return c.preflight(ctx, run, had, misfit)
 }
 
 func (j job) options(l *leased, work *apply.Execution, gate *pace.Gate, r *serial) apply.Options {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
-	"shardsh/balancer/preflight"
 )
 
 // jobCall is one call that works on a job.
@@ -210,14 +208,11 @@ func (j *jobCall) preflight(ctx context.Context, a aim, work *apply.Execution, r
 	report, err := job{
 		verb: string(a.kind), RunOptions: a.RunOptions, goal: true, before: a.before,
 		read: func() *catalog.Snapshot { return read },
-	}.look(ctx, j.Cluster, work)
+	}.look(ctx, j.Cluster, work, nil)
 	if err != nil {
 		return err
 	}
-	report.Obstacles = slices.DeleteFunc(report.Obstacles, func(o preflight.Obstacle) bool {
-		return o.Code == diagnosis.LeaseHeld // by this call
-	})
-	return pass(report, false, j.r)
+	return pass(report.Without(diagnosis.LeaseHeld), false, j.r) // by this call
 }
 
 // permit refuses what a policy does not allow. Its hours are waited for, as a window is.

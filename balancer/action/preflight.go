@@ -171,12 +171,19 @@ func (l *preflightLook) donors() map[string][]catalog.ShardID {
 	return of
 }
 
+// away reports whether a shard does not answer: nothing is asked that waits for it.
+func (l *preflightLook) away(id catalog.ShardID) bool {
+	shard, there := l.facts.Snapshot.Shard(id)
+	return there && shard.Unreachable != ""
+}
+
 // indexes reads those of the collections that move.
 func (l *preflightLook) indexes(ctx context.Context) {
 	var of []*catalog.CollectionState
 	for _, ns := range slices.Sorted(maps.Keys(l.donors())) {
 		c := l.facts.Snapshot.Collection(ns)
-		if own := strings.HasPrefix(ns, "config."); c != nil && !own { // else it is up to the servers
+		own := strings.HasPrefix(ns, "config.") // which is up to the servers
+		if c != nil && !own && !slices.ContainsFunc(c.Owners(), l.away) {
 			of = append(of, c)
 		}
 	}
@@ -201,7 +208,7 @@ func (l *preflightLook) jumbo(ctx context.Context) {
 	for _, ns := range slices.Sorted(maps.Keys(donors)) {
 		of := l.facts.Snapshot.Collection(ns)
 		for _, from := range donors[ns] {
-			if of == nil || of.CountOn(from).Jumbo == 0 || looked >= mostJumbo {
+			if of == nil || of.CountOn(from).Jumbo == 0 || looked >= mostJumbo || l.away(from) {
 				continue
 			}
 			var err error
@@ -256,9 +263,8 @@ func unmovable(ctx context.Context, steps *live.Steps, ns string, from catalog.S
 // told are the codes of what a run says before it begins; the rest it says when it comes to it.
 var told = []diagnosis.Code{diagnosis.ChunkUnmovable, diagnosis.ConfigShardLeaves}
 
-// pass returns an error when something stops a run, before anything is sent. Others that
-// hold the cluster are waited for, or not, when the lease is taken. A dry run, which needs
-// less, says what would stop the run.
+// pass returns an error when something stops a run, before anything is sent. A dry run, which
+// needs less, says what would stop the run.
 func pass(report preflight.Report, dryRun bool, r *serial) error {
 	spell := func(option string) string { return option }
 	for _, o := range report.Obstacles {

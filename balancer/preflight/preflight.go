@@ -122,6 +122,13 @@ func (r Report) Stopping() []Obstacle {
 	return r.Obstacles[:n]
 }
 
+// Without returns the report without what has a code.
+func (r Report) Without(code diagnosis.Code) Report {
+	r.Obstacles = slices.DeleteFunc(slices.Clone(r.Obstacles), func(o Obstacle) bool { return o.Code == code })
+	r.Ready = len(r.Stopping()) == 0
+	return r
+}
+
 // Error says that a run was not begun, and what is in the way.
 type Error struct{ Report Report }
 

@@ -47,6 +47,18 @@ func TestPreflight(t *testing.T) {
 	if code != exitFindings || !strings.Contains(stdout, "(noPlan)") {
 		t.Errorf("exit code %d, %s", code, stdout)
 	}
+	for _, args := range [][]string{
+		{"--quiet", "--eval", `fs.writeFileSync("../plan.json", JSON.stringify(sh.plan("shop.orders")))`},
+		{"--quiet", "--eval", `sh.moveRange("shop.orders", "c", sh.plan("shop.orders").steps[0].min)`},
+	} {
+		if code, stdout, stderr := runProgram(t, "", append(args, address)...); code != exitOK {
+			t.Fatal(stdout, stderr)
+		}
+	}
+	code, stdout, _ = runProgram(t, "", "apply", "../plan.json", address, "--preflight")
+	if code != exitFindings || !strings.Contains(stdout, "the plan moves it from a to") {
+		t.Errorf("exit code %d, %s", code, stdout)
+	}
 	_, stdout, _ = runProgram(t, "", address, "--quiet", "--eval",
 		`db.getSiblingDB("shardsh").leases.countDocuments({}) + " " + sh.drainStatus("a").state + " " + fs.readdirSync(".").length`)
 	if strings.TrimSpace(stdout) != "0 notDraining 0" {
