@@ -162,8 +162,11 @@ func (j job) misfit(ctx context.Context, c Cluster, work *apply.Execution) error
 		j.around(l, work, &o)
 	}
 	_, err = l.run(ctx, work, o, nil, &serial{})
-	if errors.As(err, new(*apply.BalancerError)) || j.onChange == apply.Replan && errors.As(err, new(*apply.ChangedError)) {
-		return nil // of which the report has its own, and another plan takes over
+	switch {
+	case errors.As(err, new(*apply.BalancerError)): // the report has its own
+		return nil
+	case j.onChange == apply.Replan && errors.As(err, new(*apply.ChangedError)): // another plan takes over
+		return nil
 	}
 	return err
 }

@@ -43,8 +43,8 @@ func (b Before) despite() (codes []diagnosis.Code) {
 }
 
 // preflightParts are what is read of the cluster where no plan was made from it just now.
-const preflightParts = live.Identity | live.Compatible | live.Settings | live.Balancer | live.Clock | live.Shards | live.Limits | live.Reach |
-	live.Databases | live.Collections | live.Unsharded | live.Counts | live.Zones | live.Routers | live.Sizes |
+const preflightParts = live.Identity | live.Compatible | live.Settings | live.Balancer | live.Clock | live.Shards |
+	live.Limits | live.Reach | live.Databases | live.Collections | live.Unsharded | live.Counts | live.Zones | live.Routers | live.Sizes |
 	live.Migrations | live.Reshardings | live.Leases | live.Moves | live.Disks
 
 // preflight looks at what is in the way of a run. had is the cluster as a plan was made
@@ -133,7 +133,12 @@ func (l *preflightLook) namespaces() (list []string) {
 func (l *preflightLook) balancing() error {
 	names, within := l.namespaces(), time.Duration(0)
 	if p := l.run.Plan; p != nil {
-		within = p.Totals.Time + time.Minute
+		within, names = p.Totals.Time+time.Minute, nil
+		for _, s := range p.Steps { // beside a plan without steps it may work
+			if !slices.Contains(names, s.Namespace) {
+				names = append(names, s.Namespace)
+			}
+		}
 	}
 	if l.run.PauseBalancing { // which does not end a defragmentation
 		names = slices.DeleteFunc(slices.Clone(names), func(ns string) bool {

@@ -143,7 +143,8 @@ func (l *look) needs() (list []need) {
 		if m.splits {
 			add(on, "to split and merge chunks", true, "splitChunk")
 		}
-		cuts := m.within && m.splits || !release.AtLeast(catalog.Release60) && l.isCut(ns, m) // else donors cut what they move
+		byDonor := release.AtLeast(catalog.Release60) // which cuts what it moves
+		cuts := m.within && m.splits || !byDonor && l.isCut(ns, m)
 		if cuts {
 			add(on, "to cut ranges", true, "splitVector", "splitChunk")
 		}

@@ -70,8 +70,8 @@ func (l *look) lastShard(shard catalog.ShardState) {
 			fmt.Sprintf("shard %s is the only shard of the cluster", shard.ID), "sh.addShard(<address>)"))
 		return
 	}
-	l.stops(diagnosis.NewFinding(diagnosis.LastShard, scope, fmt.Sprintf("shard %s is the last one that is not draining: %s",
-		shard.ID, drainingText(draining)), "sh.addShard(<address>)"))
+	l.stops(diagnosis.NewFinding(diagnosis.LastShard, scope, fmt.Sprintf(
+		"shard %s is the last one that is not draining: %s", shard.ID, drainingText(draining)), "sh.addShard(<address>)"))
 }
 
 func drainingText(ids []string) string {
