@@ -110,6 +110,10 @@ func TestActionsHaveTwoFaces(t *testing.T) {
 		{name: "apply, approved", line: "apply DIR/plan.json ADDRESS --approve HASH",
 			call:    `sh.apply("DIR/plan.json", { approve: JSON.parse(fs.readFileSync("DIR/plan.json", "utf8")).hash })`,
 			prepare: planFile},
+		{name: "apply, undone, approved", line: "apply --undo DIR/j ADDRESS --approve HASH",
+			call: `sh.apply({ undo: "DIR/j", approve: sh.undo("DIR/j").hash })`,
+			prepare: `sh.apply(sh.plan("shop.orders"), { journal: "DIR/j" }); db.adminCommand({ mockAdvance: 3600000 }); ` +
+				`fs.writeFileSync("DIR/plan.json", JSON.stringify(sh.undo("DIR/j")))`},
 		{name: "apply with old names", line: "apply DIR/plan.json ADDRESS --yes --take-over --max-time 1h",
 			call: `sh.apply("DIR/plan.json", { takeOver: true, maxTime: "1h" })`, prepare: planFile},
 		{name: "balance", line: "balance ADDRESS --ns shop.orders --yes", call: `sh.balance("shop.orders")`},
