@@ -13,7 +13,7 @@ import (
 // DefaultWorkFor is how long a call of JobStart works, unless set otherwise.
 const DefaultWorkFor = 5 * time.Second
 
-// JobVerb is a verb that can be a job: a Drain.
+// JobVerb is a verb that can be a job: a Drain, a Balance or a Defragment.
 type JobVerb interface {
 	Validate() error
 	// asJob returns the ID of the job, and its options.

@@ -117,7 +117,7 @@ func (j *jobCall) leased(ctx context.Context, l *leased, left time.Duration) (Jo
 	job, err := j.jobs.Begin(ctx, j.job, l.lease.Holder().Host)
 	if err == nil {
 		j.job = job
-		if o := optionsOf(job); !job.Cancel && o != j.o {
+		if o := optionsOf(job); !job.Cancel && o.text() != j.o.text() {
 			err = live.ErrJobTaken // its options were replaced meanwhile
 		}
 	}
@@ -168,6 +168,19 @@ func (j *jobCall) asPlan(end **drainEnd) (aim, error) {
 		return aim{}, err
 	}
 	e.Hard = j.Hard
+	switch j.o.Verb {
+	case "defragment":
+		return Defragment{Namespaces: j.o.Namespaces, All: j.o.All, RunOptions: e}.aim(), nil
+	case "balance":
+		b := Balance{Namespaces: j.o.Namespaces, All: j.o.All}
+		return aim{
+			kind: plan.Balance, RunOptions: e, namespaces: b.Namespaces,
+			goal: func(_ context.Context, s *catalog.Snapshot) (plan.Goal, error) {
+				names, err := b.names(s)
+				return plan.Goal{Kind: plan.Balance, Namespaces: names}, err
+			},
+		}, nil
+	}
 	d := &Drain{Shard: j.o.Shard, Remove: j.o.Remove, MovePrimaries: j.o.MovePrimaries, RunOptions: e}
 	a := d.aim(j.Cluster, j.r, end)
 	around := a.around
@@ -307,7 +320,7 @@ func (j *jobCall) work(ctx context.Context, l *leased, left time.Duration) (know
 	}
 	defer leave()
 	result, err := j.carryOut(ctx, l, a, work, gate, left)
-	if left := unreached(result); err == nil && left != nil {
+	if left := unreached(result); err == nil && left != nil && a.kind != plan.Balance { // which ends as even as it can
 		err = &goalError{left}
 	}
 	if end != nil && end.warning != "" {
