@@ -61,8 +61,10 @@ func (b Balance) asJob() (string, jobOptions, error) {
 	switch {
 	case err != nil:
 		return "", o, err
-	case b.Goal != "" && b.Goal != runner.Size || b.Order != "" && b.Order != runner.AsChosen || b.CoolDown > 0 || b.Seed > 0:
-		return "", o, refuse("a job has no {goal}, {order}, {coolDown} and {seed}: it balances as the cluster's balancer does")
+	case b.Goal != "" && b.Goal != runner.Size || b.Order != "" && b.Order != runner.AsChosen || b.CoolDown > 0 ||
+		b.Seed > 0:
+		return "", o, refuse("a job has no {goal}, {order}, {coolDown} and {seed}: " +
+			"it balances as the cluster's balancer does")
 	}
 	return id, o, o.take(RunOptions{
 		Pace: b.Pace, Control: b.Control, Before: b.Before, PauseBalancing: b.PauseBalancing, DryRun: b.DryRun,

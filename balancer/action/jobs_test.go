@@ -291,6 +291,9 @@ func TestJobIsCancelled(t *testing.T) {
 		if paused := live.PausedByUs(t.Context(), w.client); len(paused) == 0 || w.draining() != (release == catalog.Release83) {
 			t.Errorf("%s: between two calls %v are paused, draining: %v", release, paused, w.draining())
 		}
+		if l := w.snapshot().Parts().Lease; l == nil || !l.Running || l.Doing != "job drain:s0" {
+			t.Errorf("%s: between two calls the lease is %+v", release, l)
+		}
 		if s := w.cancelJob(jobDrain()); s.State != live.JobCancelled || len(s.NextSteps) != 2 ||
 			s.NextSteps[1] != "shardsh apply --undo job:drain:s0" {
 			t.Errorf("%s: %+v", release, s)

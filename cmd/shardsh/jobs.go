@@ -58,7 +58,9 @@ const (
 
 // jobVerbs are verbs of two words: what can be a job, and what is done with that.
 func jobVerbs() (list []verb) {
-	for _, of := range []struct{ name, which string }{{"drain", "--shard ID"}, {"balance", "--ns NS"}, {"defragment", "--ns NS"}} {
+	for _, of := range []struct{ name, which string }{
+		{"drain", "--shard ID"}, {"balance", "--ns NS"}, {"defragment", "--ns NS"},
+	} {
 		for _, call := range []struct{ name, about string }{
 			{callStart, "make or continue a job"},
 			{callStatus, "how far a job is"},
