@@ -82,6 +82,8 @@ type Config struct {
 	// Version is what version() answers.
 	Version string
 
+	// Sending lets commands be sent that Guard and Confirm have let pass; nil lets all.
+	Sending server.Sending
 	// Consent is what the helpers that move data need before they do.
 	Consent action.Consent
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,8 +19,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// openAudit opens the audit of a run, and writes down that it begins.
-func openAudit(ctx context.Context, c Cluster, destinations []string, o order) (*auditor, error) {
+// newAuditor opens the audit of a run.
+func newAuditor(ctx context.Context, c Cluster, destinations []string, o order) (*auditor, error) {
 	sink, err := audit.OpenAll(ctx, destinations, c.Client)
 	if err != nil {
 		return nil, err
@@ -28,10 +29,19 @@ func openAudit(ctx context.Context, c Cluster, destinations []string, o order) (
 		Run: bson.NewObjectID().Hex(), Actor: audit.Self(), Verb: o.verb, Plan: o.plan, Approved: o.approved,
 	}}
 	a.about.MongoUser = mongoUser(ctx, c.Client)
+	return a, nil
+}
+
+// openAudit opens the audit of a run, and writes down that it begins.
+func openAudit(ctx context.Context, c Cluster, destinations []string, o order) (*auditor, error) {
+	a, err := newAuditor(ctx, c, destinations, o)
+	if err != nil {
+		return nil, err
+	}
 	began := a.about
 	began.ID, began.What, began.Namespaces = began.Run, audit.Began, o.namespaces
 	if err := a.write(ctx, &began); err != nil {
-		return nil, errors.Join(err, sink.Close())
+		return nil, errors.Join(err, a.sink.Close())
 	}
 	a.began = began.At
 	return a, nil
@@ -115,6 +125,13 @@ func (a *auditor) flush(ctx context.Context) error {
 	return nil
 }
 
+// flushAll is flush at the end.
+func (a *auditor) flushAll(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.flush(ctx)
+}
+
 func (a *auditor) put(ctx context.Context, e audit.Entry) error {
 	if err := a.sink.Write(ctx, e); err != nil {
 		return &audit.Error{Destination: a.destination, Err: err}
@@ -139,23 +156,34 @@ func (r auditedRunner) RunCommand(ctx context.Context, database string, command 
 	if len(command) == 0 || live.Reads(command[0].Key) {
 		return r.CommandRunner.RunCommand(ctx, database, command)
 	}
-	entry := r.audit.about
-	entry.ID = fmt.Sprintf("%s-%d", entry.Run, r.audit.number.Add(1))
+	entry, err := r.audit.sending(ctx, database, command)
+	if err != nil && !restores(command) {
+		return nil, err
+	}
+	reply, err := r.CommandRunner.RunCommand(ctx, database, command)
+	r.audit.sent(ctx, entry, reply, err)
+	return reply, err
+}
+
+// sending writes down that a command is about to be sent.
+func (a *auditor) sending(ctx context.Context, database string, command bson.D) (audit.Entry, error) {
+	entry := a.about
+	entry.ID = fmt.Sprintf("%s-%d", entry.Run, a.number.Add(1))
 	entry.What, entry.Database, entry.Namespaces = audit.Sending, database, namespacesOf(database, command)
 	var err error
 	if entry.Command, err = audit.CommandOf(command); err != nil {
-		return nil, err
+		return entry, err
 	}
-	if err = r.audit.write(ctx, &entry); err != nil && !restores(command) {
-		return nil, err
-	}
-	began := r.audit.clock.Now()
-	reply, err := r.CommandRunner.RunCommand(ctx, database, command)
+	err = a.write(ctx, &entry)
+	return entry, err
+}
+
+// sent writes down what became of a command.
+func (a *auditor) sent(ctx context.Context, entry audit.Entry, reply bson.Raw, err error) {
 	entry.What = audit.Answered
 	entry.Outcome, entry.Code, entry.Error = outcomeOf(reply, err)
-	r.audit.since(&entry, began)
-	r.audit.answered(context.WithoutCancel(ctx), entry)
-	return reply, err
+	a.since(&entry, entry.At)
+	a.answered(context.WithoutCancel(ctx), entry)
 }
 
 // outcomeOf says what became of a command. What nobody has answered may be done.
@@ -203,9 +231,9 @@ func namespacesOf(database string, command bson.D) (names []string) {
 			}
 		}
 		return names
-	case is && (strings.Contains(name, ".") || command[0].Key == "movePrimary"):
+	case is && (strings.Contains(name, ".") || slices.Contains(ofDatabases, command[0].Key)):
 		return []string{name}
-	case is && command[0].Key == "update":
+	case is && database == "config": // a write
 		return []string{database + "." + name}
 	}
 	return nil

@@ -144,7 +144,8 @@ type order struct {
 // begin has each command that changes something pass the policies, and written down; and
 // that a run begins before all of them. Ended says how it has ended. The error says that
 // the audit can't be written.
-func (c Cluster) begin(ctx context.Context, o order) (begun Cluster, ended func(stopped string, err error) error, err error) {
+func (c Cluster) begin(ctx context.Context, o order) (
+	begun Cluster, ended func(stopped string, err error) error, err error) {
 	if len(c.Policies) > 0 {
 		c.Runner = allowedRunner{c.runner(), c.Policies}
 	}
@@ -171,10 +172,7 @@ type allowedRunner struct {
 func (r allowedRunner) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
 	if len(command) > 0 && !live.Reads(command[0].Key) && !restores(command) {
 		var errs []error
-		names := namespacesOf(database, command)
-		if command[0].Key == "movePrimary" && len(names) == 1 {
-			names[0] += ".*"
-		}
+		names := databasesAsPatterns(command[0].Key, namespacesOf(database, command))
 		for _, p := range r.policies {
 			errs = append(errs, p.Allows(names))
 		}

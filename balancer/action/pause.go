@@ -133,6 +133,13 @@ func (p Pause) Run(ctx context.Context, c Cluster) (result PauseResult, err erro
 	if err := live.CheckSharded(ctx, c.runner()); err != nil {
 		return result, &AccessError{err}
 	}
+	if !p.Show && !c.Guarded {
+		_, ended, refused := c.begin(ctx, order{verb: "pause"})
+		if refused != nil {
+			return result, refused
+		}
+		defer func() { err = ended("", err) }()
+	}
 	switch {
 	case p.Show || c.Guarded && p.End:
 		is, err := live.ReadPause(ctx, c.Client)

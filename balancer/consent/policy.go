@@ -39,8 +39,12 @@ type Limits struct {
 
 // Verbs are those that a policy can allow.
 func Verbs() []string {
-	return []string{"apply", "balance", "defragment", "drain", "pause", "presplit", "quiesce"}
+	return []string{"apply", "balance", Commands, "defragment", "drain", "presplit", "quiesce"}
 }
+
+// Commands is the verb of single commands of scripts that change how data are distributed,
+// such as sh.moveRange sends.
+const Commands = "commands"
 
 // GiveBack is the verb of runs that only give back what others have switched off: no
 // policy refuses them.
@@ -80,12 +84,13 @@ func (p *Policy) Permit(o Order) error {
 	if len(p.Verbs) > 0 && !slices.Contains(p.Verbs, o.Verb) {
 		return p.Refuse("verbs", "%s is not among %s", o.Verb, strings.Join(p.Verbs, ", "))
 	}
-	makesPlan := []string{"balance", "defragment", "drain", "presplit"}
+	unplanned := []string{"balance", Commands, "defragment", "drain", "presplit"}
 	switch {
 	case p.Approval && o.Verb == "apply" && !o.Approved:
 		return p.Refuse("require-approval", "give the hash of the approved plan (--approve, approve)")
-	case p.Approval && slices.Contains(makesPlan, o.Verb):
-		return p.Refuse("require-approval", "%s makes its plan by itself; use plan, and apply with --approve (approve)", o.Verb)
+	case p.Approval && slices.Contains(unplanned, o.Verb):
+		return p.Refuse("require-approval", "%s has no plan that was approved; use plan, and apply with --approve (approve)",
+			o.Verb)
 	case o.All && len(p.Namespaces) > 0 && !slices.Contains(p.Namespaces, "*"):
 		return p.Refuse("namespaces", "all collections are more than %s", strings.Join(p.Namespaces, ", "))
 	}

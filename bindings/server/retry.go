@@ -38,11 +38,16 @@ func (s *Gateway) SendRetryable(r Request) (bson.Raw, error) {
 		return s.send(r)
 	}
 	r.Body = append(body[:len(body):len(body)], bson.E{Key: "txnNumber", Value: number})
+	answered, err := s.Sending(r)
+	if err != nil {
+		return nil, err
+	}
 	ctx := r.Context(s.JS.Context())
 	reply, err := r.DB().RunCommand(ctx, r.Body).Raw()
 	if err != nil && s.JS.Context().Err() == nil && retryable(err) {
 		reply, err = r.DB().RunCommand(ctx, r.Body).Raw()
 	}
+	answered(reply, err)
 	if r.session == nil && isNetworkError(err) && s.JS.Context().Err() == nil { // its numbers may be anywhere now
 		r.On.EndHome(context.WithoutCancel(s.JS.Context()))
 	}

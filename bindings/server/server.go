@@ -26,10 +26,14 @@ type Confirm func(database string, command bson.Raw) error
 // ErrStopped is the error of a Confirm after which a program ends.
 var ErrStopped = errors.New("stopped: the answer was quit, and nothing more was sent")
 
+// Sending lets a command be sent, and returns what is told its answer; nil is not told.
+type Sending func(ctx context.Context, database string, command bson.Raw) (answered func(bson.Raw, error), err error)
+
 // Checks are what commands pass before they are sent; nil ones let all pass.
 type Checks struct {
 	Guard   Guard
 	Confirm Confirm
+	Sending Sending
 }
 
 // Pass is what there is in place of sending a command; neither lets it go.
@@ -123,12 +127,40 @@ func (s *Gateway) Send(r Request) (bson.Raw, error) {
 
 // send is Send for what was checked.
 func (s *Gateway) send(r Request) (bson.Raw, error) {
+	answered, err := s.Sending(r)
+	if err != nil {
+		return nil, err
+	}
 	ctx := r.Context(s.JS.Context())
 	reply, err := r.DB().RunCommand(ctx, r.Body, r.Options()).Raw()
 	if s.mayRead(r, err) {
 		reply, err = r.DB().RunCommand(ctx, r.Body, r.Options()).Raw()
 	}
+	answered(reply, err)
 	return s.Answer(reply, err)
+}
+
+// Sending lets a request be sent; answered is to be told its answer.
+func (s *Gateway) Sending(r Request) (answered func(bson.Raw, error), err error) {
+	nobody := func(bson.Raw, error) {}
+	if s.checks.Sending == nil {
+		return nobody, nil
+	}
+	body, err := rawBody(r)
+	if err != nil {
+		return nil, err
+	}
+	if answered, err = s.checks.Sending(s.JS.Context(), r.Database, body); answered == nil {
+		answered = nobody
+	}
+	return answered, err
+}
+
+func rawBody(r Request) (bson.Raw, error) {
+	if body, ok := r.Body.(bson.Raw); ok {
+		return body, nil
+	}
+	return bson.Marshal(r.Body)
 }
 
 // Answer sorts out what the driver returned for a command.
@@ -172,12 +204,9 @@ func (s *Gateway) guard(r Request) (bson.Raw, error) {
 	if s.checks.Guard == nil && s.checks.Confirm == nil {
 		return nil, nil
 	}
-	body, ok := r.Body.(bson.Raw)
-	if !ok {
-		var err error
-		if body, err = bson.Marshal(r.Body); err != nil {
-			return nil, err
-		}
+	body, err := rawBody(r)
+	if err != nil {
+		return nil, err
 	}
 	reply, err := s.checks.Pass(r.Database, body)
 	if errors.Is(err, ErrStopped) {

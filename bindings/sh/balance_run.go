@@ -8,17 +8,18 @@ import (
 	"github.com/dop251/goja"
 )
 
-const balanceOptions = "all,goal,order,opsInterval,pauseBalancing,dryRun,coolDown,parallel,waitForLease,seed,progress," +
-	"giveBack," + beforeNames + "," + paceNames
+const balanceOptions = "all,goal,order,opsInterval,pauseBalancing,dryRun,coolDown,parallel,waitForLease,seed," +
+	"progress,giveBack," + beforeNames + "," + paceNames
 
 // shardRunMethods() have our engine at work.
 func shardRunMethods() []helper {
 	return []helper{
 		{"balance", "ns?:string|object options?:object{" + balanceOptions + "}", checked(shBalance),
-			"Balances a collection, [collections] or {all: true} with shardsh's own engine, while the cluster's balancer is off " +
-				"for them: {pauseBalancing: true} disables it meanwhile; {goal: \"size\"|\"chunks\"|\"ops\", order, dryRun, " +
+			"Balances a collection, [collections] or {all: true} with shardsh's own engine, while the cluster's balancer is " +
+				"off for them: {pauseBalancing: true} disables it meanwhile; {goal: \"size\"|\"chunks\"|\"ops\", order, dryRun, " +
 				"maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, coolDown, parallel, waitForLease, seed, " +
-				"preflight, despite, progress}, times in ms or as \"1h30m\"; {giveBack: true} only enables balancing that a killed run left disabled."},
+				"preflight, despite, progress}, times in ms or as \"1h30m\"; {giveBack: true} only enables balancing that a " +
+				"killed run left disabled."},
 	}
 }
 
@@ -30,8 +31,9 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 		return shGiveBack(c, sh, h)
 	}
 	b := action.Balance{
-		Namespaces: names, All: h.flag("all", false), Goal: c.goalOf(h), Order: c.orderOf(h), OpsInterval: h.duration("opsInterval", 0),
-		CoolDown: h.duration("coolDown", 0), WaitForLease: h.duration("waitForLease", 0), Seed: uint64(h.count("seed")),
+		Namespaces: names, All: h.flag("all", false), Goal: c.goalOf(h), Order: c.orderOf(h),
+		OpsInterval: h.duration("opsInterval", 0),
+		CoolDown:    h.duration("coolDown", 0), WaitForLease: h.duration("waitForLease", 0), Seed: uint64(h.count("seed")),
 		Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), DryRun: h.flag("dryRun", false),
 		Before: h.before(),
 	}

@@ -24,7 +24,8 @@ func shardDefragmentMethods() []helper {
 	return []helper{
 		{"defragment", "ns?:string|object options?:object{all,chunkSize,wait," + waitOptions + "," + runOptionNames + "}",
 			checked(shDefragment),
-			"Starts merging a collection's small chunks; with {all: true} shardsh's own engine does, of all; {chunkSize: MB, wait: true, timeout, interval, progress}. " +
+			"Starts merging a collection's small chunks; with {all: true} shardsh's own engine does, of all; " +
+				"{chunkSize: MB, wait: true, timeout, interval, progress}. " +
 				pacedHelp},
 		{"stopDefragment", "ns:string|object", needing("stopDefragment", withDefragmentation,
 			func(c *call, sh *Helpers) goja.Value {

@@ -84,9 +84,12 @@ func shReshard(c *call, sh *Helpers) goja.Value {
 func (sh *Helpers) adminTelling(body bson.D, ns string, p *display.Progress) bson.Raw {
 	s := sh.s
 	r := sh.current().Sibling("admin").Request(body)
+	answered, err := s.Gateway.Sending(r)
+	if err != nil {
+		s.Gateway.Throw(err)
+	}
 	pause, finished := context.WithCancel(s.JS.Context())
 	var reply bson.Raw
-	var err error
 	var running sync.WaitGroup
 	running.Go(func() {
 		defer finished()
@@ -98,6 +101,7 @@ func (sh *Helpers) adminTelling(body bson.D, ns string, p *display.Progress) bso
 		p.Say(reshardProgress(sh.resharding(ns)))
 	}
 	running.Wait()
+	answered(reply, err)
 	if err != nil && s.JS.Context().Err() != nil {
 		p.End()
 		s.JS.Out.Warn("Stopped waiting; the resharding of " + ns + " continues: sh.abortReshardCollection aborts it.")

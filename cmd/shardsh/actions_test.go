@@ -85,7 +85,7 @@ func lastDocument(text string) (doc map[string]any) {
 		}
 		doc = next
 	}
-	for _, name := range []string{"plan", "journal", "millis", "since", "until", "created", "updated", "worker"} {
+	for _, name := range []string{"plan", "journal", "millis", "since", "until", "created", "updated", "worker", "time"} {
 		delete(doc, name)
 	}
 	return doc
@@ -130,6 +130,16 @@ func TestActionsHaveTwoFaces(t *testing.T) {
 		{name: "drain, resumed", line: "drain ADDRESS --resume DIR/j --yes --shard a --move-primaries",
 			call:    `sh.drain("a", { resume: "DIR/j", movePrimaries: true })`,
 			prepare: `sh.drain("a", { maxMoves: 2, journal: "DIR/j" }).stopped`},
+		{name: "drain, a preflight", line: "drain ADDRESS --shard a --remove --preflight",
+			call: `sh.drain("a", { remove: true, preflight: true })`},
+		{name: "drain despite what was found", line: "drain ADDRESS --shard a --yes --journal DIR/j --max-moves 1 --despite jumboChunks",
+			call: `sh.drain("a", { journal: "DIR/j", maxMoves: 1, despite: ["jumboChunks"] })`},
+		{name: "apply, a preflight", line: "apply DIR/plan.json ADDRESS --preflight",
+			call: `sh.apply("DIR/plan.json", { preflight: true })`, prepare: planFile},
+		{name: "balance, a preflight", line: "balance ADDRESS --ns shop.orders --preflight",
+			call: `sh.balance("shop.orders", { preflight: true })`, prepare: `sh.startBalancer()`},
+		{name: "presplit, a preflight", line: "presplit ADDRESS --ns shop.events --per-shard 4 --preflight",
+			call: `sh.presplit("shop.events", { perShard: 4, preflight: true })`, topology: scatteredStopped},
 		{name: "defragment", line: "defragment ADDRESS --ns shop.orders --yes --journal DIR/j",
 			call: `sh.defragment("shop.orders", { journal: "DIR/j" })`, topology: scatteredStopped},
 		{name: "defragment, a dry run", line: "defragment ADDRESS --ns shop.orders --dry-run",
@@ -239,6 +249,8 @@ func TestActionsRefuseAlike(t *testing.T) {
 			reason: "say which collections may be changed: ns, or all for all of them"},
 		{line: "defragment ADDRESS --yes --all --ns shop.orders", call: `sh.defragment("shop.orders", { all: true })`,
 			reason: "ns and all exclude each other"},
+		{line: "drain ADDRESS --yes --shard a --despite nothing", call: `sh.drain("a", { despite: "nothing" })`,
+			reason: `despite: there is no code "nothing"`},
 		{line: "defragment ADDRESS --yes --ns shop.nope", call: `sh.defragment("shop.nope", { journal: "DIR/j" })`,
 			reason: "shop.nope"},
 		{line: "defragment ADDRESS --yes --ns shop.orders --resume DIR/j",

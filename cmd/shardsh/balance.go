@@ -68,7 +68,8 @@ func (o *balanceFlags) complete(env environment, words []string) error {
 		rule{o.script && !o.dryRun, "--script is for --dry-run"},
 		rule{o.giveBack && o.preflight, "--give-back and --preflight exclude each other"},
 		rule{o.giveBack && o.script, "--give-back and --script exclude each other"},
-		rule{o.giveBack && (len(o.namespaces) > 0 || o.all), "--give-back is for all that a run left: it takes no --ns or --all"},
+		rule{o.giveBack && (len(o.namespaces) > 0 || o.all),
+			"--give-back is for all that a run left: it takes no --ns or --all"},
 		rule{o.dryRun && o.yes, "--dry-run and --yes exclude each other"},
 	); err != nil {
 		return err
@@ -257,9 +258,10 @@ It refuses while the cluster's own balancer may touch the collections;
 kill the next run does that, or --give-back: what is off is noted in shardsh.leases.
 
 It ends when nothing more is to be moved, at a limit (--max-moves, --max-bytes,
---for; 1000 moves and 100GB unless you say otherwise), and when an operator has to decide. Ctrl-C lets the moves under way come
-to their end; a second one has their donors stop them, and waits for the answers;
-a third one leaves them to the cluster.
+--for; 1000 moves and 100GB unless you say otherwise), and when an operator has to
+decide. Ctrl-C lets the moves under way come to their end; a second one has their
+donors stop them, and waits for the answers; a third one leaves them to the
+cluster.
 
 Exit codes: 0 balanced, or stopped by a limit; 1 it can't go on; 2 wrong command
 line; 3 --preflight found something in the way; 130, 143 interrupted.`,

@@ -13,6 +13,8 @@ import (
 
 	"shardsh/balancer/action"
 	"shardsh/balancer/consent"
+	"shardsh/bindings/script"
+	"shardsh/bindings/server"
 	"shardsh/cmd/shardsh/cmdline"
 )
 
@@ -64,4 +66,22 @@ func systemPolicies() string {
 		return filepath.Join(os.Getenv("ProgramData"), "shardsh")
 	}
 	return "/etc/shardsh"
+}
+
+// directChanges lets the shell's single commands that change how data are distributed be
+// sent, as the policies and the audit have it.
+func (c *connection) directChanges(env environment) (sending server.Sending, leave func()) {
+	clock := c.clock
+	if clock == nil {
+		clock = script.WallClock()
+	}
+	direct := action.NewDirect(c.actionCluster(clock))
+	if direct == nil {
+		return nil, func() {}
+	}
+	return direct.Begin, func() {
+		if err := direct.Close(); err != nil {
+			notice(env.stderr, false, "shardsh: %s", err)
+		}
+	}
 }

@@ -108,3 +108,54 @@ func TestPolicyBroken(t *testing.T) {
 		}
 	}
 }
+
+// Single commands of scripts that change how data are distributed are written down, and
+// held to the policies; what stops or gives back is always allowed.
+func TestDirectCommands(t *testing.T) {
+	address := serve(t, heapedTopology).address
+	audited := filepath.Join(t.TempDir(), "audit.jsonl")
+	const move = `sh.moveChunk("shop.orders", { x: 5 }, "b")`
+	for policy, c := range map[string]struct{ call, rule string }{
+		"verbs: [apply]":             {move, "verbs"},
+		"verbs: [commands]":          {move, ""},
+		"namespaces: [crm.x]":        {move, "namespaces"},
+		"namespaces: [shop.orders]":  {`sh.splitAt("shop.orders", { x: 7 })`, ""},
+		"namespaces: ['shop.*']":     {`sh.enableSharding("crm")`, "namespaces"},
+		"require-approval: true":     {move, "require-approval"},
+		"verbs: [balance]":           {`sh.stopBalancer()`, ""},
+		"verbs: [drain]":             {`db.getSiblingDB("shop").notes.insertOne({ a: 1 })`, ""},
+		"verbs: [presplit]":          {`db.getSiblingDB("config").settings.updateOne({ _id: "chunksize" }, { $set: { value: 64 } })`, "verbs"},
+		"verbs: [defragment, apply]": {`sh.status().ok`, ""},
+	} {
+		path := policyFile(t, "policy.yaml", policy)
+		code, out, errs := runWith(t, filepath.Dir(path), nil, address, "--quiet", "--audit", audited, "--eval", c.call)
+		want := "refused by the rule " + c.rule + " of the policy " + path
+		if refused := strings.Contains(errs, want); refused != (c.rule != "") || refused == (code == exitOK) {
+			t.Errorf("%s, %s: exit code %d, %s%s", policy, c.call, code, out, errs)
+		}
+	}
+	code, out, errs := runProgram(t, "", "history", "--audit", audited)
+	if code != exitOK || strings.Count(out, "\n") != 3 || strings.Count(out, "  commands  ") != 3 || strings.Contains(out, "notes") {
+		t.Errorf("exit code %d, %s%s", code, out, errs)
+	}
+	for _, want := range []string{`moveChunk shop.orders {"find":{"x":5},"to":"b"`, `split shop.orders {"middle":{"x":7}}`, "balancerStop"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%s is not in %s", want, out)
+		}
+	}
+	before, err := os.ReadFile(audited)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := runProgram(t, "", address, "--quiet", "--dry-run", "--audit", audited, "--eval", move); code != exitOK {
+		t.Errorf("exit code %d, %s%s", code, out, errs)
+	}
+	if after, err := os.ReadFile(audited); err != nil || string(after) != string(before) {
+		t.Errorf("a dry run is written down: %s, %v", after, err)
+	}
+	none := filepath.Join(t.TempDir(), "none", "audit")
+	code, _, errs = runProgram(t, "", address, "--quiet", "--audit", none, "--eval", `sh.splitAt("shop.orders", { x: 8 })`)
+	if code == exitOK || !strings.Contains(errs, "can't be written, and nothing is changed without it") {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
+}

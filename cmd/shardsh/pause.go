@@ -39,7 +39,7 @@ func (o *pauseFlags) groups() []cmdline.Group {
 		o.transcriptFlag(f)
 		o.flags(f)
 	})}
-	groups = append(groups, o.server.Flags()...)
+	groups = append(append(groups, o.consentGroup()), o.server.Flags()...)
 	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
 }
 
@@ -80,7 +80,7 @@ func (o *pauseFlags) run(ctx context.Context, env environment) error {
 	ctx, cancel := o.bounded(ctx)
 	defer cancel()
 	conn, err := connect(ctx, env, &o.clusterFlags,
-		session{mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
+		session{changes: !o.verb.Show, mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
 	if err != nil {
 		return orTimeout(ctx, err)
 	}

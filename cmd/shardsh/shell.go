@@ -119,7 +119,7 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 	}
 	o.rehearses = o.dryRun && !o.readOnly
 	conn, err := connect(bounded, env, &o.clusterFlags, session{
-		changes: true, interactive: interactive, quiet: !o.wantsNotices(interactive), mode: o.mode(),
+		changes: !o.dryRun, interactive: interactive, quiet: !o.wantsNotices(interactive), mode: o.mode(),
 		rehearses: o.rehearses, rules: o.rules(),
 	})
 	if err != nil {
@@ -146,6 +146,8 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 		notice(env.stderr, o.quiet, "Warning: this is %s, not a mongos: it has only its own part of the data, with orphans, "+
 			"and the helpers of sh need a mongos.", conn.member)
 	}
+	sending, closeAudit := conn.directChanges(env)
+	defer closeAudit()
 	shell, err := bindings.New(bindings.Config{
 		Client: conn.client, Address: conn.address, Database: conn.database, Deployment: conn.deployment,
 		Mode:  o.mode(),
@@ -161,7 +163,7 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 		ClientOptions: func(ctx context.Context, uri string) (*options.ClientOptions, error) {
 			return scriptClientOptions(ctx, env, uri)
 		},
-		Connect: rehearsing.connect, Consent: conn.consent,
+		Connect: rehearsing.connect, Consent: conn.consent, Sending: sending,
 	})
 	if err != nil {
 		return err
