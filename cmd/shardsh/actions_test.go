@@ -333,8 +333,8 @@ func TestActionsHaveTheSameOptions(t *testing.T) {
 		"presplit":   {new(presplitFlags).groups(), `sh.presplit("shop.orders", { zzz: 1 })`, []string{"ns"}},
 		"job": {append((&jobFlags{verb: "drain", do: callStart}).groups(), (&jobFlags{verb: "balance", do: callStart}).groups()...),
 			`sh.job("drain", "start", { zzz: 1 })`, nil},
-		"quiesce":    {new(quiesceFlags).groups(), `sh.quiesce({ zzz: 1 })`, nil},
-		"pause":      {new(pauseFlags).groups(), `sh.pause({ zzz: 1 })`, nil},
+		"quiesce": {new(quiesceFlags).groups(), `sh.quiesce({ zzz: 1 })`, nil},
+		"pause":   {new(pauseFlags).groups(), `sh.pause({ zzz: 1 })`, nil},
 	} {
 		flags := map[string]bool{}
 		for _, g := range c.groups {
