@@ -43,9 +43,9 @@ func (b Before) despite() (codes []diagnosis.Code) {
 }
 
 // preflightParts are what is read of the cluster where no plan was made from it just now.
-const preflightParts = live.Identity | live.Settings | live.Balancer | live.Clock | live.Shards | live.Limits | live.Reach |
+const preflightParts = live.Identity | live.Compatible | live.Settings | live.Balancer | live.Clock | live.Shards | live.Limits | live.Reach |
 	live.Databases | live.Collections | live.Unsharded | live.Counts | live.Zones | live.Routers | live.Sizes |
-	live.Migrations | live.Reshardings | live.Leases | live.Moves
+	live.Migrations | live.Reshardings | live.Leases | live.Moves | live.Disks
 
 // preflight looks at what is in the way of a run. had is the cluster as a plan was made
 // from it just now, or nil. What can't be read is in the report, and stops nothing.
@@ -67,7 +67,6 @@ func (c Cluster) preflight(ctx context.Context, run preflight.Run, had *catalog.
 	look.server(ctx)
 	look.indexes(ctx)
 	look.jumbo(ctx)
-	// Free space on the shards' disks comes here, as facts.More.
 	if ctx.Err() != nil {
 		return report, context.Cause(ctx)
 	}
@@ -86,7 +85,7 @@ type preflightLook struct {
 
 func (l *preflightLook) failed(what string, err error) {
 	if err != nil {
-		l.unread = append(l.unread, fmt.Sprintf("%s could not be read: %v", what, err))
+		l.unread = append(l.unread, fmt.Sprintf("%s could not be read: %s", what, live.ShortenUnauthorized(err.Error())))
 	}
 }
 
@@ -94,7 +93,7 @@ func (l *preflightLook) failed(what string, err error) {
 func (l *preflightLook) read(ctx context.Context, had *catalog.Snapshot) error {
 	o := live.ReaderOptions{Parts: preflightParts, Zone: l.zone, Shard: l.run.Shard}
 	if had != nil {
-		o.Parts = live.Moves
+		o.Parts = live.Moves | live.Shards | live.Disks
 	} else if l.run.Shard == "" && l.run.Plan != nil {
 		o.Namespaces = l.namespaces()
 	}
@@ -108,7 +107,11 @@ func (l *preflightLook) read(ctx context.Context, had *catalog.Snapshot) error {
 		s = apply.Resumed(s, live.PausedByUs(ctx, l.Client))
 	default:
 		parts := had.Parts()
-		parts.Changes = s.Parts().Changes
+		parts.Changes, parts.Shards = s.Parts().Changes, slices.Clone(parts.Shards)
+		for i, shard := range parts.Shards {
+			now, _ := s.Shard(shard.ID)
+			parts.Shards[i].Disk = now.Disk
+		}
 		s = catalog.NewSnapshot(parts)
 	}
 	l.facts.Snapshot = s
@@ -152,8 +155,6 @@ func (l *preflightLook) server(ctx context.Context) {
 	l.failed("the lease", err)
 	l.facts.Privileges, err = live.ReadPrivileges(ctx, commands)
 	l.failed("the privileges", err)
-	l.facts.Compatibility, err = live.ReadCompatibility(ctx, commands)
-	l.failed("the compatibility version", err)
 }
 
 // donors are the collections of which the steps move something, and the shards from which.
@@ -174,7 +175,8 @@ func (l *preflightLook) donors() map[string][]catalog.ShardID {
 func (l *preflightLook) indexes(ctx context.Context) {
 	var of []*catalog.CollectionState
 	for _, ns := range slices.Sorted(maps.Keys(l.donors())) {
-		if c := l.facts.Snapshot.Collection(ns); c != nil {
+		c := l.facts.Snapshot.Collection(ns)
+		if own := strings.HasPrefix(ns, "config."); c != nil && !own { // else it is up to the servers
 			of = append(of, c)
 		}
 	}
@@ -240,7 +242,7 @@ func unmovable(ctx context.Context, steps *live.Steps, ns string, from catalog.S
 		if err != nil {
 			return list, err
 		}
-		if size.Counted && size.Bytes <= mostMoved(steps.Release(), of.MaxBytes) {
+		if size.Counted && size.Bytes <= preflight.MostMoved(steps.Release(), of.MaxBytes) {
 			continue // only the flag is left
 		}
 		list = append(list, preflight.Unmovable{
@@ -249,14 +251,6 @@ func unmovable(ctx context.Context, steps *live.Steps, ns string, from catalog.S
 		})
 	}
 	return list, nil
-}
-
-// mostMoved is how many bytes donors move at once, as a chunk of the size that is set.
-func mostMoved(r catalog.Release, chunkSize int64) int64 {
-	if r.BalancesBySize() {
-		return 2 * chunkSize
-	}
-	return chunkSize + chunkSize*3/10
 }
 
 // told are the codes of what a run says before it begins; the rest it says when it comes to it.
@@ -272,7 +266,7 @@ func pass(report preflight.Report, dryRun bool, r *serial) error {
 		switch {
 		case !o.Stops && slices.Contains(told, o.Code):
 			r.note(strings.ToUpper(text[:1]) + text[1:] + ".")
-		case dryRun && o.Stops && o.Err == nil:
+		case dryRun && o.Stops && o.Err == nil && !o.Waits:
 			r.note("In the way: " + text + ".")
 		}
 	}

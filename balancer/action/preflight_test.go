@@ -63,8 +63,12 @@ type way struct {
 	release  catalog.Release // 8.0 unless set
 	prepare  func(w *world)
 	drain    Drain
-	// lacks is what the user lacks of what a run needs; empty is no access control.
-	lacks access.Privilege
+	// waits: the run waits for its end.
+	waits bool
+	// fits: a mock lets it all the same, as it keeps no data on disks.
+	fits bool
+	// lacks is what the user lacks of what a run needs; nil is without access control.
+	lacks *access.Privilege
 }
 
 // healthy is a cluster of which s0 can be drained, with more in its parts.
@@ -145,6 +149,9 @@ func waysNotToDrain() []way {
 		{name: "a large chunk of one key, by number of chunks", code: diagnosis.ChunkUnmovable, says: "6 MiB", drain: whole,
 			release: catalog.Release50, topology: healthy("", "", "", jumboCollection),
 			prepare: func(w *world) { w.insert("db.j", large...) }},
+		{name: "no room", code: diagnosis.LittleRoom, says: "before compression", drain: whole, fits: true, topology: healthy(
+			`{"id": "s0"}, {"id": "s1", "disk": "20MB"}, {"id": "s2", "disk": "20MB"}`, "", "", `, {"ns": "db.r", "key": {"x": 1},
+				"chunks": [{"shard": "s0", "bytes": "500MB", "docs": 500000}]}`)},
 		{name: "no index on the shard key", code: diagnosis.ShardKeyIndexMissing, says: "db.c has no index", drain: whole,
 			prepare: func(w *world) { w.dropIndexOn("s0", "x_1") }},
 		{name: "a recipient lacks an index", code: diagnosis.RecipientIndexMissing, says: "lacks the index y_1", drain: whole,
@@ -193,11 +200,27 @@ func waysNotToDrain() []way {
 				w.Fatal(err)
 			}
 		}},
+		{name: "a pause", code: diagnosis.RunsPaused, says: "backup", waits: true, drain: whole, prepare: func(w *world) {
+			if _, err := (Pause{Reason: "backup", For: LongestPause}).Run(w.Context(), w.actionCluster()); err != nil {
+				w.Fatal(err)
+			}
+		}},
+		{name: "the compatibility version changes", code: diagnosis.VersionChanging, says: "7.0", waits: true, drain: whole,
+			prepare: func(w *world) {
+				w.cluster.Lock()
+				defer w.cluster.Unlock()
+				if err := w.cluster.ClusterParameters().BeginCompatibilityChange("7.0"); err != nil {
+					w.Fatal(err)
+				}
+			}},
 		{name: "a resharding", code: diagnosis.Resharding, says: "db.c", drain: whole,
 			prepare: config("collections", one("reshardingFields", one("state", "cloning")), "db.c")},
-		{name: "a collection is moved", code: diagnosis.Resharding, says: "moveCollection of db.u", drain: whole,
-			prepare: config("reshardingOperations", bson.D{{Key: "ns", Value: "db.u"}, {Key: "state", Value: "cloning"},
-				{Key: "provenance", Value: "moveCollection"}}, "r")},
+		{name: "a collection is unsharded", code: diagnosis.Resharding, says: "unshardCollection of db.c", drain: whole,
+			prepare: func(w *world) {
+				config("collections", one("reshardingFields", one("state", "cloning")), "db.c")(w)
+				config("reshardingOperations", bson.D{{Key: "ns", Value: "db.c"}, {Key: "state", Value: "cloning"},
+					{Key: "provenance", Value: "unshardCollection"}}, "r")(w)
+			}},
 		{name: "the shard does not answer", code: diagnosis.ShardUnreachable, says: "s0", drain: whole,
 			prepare: admin(one("mockCrash", "s0"))},
 		{name: "a recipient does not answer", code: diagnosis.ShardUnreachable, says: "shard s2", drain: whole,
@@ -228,7 +251,7 @@ func (w *world) dropIndexOn(shard catalog.ShardID, name string) {
 // each way is named by the preflight, with its remedy, and the run itself sends nothing
 // that changes something.
 func TestPreflightNamesEachWay(t *testing.T) {
-	ways := waysNotToDrain()
+	ways := append(waysNotToDrain(), waysWithoutPrivileges()...)
 	t.Logf("%d ways", len(ways))
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) { way.isNamed(t) })
@@ -246,10 +269,18 @@ func (way way) isNamed(t *testing.T) {
 	w.cluster = mocktest.Cluster(t, way.topology, mock.Config{
 		Version: way.release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: 1,
 	})
-	h := &changing{Handler: router.New(w.cluster, nil)}
-	w.client = mocktest.Connect(t, h)
+	h := &changing{}
+	if way.lacks != nil {
+		w.asRunner(h, way.lacks)
+	} else {
+		h.Handler = router.New(w.cluster, nil)
+		w.client = mocktest.Connect(t, h)
+	}
 	if way.prepare != nil {
 		way.prepare(w)
+	}
+	if w.runner != nil {
+		w.client = w.runner
 	}
 	h.sent()
 	run := way.drain
@@ -266,15 +297,44 @@ func (way way) isNamed(t *testing.T) {
 	if !named {
 		t.Errorf("it found %v", texts(r.Preflight.Obstacles))
 	}
-	_, err = run.Run(t.Context(), w.actionCluster(), nil)
-	if err == nil {
-		t.Error("the run began")
+	ctx := t.Context()
+	if way.waits { // somebody ends the run meanwhile
+		var end context.CancelFunc
+		ctx, end = context.WithTimeout(ctx, 500*time.Millisecond)
+		defer end()
+	}
+	result, err := run.Run(ctx, w.actionCluster(), nil)
+	if err == nil && (!way.waits || result.Stopped == "" || result.StepsDone > 0) {
+		t.Errorf("the run began: %+v", result)
 	}
 	sent := slices.DeleteFunc(h.sent(), func(name string) bool {
-		return way.code == diagnosis.LeaseHeld && name == "findAndModify" // which finds the lease held
+		switch name {
+		case "findAndModify", "delete", "update": // of the lease
+			return way.code == diagnosis.LeaseHeld || way.waits
+		}
+		return false
 	})
 	if len(sent) > 0 {
 		t.Errorf("%v were sent, %v", sent, err)
+	}
+	if !way.waits {
+		way.failsIndeed(w, run, r.Preflight.Stopping())
+	}
+}
+
+// failsIndeed begins the run all the same: the servers don't let it reach its goal.
+func (way way) failsIndeed(w *world, run Drain, stopping []preflight.Obstacle) {
+	for _, o := range stopping {
+		run.Despite = append(run.Despite, string(o.Code))
+	}
+	ctx, cancel := context.WithTimeout(w.Context(), 20*time.Second)
+	defer cancel()
+	r, err := run.Run(ctx, w.actionCluster(), nil)
+	if err == nil && r.Finished && !way.fits {
+		w.Errorf("begun all the same, it reaches its goal: %+v", r)
+	}
+	if testing.Verbose() {
+		w.Logf("begun all the same: %v", err)
 	}
 }
 
@@ -285,24 +345,104 @@ func texts(list []preflight.Obstacle) (all []string) {
 	return all
 }
 
+// Whoever has roles that are enough, built-in ones included, is told so, and nobody else.
+func TestPreflightGoesByRoles(t *testing.T) {
+	for _, tt := range []struct {
+		roles bson.A
+		ready bool
+	}{
+		{bson.A{"root"}, true},
+		{bson.A{"__system"}, true},
+		{bson.A{"clusterAdmin"}, false},
+		{bson.A{"clusterAdmin", bson.D{{Key: "role", Value: "readWrite"}, {Key: "db", Value: "shardsh"}}}, true},
+		{bson.A{"clusterManager", "clusterMonitor", "readWriteAnyDatabase"}, true},
+		{bson.A{"clusterMonitor", "readWriteAnyDatabase"}, false},
+		{bson.A{"clusterManager", "readAnyDatabase"}, false},
+		{bson.A{"engine"}, true},
+	} {
+		for _, release := range []catalog.Release{catalog.Release70, catalog.Release80} {
+			w := &world{TB: t, release: release}
+			w.cluster = mocktest.Cluster(t, healthy("", `"balancer": {"mode": "full"}`, "", ""), mock.Config{
+				Version: release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: 1})
+			w.asRunner(&changing{}, &access.Privilege{})
+			w.admin(bson.D{{Key: "updateUser", Value: "runner"}, {Key: "roles", Value: tt.roles}})
+			w.client = w.runner
+			d := Drain{Shard: "s0", Remove: true, MovePrimaries: true, RunOptions: RunOptions{
+				Pace: Pace{Parallel: 1}, NoJournal: true, PauseBalancing: true,
+			}}
+			look := d
+			look.Preflight = true
+			found, err := look.Run(t.Context(), w.actionCluster(), nil)
+			if err != nil || found.Preflight.Ready != tt.ready {
+				t.Errorf("%v, %s: %+v, %v", tt.roles, release, texts(found.Preflight.Obstacles), err)
+			}
+			d.Despite = []string{string(diagnosis.PrivilegeMissing)}
+			if done, err := d.Run(t.Context(), w.actionCluster(), nil); (err == nil && done.Finished) != tt.ready {
+				t.Errorf("%v, %s: %+v, %v", tt.roles, release, done, err)
+			}
+		}
+	}
+}
+
+// drawn is a healthy cluster: with or without users, time series, unsharded collections,
+// small chunks that are flagged, volumes, and the balancer on or off.
+func drawn(t *testing.T, r *rand.Rand, release catalog.Release, seed uint64) (w *world, d Drain) {
+	t.Helper()
+	balancer, paused := stopped, r.IntN(2) == 0
+	if paused {
+		balancer = `"balancer": {"mode": "full"}`
+	}
+	topology := strings.TrimSuffix(scattered(r, balancer), "]}")
+	if release.AtLeast(catalog.Release50) && r.IntN(2) == 0 {
+		topology += `, {"ns": "app.system.buckets.ts", "key": {"meta": 1}, "chunks": [
+			{"shard": "s0", "max": {"meta": 5}, "bytes": 50000, "docs": 50}, {"shard": "s1"}]}`
+	}
+	if r.IntN(2) == 0 {
+		topology += `, {"ns": "app.flagged", "key": {"x": 1}, "chunks": [
+			{"shard": "s0", "max": {"x": 5}, "jumbo": true, "bytes": 5000, "docs": 5}, {"shard": "s1"}]}`
+	}
+	if r.IntN(2) == 0 {
+		topology = strings.ReplaceAll(topology, `{"id": "s`, `{"disk": "100GB", "id": "s`)
+	}
+	w = &world{TB: t, release: release}
+	w.cluster = mocktest.Cluster(t, topology+"]}", mock.Config{
+		Version: release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: seed + 1})
+	if h := (&changing{Handler: router.New(w.cluster, nil)}); r.IntN(2) == 0 {
+		w.asRunner(h, &access.Privilege{})
+	} else {
+		w.client = mocktest.Connect(t, h)
+	}
+	if release.AtLeast(catalog.Release80) && r.IntN(2) == 0 {
+		w.insert("db.u", one("_id", 1))
+		w.admin(bson.D{{Key: "moveCollection", Value: "db.u"}, {Key: "toShard", Value: "s0"}})
+	}
+	if w.runner != nil {
+		w.client = w.runner
+	}
+	return w, Drain{Shard: "s0", Remove: r.IntN(2) == 0, MovePrimaries: true, RunOptions: RunOptions{
+		Pace: Pace{Parallel: 1 + r.IntN(2)}, NoJournal: true, PauseBalancing: paused || r.IntN(2) == 0,
+	}}
+}
+
 // On healthy clusters nothing is named, and the drain works.
 func TestPreflightOfHealthyClusters(t *testing.T) {
 	seeds := 200
 	if testing.Short() {
-		seeds = 12
+		seeds = 18
 	}
 	for seed := range uint64(seeds) {
 		release := releases()[seed%uint64(len(releases()))]
-		r := rand.New(rand.NewPCG(seed, 42))
-		w := newWorld(t, scattered(r, stopped), release, seed+1)
-		d := Drain{Shard: "s0", Remove: r.IntN(2) == 0, MovePrimaries: true, RunOptions: RunOptions{
-			Pace: Pace{Parallel: 1 + r.IntN(2)}, NoJournal: true,
-		}}
+		w, d := drawn(t, rand.New(rand.NewPCG(seed, 42)), release, seed)
 		look := d
 		look.Preflight = true
 		found, err := look.Run(t.Context(), w.actionCluster(), nil)
-		if err != nil || len(found.Preflight.Obstacles) > 0 || len(found.Preflight.Unread) > 0 {
-			t.Errorf("seed %d, %s: %+v, %v", seed, release, texts(found.Preflight.Obstacles), err)
+		if err != nil || !found.Preflight.Ready || len(found.Preflight.Unread) > 0 {
+			t.Errorf("seed %d, %s: %+v, %q, %v", seed, release, texts(found.Preflight.Obstacles), found.Preflight.Unread, err)
+		}
+		for _, o := range found.Preflight.Obstacles { // what is so, and stops nothing
+			if o.Code != diagnosis.MigrationUnderWay && o.Code != diagnosis.JumboChunks {
+				t.Errorf("seed %d, %s: %v", seed, release, texts(found.Preflight.Obstacles))
+			}
 		}
 		if done, err := d.Run(t.Context(), w.actionCluster(), nil); err != nil || !done.Finished {
 			t.Errorf("seed %d, %s: %+v, %v", seed, release, done, err)

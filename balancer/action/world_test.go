@@ -34,6 +34,7 @@ type world struct {
 	client    *mongo.Client
 	release   catalog.Release
 	documents map[string]int64
+	runner    *mongo.Client // of a user who has no more than a run needs; nil where all may do all
 }
 
 func newWorld(t testing.TB, topology string, release catalog.Release, seed uint64) *world {

@@ -83,11 +83,11 @@ const (
 	ConfigShardLeaves     Code = "configShardLeaves"
 	ChunkUnmovable        Code = "chunkUnmovable"
 	RecipientIndexMissing Code = "recipientIndexMissing"
-	CompatibilityChanging Code = "compatibilityChanging"
 	BalancerWorks         Code = "balancerWorks"
 	LeaseHeld             Code = "leaseHeld"
 	Quiesced              Code = "quiesced"
 	PrivilegeMissing      Code = "privilegeMissing"
+	LittleRoom            Code = "littleRoom"
 )
 
 // Definition is what a code means and what is done about it. A finding can be
@@ -176,9 +176,6 @@ func Definitions() []Definition {
 		{RecipientIndexMissing, Warning, Operator,
 			"Preflight: a shard that is to receive chunks has documents of the collection, and lacks an index of the donor.",
 			"Create the index on all shards."},
-		{CompatibilityChanging, Warning, Operator,
-			"Preflight: the compatibility version is being changed, during which servers refuse migrations.",
-			"Complete the change: run setFeatureCompatibilityVersion again."},
 		{BalancerWorks, Warning, Operator,
 			"Preflight: the cluster's own balancer works on the collections that a run is about, or may before it ends.",
 			"Stop it, disable it for the collections, or use --pause-balancing (pauseBalancing)."},
@@ -188,6 +185,9 @@ func Definitions() []Definition {
 		{Quiesced, Warning, Operator,
 			"Preflight: the cluster is kept quiet, as for a backup.",
 			"Wait, or end it with shardsh quiesce --end."},
+		{LittleRoom, Warning, Operator,
+			"Preflight: a shard is to receive more than the volume of its primary has free, before compression.",
+			"Free or add space, or move less with --max-bytes (maxBytes)."},
 		{PrivilegeMissing, Warning, Operator,
 			"Preflight: the user lacks a privilege that a run needs.",
 			"Grant the role shardshEngine; load(\"shardsh:roles.js\") creates it, or brings it up to date."},

@@ -20,7 +20,7 @@ type Diagnosis struct {
 func Of(s *catalog.Snapshot) *Diagnosis {
 	d := &Diagnosis{Snapshot: s, Balances: Balances(s)}
 	for _, look := range []func() []Finding{
-		d.reader, d.reach, d.balancer, d.frozen, d.paused, d.migrations, d.collections, d.zones, d.shards, d.unsharded,
+		d.reader, d.reach, d.balancer, func() []Finding { return Frozen(s) }, d.paused, d.migrations, d.collections, d.zones, d.shards, d.unsharded,
 	} {
 		d.Findings = append(d.Findings, look()...)
 	}

@@ -2,11 +2,13 @@ package diagnosis
 
 import (
 	"fmt"
+
+	"shardsh/balancer/catalog"
 )
 
-// frozen finds what has the runs of shardsh wait.
-func (d *Diagnosis) frozen() (list []Finding) {
-	p := d.Parts()
+// Frozen finds what has the runs of shardsh wait.
+func Frozen(s *catalog.Snapshot) (list []Finding) {
+	p := s.Parts()
 	if p.Pause != nil && p.Pause.Active {
 		f := finding(RunsPaused, Scope{}, "runs of shardsh are paused: "+p.Pause.String(), "shardsh pause --end")
 		f.Since = p.Pause.Since

@@ -24,21 +24,6 @@ func ReadPrivileges(ctx context.Context, a CommandRunner) (*preflight.Privileges
 	return preflight.ParsePrivileges(reply), nil
 }
 
-// ReadCompatibility returns the compatibility version, as the config server has it.
-func ReadCompatibility(ctx context.Context, a CommandRunner) (c preflight.Compatibility, err error) {
-	docs, err := a.RunCursorCommand(ctx, "admin", bson.D{
-		{Key: "find", Value: "system.version"},
-		{Key: "filter", Value: bson.D{{Key: "_id", Value: "featureCompatibilityVersion"}}},
-	})
-	for _, doc := range docs {
-		c.Version, c.Target = text(doc, "version"), text(doc, "targetVersion")
-		if previous := text(doc, "previousVersion"); previous != "" { // on the way down
-			c.Version = previous
-		}
-	}
-	return c, ServerError(err)
-}
-
 // preflightIndexes limits for how many collections and for how long indexes are looked at.
 const (
 	preflightIndexes    = 500

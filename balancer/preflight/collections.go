@@ -98,18 +98,20 @@ func (l *look) collections() {
 func (l *look) operations() {
 	of := l.byCollection()
 	about := func(ns string) bool {
-		if of[ns] != nil {
-			return true
-		}
 		c := l.Snapshot.Collection(ns)
-		return l.drains() && (l.Remove || c != nil && c.CountOn(l.Shard).Chunks > 0)
+		return of[ns] != nil || l.drains() && c != nil && c.CountOn(l.Shard).Chunks > 0
 	}
 	told := map[string]bool{}
 	for _, r := range l.Snapshot.Parts().Reshardings {
-		if told[r.Namespace] = true; about(r.Namespace) {
-			f := diagnosis.ReshardingFinding(l.Snapshot, r)
-			f.Commands, f.Instead = append(f.Commands, f.Instead...), nil
+		told[r.Namespace] = true
+		f := diagnosis.ReshardingFinding(l.Snapshot, r)
+		f.Commands, f.Instead = append(f.Commands, f.Instead...), nil
+		switch {
+		case about(r.Namespace):
 			l.stops(f)
+		case l.Remove:
+			f.Sentence += "; the manual allows no removal of a shard meanwhile"
+			l.warns(f)
 		}
 	}
 	for _, c := range l.Snapshot.Collections() {
@@ -209,7 +211,13 @@ func (l *look) unmovable() {
 			humanize.Duration(max(time.Second, u.For.Round(time.Second))))
 		scope := diagnosis.Scope{Namespace: u.Namespace, Shard: u.Chunk.Shard, Chunk: u.Chunk.Min}
 		sized := []diagnosis.Number{{Name: "bytes", Value: u.Bytes, Unit: diagnosis.Bytes}}
-		if l.ForceJumbo || u.Guessed {
+		if u.Guessed {
+			l.warns(diagnosis.NewFinding(diagnosis.JumboChunks, scope, fmt.Sprintf("the chunk of %s at %s on %s is flagged "+
+				"jumbo, and all of it may have one shard key; how much it holds, this user may not see", u.Namespace, at,
+				u.Chunk.Shard), fmt.Sprintf("sh.chunks(%q, { jumbo: true })", u.Namespace)))
+			continue
+		}
+		if l.ForceJumbo {
 			f := diagnosis.NewFinding(diagnosis.ChunkUnmovable, scope, fmt.Sprintf(
 				"the chunk of %s at %s on %s would be moved by force: %s", u.Namespace, at, u.Chunk.Shard, cost))
 			f.Numbers = sized

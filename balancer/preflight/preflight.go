@@ -39,8 +39,6 @@ type Facts struct {
 	Own func(namespace string) bool
 	// Privileges are those of the user; nil if there is no access control.
 	Privileges *Privileges
-	// Compatibility is the document of the compatibility version.
-	Compatibility Compatibility
 	// Indexes are those of the collections that move, by namespace.
 	Indexes map[string]Indexes
 	// Unmovable are the chunks that no cut makes small enough to be moved.
@@ -50,8 +48,6 @@ type Facts struct {
 	// Held is why another run of shardsh is in the way; Quiesced that the cluster is kept
 	// quiet.
 	Held, Quiesced error
-	// More are obstacles that others have found, such as too little room on disks.
-	More []Obstacle
 }
 
 // Obstacle is something in the way of a run.
@@ -60,6 +56,8 @@ type Obstacle struct {
 	// Stops says that the run can't reach its goal. Else the run can, and takes longer, or
 	// does something worth knowing.
 	Stops bool
+	// Waits says that the run waits before its next step until this is over.
+	Waits bool
 	// Option is an option of the run that takes it out of the way, Does what that does:
 	// "moves it". Both are empty where there is none.
 	Option, Does string
@@ -91,6 +89,9 @@ func (o Obstacle) MarshalJSON() ([]byte, error) {
 		return nil, err
 	}
 	head := fmt.Sprintf(`{"stops":%t,`, o.Stops)
+	if o.Waits {
+		head += `"waits":true,`
+	}
 	if o.Option != "" {
 		head += fmt.Sprintf(`"option":%q,`, o.Option)
 	}
@@ -153,8 +154,10 @@ func (e *Error) Unwrap() (list []error) {
 	return list
 }
 
-// Err returns an error when something stops the run: the run's own one if that is all.
+// Err returns an error when something stops the run: the run's own one if that is all. What
+// the run waits for does not.
 func (r Report) Err() error {
+	r.Obstacles = slices.DeleteFunc(slices.Clone(r.Obstacles), func(o Obstacle) bool { return o.Waits })
 	stopping := r.Stopping()
 	if len(stopping) == 0 {
 		return nil
@@ -173,12 +176,12 @@ func Look(run Run, facts Facts) Report {
 		report.Plan = run.Plan.ID
 	}
 	for _, part := range []func(){
-		l.others, l.compatibility, l.balancer, l.noPlan, l.shards, l.left, l.collections, l.operations, l.indexes, l.unmovable,
-		l.deletions, l.versions, l.privileges,
+		l.others, l.frozen, l.balancer, l.noPlan, l.shards, l.left, l.collections, l.operations, l.indexes, l.unmovable,
+		l.deletions, l.room, l.versions, l.privileges,
 	} {
 		part()
 	}
-	report.Obstacles = append(append(report.Obstacles, l.list...), facts.More...)
+	report.Obstacles = append(report.Obstacles, l.list...)
 	for i, o := range report.Obstacles {
 		report.Obstacles[i].Stops = o.Stops && !slices.Contains(run.Despite, o.Code)
 	}
@@ -224,8 +227,9 @@ func (l *look) drains() bool { return l.Shard != "" }
 // moves are the shards between which the steps move a collection.
 type moves struct {
 	from, to []catalog.ShardID
-	splits   bool // or merges
-	within   bool // where to cut is up to the donor
+	splits   bool  // or merges
+	within   bool  // where to cut is up to the donor
+	most     int64 // bytes of a step
 }
 
 // byCollection returns what the steps do, by namespace.
@@ -254,7 +258,7 @@ func (l *look) byCollection() map[string]*moves {
 		} else {
 			m.splits = true
 		}
-		m.within = m.within || s.Within != nil
+		m.within, m.most = m.within || s.Within != nil, max(m.most, s.Bytes)
 	}
 	return list
 }
@@ -283,6 +287,14 @@ func (l *look) others() {
 	}
 }
 
+// MostMoved is how many bytes donors of a release move at once, with a chunk size.
+func MostMoved(r catalog.Release, chunkSize int64) int64 {
+	if r.BalancesBySize() {
+		return 2 * chunkSize
+	}
+	return chunkSize + chunkSize*3/10
+}
+
 // balancer says that the cluster's own balancer works on the collections.
 func (l *look) balancer() {
 	if l.Balancing == nil {
@@ -300,20 +312,11 @@ func (l *look) balancer() {
 	}
 }
 
-// Compatibility is the compatibility version of the cluster's servers.
-type Compatibility struct {
-	// Version is such as "8.0"; empty where it is not known. Target is the version that a
-	// change under way leads to.
-	Version, Target string
-}
-
-// compatibility says that the version is being changed: donors and recipients refuse
-// migrations meanwhile.
-func (l *look) compatibility() {
-	if c := l.Compatibility; c.Target != "" {
-		l.stops(diagnosis.NewFinding(diagnosis.CompatibilityChanging, diagnosis.Scope{}, fmt.Sprintf(
-			"the compatibility version is being changed from %s to %s", c.Version, c.Target),
-			fmt.Sprintf("db.adminCommand({ setFeatureCompatibilityVersion: %q, confirm: true })", c.Target)))
+// frozen says what has the run wait before its first step: a pause, or a change of the
+// compatibility version.
+func (l *look) frozen() {
+	for _, f := range diagnosis.Frozen(l.Snapshot) {
+		l.stops(f).Waits = true
 	}
 }
 

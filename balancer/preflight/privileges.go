@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -112,8 +113,17 @@ type need struct {
 	stops   bool
 }
 
-// grant is what helps.
-const grant = `grant the role shardshEngine; load("shardsh:roles.js") creates it, or brings it up to date`
+// toDedicated is the action of config servers that leave as a shard.
+const toDedicated = "transitionToDedicatedConfigServer"
+
+// grant returns what helps.
+func grant(actions string) string {
+	role := "shardshEngine"
+	if actions == toDedicated {
+		role = "shardshHelpers"
+	}
+	return fmt.Sprintf("grant the role %s; load(\"shardsh:roles.js\") creates it, or brings it up to date", role)
+}
 
 // needs returns what the run does, the most important first.
 func (l *look) needs() (list []need) {
@@ -133,10 +143,11 @@ func (l *look) needs() (list []need) {
 		if m.splits {
 			add(on, "to split and merge chunks", true, "splitChunk")
 		}
-		if m.within {
-			add(on, "to cut ranges", true, "splitVector")
+		cuts := m.within && m.splits || !release.AtLeast(catalog.Release60) && l.isCut(ns, m) // else donors cut what they move
+		if cuts {
+			add(on, "to cut ranges", true, "splitVector", "splitChunk")
 		}
-		if moves && (!m.splits || !m.within) {
+		if moves && !cuts {
 			add(on, "to cut what is too large to be moved", false, "splitVector", "splitChunk")
 		}
 		if l.PauseBalancing && release.SwitchesBalancing() {
@@ -153,12 +164,22 @@ func (l *look) needs() (list []need) {
 	return list
 }
 
+// isCut reports whether a step is too large to be moved at once.
+func (l *look) isCut(ns string, m *moves) bool {
+	c := l.Snapshot.Collection(ns)
+	if c == nil {
+		return m.within
+	}
+	size := cmp.Or(c.MaxChunkSizeBytes, l.Snapshot.Settings().MaxChunkSizeBytes)
+	return m.within || m.most > MostMoved(l.Snapshot.Release(), size)
+}
+
 // needsOfDrain returns what a drain does besides moving chunks.
 func (l *look) needsOfDrain() (list []need) {
 	if l.Remove {
 		action := "removeShard"
 		if l.Shard == configShard {
-			action = "transitionToDedicatedConfigServer"
+			action = toDedicated
 		}
 		list = append(list, need{Resource{Cluster: true}, []string{action}, "to remove the shard", true})
 	}
@@ -213,6 +234,6 @@ func (l *look) privileges() {
 	for _, k := range order {
 		f := diagnosis.NewFinding(diagnosis.PrivilegeMissing, diagnosis.Scope{}, fmt.Sprintf(
 			"the user lacks %s on %s, %s", k.actions, humanize.FewOf(lacking[k]), k.why))
-		l.add(Obstacle{Finding: f, Stops: k.stops, Hint: grant})
+		l.add(Obstacle{Finding: f, Stops: k.stops, Hint: grant(k.actions)})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/humanize"
+	"shardsh/balancer/plan"
 )
 
 // configShard is the shard that the config servers are.
@@ -111,4 +112,35 @@ func (l *look) rangesOf(zone string) (list []string) {
 		}
 	}
 	return list
+}
+
+// packed is how many times smaller data may become on a disk.
+const packed = 4
+
+// room says which shards receive more than their volumes have free. How well the data can
+// be compressed is not known: what fits only with that is worth knowing.
+func (l *look) room() {
+	if l.Plan == nil {
+		return
+	}
+	bytes := map[catalog.ShardID]int64{}
+	for _, s := range l.Plan.Steps {
+		if s.Kind == plan.Move {
+			bytes[s.To] += s.Bytes
+			bytes[s.From] -= s.Bytes // which it deletes later
+		}
+	}
+	for _, shard := range l.Snapshot.Shards() {
+		comes, free := bytes[shard.ID], shard.Disk.Free()
+		if !shard.Disk.Known() || comes <= free {
+			continue
+		}
+		f := diagnosis.NewFinding(diagnosis.LittleRoom, diagnosis.Scope{Shard: shard.ID}, fmt.Sprintf(
+			"shard %s is to receive %s before compression, and its volume has %s free", shard.ID, humanize.Bytes(comes),
+			humanize.Bytes(free)))
+		f.Numbers = []diagnosis.Number{
+			{Name: "comes", Value: comes, Unit: diagnosis.Bytes}, {Name: "free", Value: free, Unit: diagnosis.Bytes},
+		}
+		l.add(Obstacle{Finding: f, Stops: comes/packed > free && !l.Limited})
+	}
 }

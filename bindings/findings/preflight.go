@@ -40,6 +40,17 @@ func things(n int) string {
 	return humanize.Count(int64(n), "thing") + " are"
 }
 
+// weight says what an obstacle is to the run.
+func weight(o preflight.Obstacle) string {
+	switch {
+	case !o.Stops:
+		return "note"
+	case o.Waits:
+		return "waits"
+	}
+	return "stops"
+}
+
 func (p *page) obstacles(title string, list []preflight.Obstacle, now time.Time, spell func(option string) string) {
 	if len(list) == 0 {
 		return
@@ -49,7 +60,7 @@ func (p *page) obstacles(title string, list []preflight.Obstacle, now time.Time,
 		for i, line := range lines(fmt.Sprintf("%s (%s)", o.Sentence, o.Code), Width-indent) {
 			head := ""
 			if i == 0 {
-				head = "  " + map[bool]string{true: "stops", false: "note"}[o.Stops]
+				head = "  " + weight(o)
 			}
 			p.line(0, fmt.Sprintf("%-*s%s", indent, head, line))
 		}

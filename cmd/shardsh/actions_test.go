@@ -85,7 +85,7 @@ func lastDocument(text string) (doc map[string]any) {
 		}
 		doc = next
 	}
-	for _, name := range []string{"plan", "journal", "millis", "since", "until", "created", "updated", "worker"} {
+	for _, name := range []string{"plan", "journal", "millis", "since", "until", "created", "updated", "worker", "time"} {
 		delete(doc, name)
 	}
 	return doc
@@ -134,6 +134,16 @@ func TestActionsHaveTwoFaces(t *testing.T) {
 		{name: "drain, resumed", line: "drain ADDRESS --resume DIR/j --yes --shard a --move-primaries",
 			call:    `sh.drain("a", { resume: "DIR/j", movePrimaries: true })`,
 			prepare: `sh.drain("a", { maxMoves: 2, journal: "DIR/j" }).stopped`},
+		{name: "drain, a preflight", line: "drain ADDRESS --shard a --remove --preflight",
+			call: `sh.drain("a", { remove: true, preflight: true })`},
+		{name: "drain despite what was found", line: "drain ADDRESS --shard a --yes --journal DIR/j --max-moves 1 --despite jumboChunks",
+			call: `sh.drain("a", { journal: "DIR/j", maxMoves: 1, despite: ["jumboChunks"] })`},
+		{name: "apply, a preflight", line: "apply DIR/plan.json ADDRESS --preflight",
+			call: `sh.apply("DIR/plan.json", { preflight: true })`, prepare: planFile},
+		{name: "balance, a preflight", line: "balance ADDRESS --ns shop.orders --preflight",
+			call: `sh.balance("shop.orders", { preflight: true })`, prepare: `sh.startBalancer()`},
+		{name: "presplit, a preflight", line: "presplit ADDRESS --ns shop.events --per-shard 4 --preflight",
+			call: `sh.presplit("shop.events", { perShard: 4, preflight: true })`, topology: scatteredStopped},
 		{name: "defragment", line: "defragment ADDRESS --ns shop.orders --yes --journal DIR/j",
 			call: `sh.defragment("shop.orders", { journal: "DIR/j" })`, topology: scatteredStopped},
 		{name: "defragment, a dry run", line: "defragment ADDRESS --ns shop.orders --dry-run",
@@ -150,6 +160,10 @@ func TestActionsHaveTwoFaces(t *testing.T) {
 			prepare: `sh.job("drain", "start", { shard: "a", maxMoves: 1, workFor: "20s" }).state`},
 		{name: "a job, cancelled", line: "drain cancel ADDRESS --shard a", call: `sh.job("drain", "cancel", { shard: "a" })`,
 			prepare: `sh.job("drain", "start", { shard: "a", maxMoves: 1, workFor: "20s" }).state`},
+		{name: "a job that balances", line: "balance start ADDRESS --ns shop.orders --work-for 20s",
+			call: `sh.job("balance", "start", { ns: "shop.orders", workFor: "20s" })`},
+		{name: "a job that defragments", line: "defragment start ADDRESS --all --work-for 20s",
+			call: `sh.job("defragment", "start", { all: true, workFor: "20s" })`, topology: scatteredStopped},
 		{name: "no job", line: "drain cancel ADDRESS --shard a", call: `sh.job("drain", "cancel", { shard: "a" })`},
 		{name: "quiesce, a dry run", line: "quiesce ADDRESS --dry-run", call: `sh.quiesce({ dryRun: true })`},
 		{name: "quiesce without one before", line: "quiesce ADDRESS --end", call: `sh.quiesce({ end: true })`},
@@ -239,6 +253,8 @@ func TestActionsRefuseAlike(t *testing.T) {
 			reason: "say which collections may be changed: ns, or all for all of them"},
 		{line: "defragment ADDRESS --yes --all --ns shop.orders", call: `sh.defragment("shop.orders", { all: true })`,
 			reason: "ns and all exclude each other"},
+		{line: "drain ADDRESS --yes --shard a --despite nothing", call: `sh.drain("a", { despite: "nothing" })`,
+			reason: `despite: there is no code "nothing"`},
 		{line: "defragment ADDRESS --yes --ns shop.nope", call: `sh.defragment("shop.nope", { journal: "DIR/j" })`,
 			reason: "shop.nope"},
 		{line: "defragment ADDRESS --yes --ns shop.orders --resume DIR/j",
@@ -249,6 +265,8 @@ func TestActionsRefuseAlike(t *testing.T) {
 		{line: "presplit ADDRESS --yes --ns shop.orders --chunks 4", call: `sh.presplit("shop.orders", { chunks: 4 })`,
 			reason: "does not begin with a hash"},
 		{line: "drain start ADDRESS", call: `sh.job("drain", "start", {})`, reason: "drain needs shard"},
+		{line: "balance start ADDRESS", call: `sh.job("balance", "start", {})`,
+			reason: "say which collections may be changed: ns, or all for all of them"},
 		{line: "drain start ADDRESS --shard a --window 22:00-06:00",
 			call:   `sh.job("drain", "start", { shard: "a", window: "22:00-06:00" })`,
 			reason: `the window of a job needs its time zone, as its calls come from many machines: "22:00-06:00 UTC"`},
@@ -317,9 +335,10 @@ func TestActionsHaveTheSameOptions(t *testing.T) {
 		"drain":      {new(drainFlags).groups(), `sh.drain("a", { zzz: 1 })`, []string{"shard"}},
 		"defragment": {new(defragmentFlags).groups(), `sh.defragment("shop.orders", { zzz: 1 })`, []string{"ns"}},
 		"presplit":   {new(presplitFlags).groups(), `sh.presplit("shop.orders", { zzz: 1 })`, []string{"ns"}},
-		"job":        {(&jobFlags{verb: "drain", do: callStart}).groups(), `sh.job("drain", "start", { zzz: 1 })`, nil},
-		"quiesce":    {new(quiesceFlags).groups(), `sh.quiesce({ zzz: 1 })`, nil},
-		"pause":      {new(pauseFlags).groups(), `sh.pause({ zzz: 1 })`, nil},
+		"job": {append((&jobFlags{verb: "drain", do: callStart}).groups(), (&jobFlags{verb: "balance", do: callStart}).groups()...),
+			`sh.job("drain", "start", { zzz: 1 })`, nil},
+		"quiesce": {new(quiesceFlags).groups(), `sh.quiesce({ zzz: 1 })`, nil},
+		"pause":   {new(pauseFlags).groups(), `sh.pause({ zzz: 1 })`, nil},
 	} {
 		flags := map[string]bool{}
 		for _, g := range c.groups {
