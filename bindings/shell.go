@@ -68,7 +68,8 @@ func New(cfg Config) (*Shell, error) {
 		Module: func(name string) goja.Value { return s.node.Module(name) }, Receivers: receivers,
 	})
 	s.display.JS = s.JS
-	s.gateway = server.NewGateway(s.JS, server.Checks{Guard: cfg.Guard, Confirm: cfg.Confirm, Sending: cfg.Sending}, cfg.NoRetryWrites)
+	checks := server.Checks{Guard: cfg.Guard, Confirm: cfg.Confirm, Sending: cfg.Sending}
+	s.gateway = server.NewGateway(s.JS, checks, cfg.NoRetryWrites)
 	s.makeParts()
 	s.completer = complete.New(s.JS, completion{s}, cfg.Scripts)
 	s.node = node.New(s.JS, s.display, node.Options{

@@ -58,7 +58,7 @@ function roles() {
     grant({ db: "shardsh", collection: "leases" }, "find", "insert", "remove", "update"),
     grant({ db: "shardsh", collection: "jobs" }, "find", "insert", "update"),
     grant({ db: "shardsh", collection: "journals" }, "find", "insert", "remove"), // of jobs
-    grant({ db: "shardsh", collection: "audit" }, "createCollection", "insert"), // of --audit cluster
+    grant({ db: "shardsh", collection: "audit" }, "convertToCapped", "createCollection", "insert"), // of --audit
   ];
   const helpers = [
     grant(

@@ -202,7 +202,7 @@ func (b Balance) foresee(ctx context.Context, c Cluster, r *serial) (
 
 // plan says what a run would do on a cluster.
 func (b Balance) plan(s *catalog.Snapshot) (*plan.Plan, error) {
-	names, err := plan.Namespaces(s, b.Namespaces)
+	names, err := b.names(s)
 	if err != nil {
 		return nil, err
 	}
@@ -211,16 +211,25 @@ func (b Balance) plan(s *catalog.Snapshot) (*plan.Plan, error) {
 		parts.Release, parts.Settings.Release = version, version
 	}
 	parts.Settings.AutoMerge = false
+	return plan.Make(catalog.NewSnapshot(parts), plan.Options{
+		Goal:   plan.Goal{Kind: plan.Balance, Namespaces: names},
+		Limits: plan.Limits{Bytes: b.maxBytes(), Moves: b.maxMoves(), Time: b.For}, Seed: b.Seed, IgnoreWindow: true,
+	})
+}
+
+// names returns the collections that a run balances.
+func (b Balance) names(s *catalog.Snapshot) ([]string, error) {
+	names, err := plan.Namespaces(s, b.Namespaces)
+	if err != nil {
+		return nil, err
+	}
 	names = slices.DeleteFunc(runner.Ours(names, b.Namespaces), func(ns string) bool {
 		return s.Collection(ns).NoBalance && !plan.Named(b.Namespaces, ns)
 	})
 	if len(names) == 0 {
 		return nil, errors.New("no sharded collection to balance; name a collection whose balancing is off")
 	}
-	return plan.Make(catalog.NewSnapshot(parts), plan.Options{
-		Goal:   plan.Goal{Kind: plan.Balance, Namespaces: names},
-		Limits: plan.Limits{Bytes: b.maxBytes(), Moves: b.maxMoves(), Time: b.For}, Seed: b.Seed, IgnoreWindow: true,
-	})
+	return names, nil
 }
 
 // balance is the run itself.

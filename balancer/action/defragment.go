@@ -30,10 +30,14 @@ func (d Defragment) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult,
 	if err := d.Validate(); err != nil {
 		return PlanResult{}, err
 	}
+	return d.aim().run(ctx, c, &serial{next: r})
+}
+
+func (d Defragment) aim() aim {
 	return aim{
 		kind: plan.Defragment, RunOptions: d.RunOptions, namespaces: d.Namespaces,
 		goal: func(context.Context, *catalog.Snapshot) (plan.Goal, error) {
 			return plan.Goal{Kind: plan.Defragment, Namespaces: d.Namespaces}, nil
 		},
-	}.run(ctx, c, &serial{next: r})
+	}
 }

@@ -13,7 +13,7 @@ import (
 // DefaultWorkFor is how long a call of JobStart works, unless set otherwise.
 const DefaultWorkFor = 5 * time.Second
 
-// JobVerb is a verb that can be a job: a Drain.
+// JobVerb is a verb that can be a job: a Drain, a Balance or a Defragment.
 type JobVerb interface {
 	Validate() error
 	// asJob returns the ID of the job, and its options.
@@ -157,7 +157,7 @@ func noJob(id string, o jobOptions) JobStatus {
 }
 
 // doingJob is what the holder of a lease does that works on a job.
-func doingJob(id string) string { return "job " + id }
+func doingJob(id string) string { return live.JobDoing + id }
 
 // JobCancel has a job end: a call under way stops before its next step, and what is paused
 // and marked is given back. What was moved stays.

@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/balancer/pace"
+	"shardsh/balancer/runner"
 )
 
 // jobOptions are the options of a job as they are kept in the cluster. Nothing in them is
@@ -18,6 +19,8 @@ import (
 type jobOptions struct {
 	Verb           string          `json:"verb"`
 	Shard          catalog.ShardID `json:"shard,omitzero"`
+	Namespaces     []string        `json:"ns,omitempty"`
+	All            bool            `json:"all,omitzero"`
 	Remove         bool            `json:"remove,omitzero"`
 	MovePrimaries  bool            `json:"movePrimaries,omitzero"`
 	PauseBalancing bool            `json:"pauseBalancing,omitzero"`
@@ -40,6 +43,41 @@ func (d Drain) asJob() (string, jobOptions, error) {
 	}
 	o := jobOptions{Verb: "drain", Shard: d.Shard, Remove: d.Remove, MovePrimaries: d.MovePrimaries}
 	return "drain:" + string(d.Shard), o, o.take(d.RunOptions)
+}
+
+// asJob returns the defragmentation as a job: there is one for the same collections.
+func (d Defragment) asJob() (string, jobOptions, error) {
+	id, o, err := ofCollections("defragment", d.Namespaces, d.All)
+	if err != nil {
+		return "", o, err
+	}
+	return id, o, o.take(d.RunOptions)
+}
+
+// asJob returns the balancing as a job: there is one for the same collections. It carries
+// out plans, so it evens out what the cluster's own balancer would.
+func (b Balance) asJob() (string, jobOptions, error) {
+	id, o, err := ofCollections("balance", b.Namespaces, b.All)
+	switch {
+	case err != nil:
+		return "", o, err
+	case b.Goal != "" && b.Goal != runner.Size || b.Order != "" && b.Order != runner.AsChosen || b.CoolDown > 0 ||
+		b.Seed > 0:
+		return "", o, refuse("a job has no {goal}, {order}, {coolDown} and {seed}: " +
+			"it balances as the cluster's balancer does")
+	}
+	return id, o, o.take(RunOptions{
+		Pace: b.Pace, Control: b.Control, Before: b.Before, PauseBalancing: b.PauseBalancing, DryRun: b.DryRun,
+	})
+}
+
+func ofCollections(verb string, namespaces []string, all bool) (string, jobOptions, error) {
+	o := jobOptions{Verb: verb, Namespaces: slices.Sorted(slices.Values(namespaces)), All: all}
+	id := verb + ":all"
+	if !all {
+		id = verb + ":" + strings.Join(o.Namespaces, ",")
+	}
+	return id, o, named(namespaces, all)
 }
 
 // take takes the options that all verbs have.
@@ -128,7 +166,7 @@ func (o jobOptions) line() string {
 			words = append(words, Flag(option))
 		}
 	}
-	add("shard", string(o.Shard))
+	words = append(words, o.named())
 	set("remove", o.Remove)
 	set("movePrimaries", o.MovePrimaries)
 	set("pauseBalancing", o.PauseBalancing)
@@ -184,7 +222,19 @@ func quoted(word string) string {
 }
 
 // named are the options that say which job it is.
-func (o jobOptions) named() string { return Flag("shard") + " " + quoted(string(o.Shard)) }
+func (o jobOptions) named() string {
+	switch {
+	case o.Shard != "":
+		return Flag("shard") + " " + quoted(string(o.Shard))
+	case o.All:
+		return Flag("all")
+	}
+	var words []string
+	for _, ns := range o.Namespaces {
+		words = append(words, Flag("ns")+" "+quoted(ns))
+	}
+	return strings.Join(words, " ")
+}
 
 // command is the command line of a call.
 func (o jobOptions) command(do string) string {

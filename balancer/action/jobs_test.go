@@ -17,6 +17,7 @@ import (
 	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/wire"
+	"shardsh/balancer/plan"
 )
 
 // mortal answers one process, which dies at one of its messages: before it was carried out,
@@ -161,7 +162,7 @@ func (w *world) onceEach() {
 	}
 	seen := map[string]bool{}
 	for _, e := range entries {
-		move := fmt.Sprintf("%s %s", e.NS, e.Details.Min)
+		move := fmt.Sprintf("%s %s to %s off %s", e.NS, e.Details.Min, e.Details.Max, e.Details.From)
 		if seen[move] {
 			w.Errorf("%s moved more than once", move)
 		}
@@ -290,6 +291,9 @@ func TestJobIsCancelled(t *testing.T) {
 		if paused := live.PausedByUs(t.Context(), w.client); len(paused) == 0 || w.draining() != (release == catalog.Release83) {
 			t.Errorf("%s: between two calls %v are paused, draining: %v", release, paused, w.draining())
 		}
+		if l := w.snapshot().Parts().Lease; l == nil || !l.Running || l.Doing != "job drain:s0" {
+			t.Errorf("%s: between two calls the lease is %+v", release, l)
+		}
 		if s := w.cancelJob(jobDrain()); s.State != live.JobCancelled || len(s.NextSteps) != 2 ||
 			s.NextSteps[1] != "shardsh apply --undo job:drain:s0" {
 			t.Errorf("%s: %+v", release, s)
@@ -349,4 +353,44 @@ func TestJobLeavesMoves(t *testing.T) {
 	}
 	w.well()
 	w.onceEach()
+}
+
+// Balancing and defragmenting are jobs as well: killed now and then, they come to their
+// goal.
+func TestJobsOfCollections(t *testing.T) {
+	run := RunOptions{Pace: Pace{Parallel: 1}, PauseBalancing: true}
+	for kind, of := range map[plan.GoalKind]JobVerb{
+		plan.Balance:    Balance{All: true, Pace: run.Pace, PauseBalancing: true},
+		plan.Defragment: Defragment{Namespaces: []string{"db.c1", "db.c0"}, RunOptions: run},
+	} {
+		topology := strings.Replace(crowded(20), `"settings": {}`, `"settings": {"chunkSizeMB": 4, "balancer": {"stopped": true}}`, 1)
+		if kind == plan.Defragment {
+			topology = scattered(rand.New(rand.NewPCG(2, 9)), stopped)
+		}
+		w := newWorld(t, topology, catalog.Release80, 2)
+		r := rand.New(rand.NewPCG(7, 8))
+		kills := 0
+		for calls := 1; ; calls++ {
+			dies := 0
+			if kills < 10 {
+				dies = 1 + r.IntN(150)
+			}
+			s, killed, err := w.call(dies, r.IntN(2) == 0, func(ctx context.Context, c Cluster) (JobStatus, error) {
+				return JobStart{Of: of, WorkFor: 100 * time.Millisecond, Hard: ctx}.Run(ctx, c, nil)
+			})
+			if killed {
+				kills++
+			} else if err != nil || !s.Good() || calls > 200 {
+				t.Fatalf("%s, call %d: %+v, %v", kind, calls, s, err)
+			} else if s.State == live.JobDone {
+				break
+			}
+			w.admin(bson.D{{Key: "mockAdvance", Value: (10 * time.Second).Milliseconds()}})
+		}
+		w.well()
+		w.onceEach()
+		if p := w.plan(plan.Goal{Kind: kind, Namespaces: []string{"db.c0", "db.c1"}}); len(p.Steps) > 0 {
+			t.Errorf("%s: %d steps are left", kind, len(p.Steps))
+		}
+	}
 }

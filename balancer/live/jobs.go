@@ -14,6 +14,9 @@ import (
 // JobCollection is where jobs are kept, beside the leases.
 const JobCollection = "jobs"
 
+// JobDoing is how what the holder of a lease does begins that works on a job.
+const JobDoing = "job "
+
 // JobState is how far a job is.
 type JobState string
 
@@ -105,7 +108,8 @@ func (j *Jobs) Create(ctx context.Context, id, verb, opts string) (*Job, error) 
 	fresh := bson.D{
 		{Key: "_id", Value: "$_id"}, {Key: "verb", Value: constant(verb)}, {Key: "options", Value: constant(opts)},
 		{Key: "run", Value: int64(1)}, {Key: "calls", Value: int64(0)}, {Key: "cancel", Value: constant(false)},
-		{Key: "state", Value: constant(JobPending)}, {Key: "created", Value: clusterTime}, {Key: "updated", Value: clusterTime},
+		{Key: "state", Value: constant(JobPending)}, {Key: "created", Value: clusterTime},
+		{Key: "updated", Value: clusterTime},
 	}
 	there := bson.D{{Key: "$eq", Value: bson.A{bson.D{{Key: "$type", Value: "$verb"}}, "string"}}}
 	return j.change(ctx, bson.D{{Key: "_id", Value: id}}, true,

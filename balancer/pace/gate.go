@@ -104,7 +104,9 @@ func (g *Gate) Windowed() bool { return g.rules.Window != nil || len(g.rules.Hou
 // once, for a run that moves nothing.
 func (g *Gate) Rehearsal() *Gate {
 	r := g.rules
-	return NewGate(Rules{MaxMoves: r.MaxMoves, MaxBytes: r.MaxBytes, MovesNote: r.MovesNote, BytesNote: r.BytesNote}, g.clock)
+	return NewGate(Rules{
+		MaxMoves: r.MaxMoves, MaxBytes: r.MaxBytes, MovesNote: r.MovesNote, BytesNote: r.BytesNote,
+	}, g.clock)
 }
 
 // errNobodyAsks is a mistake of whoever made the Gate.

@@ -10,9 +10,10 @@ import (
 // shardJobMethods() make work that calls of many processes carry out.
 func shardJobMethods() []helper {
 	return []helper{
-		{"job", "verb:string call:string options:object{shard,remove,movePrimaries,workFor,replace," +
+		{"job", "verb:string call:string options:object{shard,ns,all,remove,movePrimaries,workFor,replace," +
 			"pauseBalancing,forceJumbo,parallel,despite," + paceNames + "}", checked(shJob),
-			"Makes a job of \"drain\" and works on it for {workFor}, if the call is \"start\"; the next call, from any machine, " +
+			"Makes a job of \"drain\", \"balance\" or \"defragment\" and works on it for {workFor}, if the call is " +
+				"\"start\"; the next call, from any machine, " +
 				"goes on. \"status\" looks, \"cancel\" ends it and gives back. Returns {state, progress, blocked_by, next_steps}."},
 	}
 }
@@ -21,17 +22,25 @@ func shJob(c *call, sh *Helpers) goja.Value {
 	h := c.options("job", 2)
 	verb, do := c.Text(0), c.Text(1)
 	var of action.JobVerb
+	run := action.RunOptions{
+		Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), ForceJumbo: h.flag("forceJumbo", false),
+		Before: action.Before{Despite: h.texts("despite")},
+	}
+	namespaces, all := h.texts("ns"), h.flag("all", false)
 	switch verb {
 	case "drain":
 		of = action.Drain{
 			Shard: catalog.ShardID(h.text("shard")), Remove: h.flag("remove", false),
-			MovePrimaries: h.flag("movePrimaries", false), RunOptions: action.RunOptions{
-				Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), ForceJumbo: h.flag("forceJumbo", false),
-				Before: action.Before{Despite: h.texts("despite")},
-			},
+			MovePrimaries: h.flag("movePrimaries", false), RunOptions: run,
 		}
+	case "balance":
+		of = action.Balance{
+			Namespaces: namespaces, All: all, Pace: run.Pace, Before: run.Before, PauseBalancing: run.PauseBalancing,
+		}
+	case "defragment":
+		of = action.Defragment{Namespaces: namespaces, All: all, RunOptions: run}
 	default:
-		c.JS.ThrowInvalid("sh.job: %q can't be a job: use \"drain\"", verb)
+		c.JS.ThrowInvalid("sh.job: %q can't be a job: use \"drain\", \"balance\" or \"defragment\"", verb)
 	}
 	r, control, leave := c.reporter(h)
 	defer leave()

@@ -49,7 +49,7 @@ func TestApplyKilled(t *testing.T) {
 					})
 				}
 			})
-			cmd := exec.Command(self, "apply", plan, address, "--yes")
+			cmd := exec.Command(self, "apply", plan, address, "--yes", "--audit", plan+".audit")
 			cmd.Env = append(os.Environ(), onTerminal+"=1")
 			mu.Lock()
 			if err := cmd.Start(); err != nil {
@@ -67,8 +67,13 @@ func TestApplyKilled(t *testing.T) {
 			if !killed {
 				t.Fatal("it ended by itself")
 			}
+			_, audited, _ := runProgram(t, "", "history", "--audit", plan+".audit")
+			if lines := strings.Split(strings.TrimSpace(audited), "\n"); !strings.Contains(lines[0], "unknown: ") ||
+				!strings.Contains(lines[len(lines)-1], "unknown: ") || strings.Count(audited, "moveRange") != 2 {
+				t.Errorf("the audit has %s", audited)
+			}
 			journal := strings.TrimSuffix(plan, ".json") + ".journal"
-			code, stdout, stderr := runProgram(t, "", "apply", "--resume", journal, address, "--yes")
+			code, stdout, stderr := runProgram(t, "", "apply", "--resume", journal, address, "--approve", hashOfPlan(t, plan))
 			if code != exitOK || !strings.Contains(stdout, "is applied: 3 steps") || ownersOf(t, address) != "bcbaaaa" {
 				t.Errorf("exit code %d, %s%s, %s", code, stdout, stderr, ownersOf(t, address))
 			}

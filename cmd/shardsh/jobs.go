@@ -28,6 +28,8 @@ type jobFlags struct {
 	verb, do string
 
 	shard                               string
+	namespaces                          []string
+	all                                 bool
 	remove, movePrimaries               bool
 	pauseBalancing, forceJumbo, replace bool
 	json                                bool
@@ -56,7 +58,9 @@ const (
 
 // jobVerbs are verbs of two words: what can be a job, and what is done with that.
 func jobVerbs() (list []verb) {
-	for _, of := range []struct{ name, which string }{{"drain", "--shard ID"}} {
+	for _, of := range []struct{ name, which string }{
+		{"drain", "--shard ID"}, {"balance", "--ns NS"}, {"defragment", "--ns NS"},
+	} {
 		for _, call := range []struct{ name, about string }{
 			{callStart, "make or continue a job"},
 			{callStatus, "how far a job is"},
@@ -74,15 +78,24 @@ func jobVerbs() (list []verb) {
 
 func (o *jobFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		f.StringVar(&o.shard, "shard", "", "`ID` shard to empty")
-		if o.do == callStart {
+		if o.verb == "drain" {
+			f.StringVar(&o.shard, "shard", "", "`ID` shard to empty")
+		} else {
+			f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` "+o.verb+" these, * is a wildcard; repeat to add")
+			f.BoolVar(&o.all, "all", false, o.verb+" all sharded collections")
+		}
+		if o.do == callStart && o.verb == "drain" {
 			f.BoolVar(&o.remove, "remove", false, "mark it as draining, and remove it when it is empty")
 			f.BoolVar(&o.movePrimaries, "move-primaries", false,
 				"move the databases whose primary it is, and its unsharded collections")
+		}
+		if o.do == callStart {
 			f.BoolVar(&o.pauseBalancing, "pause-balancing", false,
 				"disable the cluster's balancing of these collections meanwhile")
 			cmdline.Alias(f, "take-over", "pause-balancing")
-			f.BoolVar(&o.forceJumbo, "force-jumbo", false, "move large chunks of one key by force: blocks writes meanwhile")
+			if o.verb != "balance" {
+				f.BoolVar(&o.forceJumbo, "force-jumbo", false, "move large chunks of one key by force: blocks writes meanwhile")
+			}
 			f.StringSliceVar(&o.despite, "despite", nil, "`CODE` begin although the preflight found this; repeat to add")
 			f.BoolVar(&o.replace, "replace", false, "use these options from now on; start a job anew that has ended")
 		}
@@ -140,6 +153,14 @@ func (o *jobFlags) of() action.JobVerb {
 		Before: action.Before{Despite: o.despite}}
 	if o.do != callStart {
 		run.Parallel = action.DefaultParallel
+	}
+	switch o.verb {
+	case "balance":
+		return action.Balance{
+			Namespaces: o.namespaces, All: o.all, Pace: run.Pace, Before: run.Before, PauseBalancing: run.PauseBalancing,
+		}
+	case "defragment":
+		return action.Defragment{Namespaces: o.namespaces, All: o.all, RunOptions: run}
 	}
 	return action.Drain{
 		Shard: catalog.ShardID(o.shard), Remove: o.remove, MovePrimaries: o.movePrimaries, RunOptions: run,
@@ -212,7 +233,8 @@ only looks. At the prompt, sh.job() does the same.`,
 and the mark as draining are given back. What was moved stays. Once more does no
 harm. At the prompt, sh.job() does the same.`,
 	}[do]
-	line := "shardsh " + name + " " + do + " mongodb://host:27017 " + strings.ReplaceAll(which, "ID", "shard3")
+	which = strings.NewReplacer("ID", "shard3", "NS", "shop.orders").Replace(which)
+	line := "shardsh " + name + " " + do + " mongodb://host:27017 " + which
 	examples := []string{line, line + " --json"}
 	if do == callStart {
 		examples = []string{line + " --pause-balancing", line + " --pause-balancing --work-for 50s --json"}

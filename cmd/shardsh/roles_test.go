@@ -73,7 +73,12 @@ func TestRolesOfSubcommands(t *testing.T) {
 		!strings.Contains(stderr, refused) || strings.Contains(stdout+stderr, "lsid") {
 		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
 	}
+	balance = append(balance, "--audit", "cluster")
 	if code, stdout, stderr := runProgram(t, "", append(balance, address(live.RoleEngine))...); code != exitOK {
+		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
+	}
+	if code, stdout, stderr := runProgram(t, "", "history", looker); code != exitOK ||
+		!strings.Contains(stdout, "(shardshEngine@admin)") || !strings.Contains(stdout, "run: shop.orders") {
 		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
 	}
 }
