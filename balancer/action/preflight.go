@@ -44,8 +44,8 @@ func (b Before) despite() (codes []diagnosis.Code) {
 
 // preflightParts are what is read of the cluster where no plan was made from it just now.
 const preflightParts = live.Identity | live.Compatible | live.Settings | live.Balancer | live.Clock | live.Shards |
-	live.Limits | live.Reach | live.Databases | live.Collections | live.Unsharded | live.Counts | live.Zones | live.Routers | live.Sizes |
-	live.Migrations | live.Reshardings | live.Leases | live.Moves | live.Disks
+	live.Limits | live.Reach | live.Databases | live.Collections | live.Unsharded | live.Counts | live.Zones |
+	live.Routers | live.Sizes | live.Migrations | live.Reshardings | live.Leases | live.Moves | live.Disks
 
 // preflight looks at what is in the way of a run. had is the cluster as a plan was made
 // from it just now, or nil. What can't be read is in the report, and stops nothing.

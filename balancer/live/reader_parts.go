@@ -48,9 +48,9 @@ const All = ^Part(0)
 // Whole is everything that can be read without asking the cluster to work out
 // something: all parts but Statuses, Drains, Causes and Reusable, and but those that have the
 // server count or select what the other parts contain.
-const Whole = Identity | Compatible | Version | Settings | Balancer | Clock | Shards | Limits | Disks | Reach | Databases |
-	Collections | Unsharded | Chunks | Flags | Zones | Routers | Sizes | OldSizes | EachSize | Switches | Logs | Migrations |
-	Reshardings | Deletions | Leases
+const Whole = Identity | Compatible | Version | Settings | Balancer | Clock | Shards | Limits | Disks | Reach |
+	Databases | Collections | Unsharded | Chunks | Flags | Zones | Routers | Sizes | OldSizes | EachSize | Switches |
+	Logs | Migrations | Reshardings | Deletions | Leases
 
 // WithStatus is Whole and what the server says about balance and draining.
 const WithStatus = Whole | Statuses | Drains

@@ -25,7 +25,8 @@ func PauseResult(r action.PauseResult, end string) (lines []string) {
 		return []string{"Runs of shardsh are not paused."}
 	}
 	if r.Balancer {
-		lines = append(lines, "The cluster's own balancer is on: a pause does not stop it (sh.stopBalancer, or shardsh quiesce).")
+		lines = append(lines,
+			"The cluster's own balancer is on: a pause does not stop it (sh.stopBalancer, or shardsh quiesce).")
 	}
 	return lines
 }

@@ -91,7 +91,8 @@ func (o *actionFlags) shared() *actionFlags { return o }
 // check refuses what the verb of a name must not be asked for.
 func (o *actionFlags) check(name string, a planAction) error {
 	if err := firstBroken(
-		rule{o.readOnly && !o.preflight, "--read-only and " + name + " exclude each other: --dry-run shows what would be sent"},
+		rule{o.readOnly && !o.preflight,
+			"--read-only and " + name + " exclude each other: --dry-run shows what would be sent"},
 		rule{o.dryRun && o.yes && name != "apply", "--dry-run and --yes exclude each other"},
 	); err != nil {
 		return err

@@ -62,7 +62,8 @@ func (o *balanceFlags) complete(env environment, words []string) error {
 		return err
 	}
 	if err := firstBroken(
-		rule{o.readOnly && !o.dryRun && !o.preflight, "--read-only and balance exclude each other: --dry-run shows what would be done"},
+		rule{o.readOnly && !o.dryRun && !o.preflight,
+			"--read-only and balance exclude each other: --dry-run shows what would be done"},
 		rule{o.script && o.goal == string(runner.Ops), "--goal ops has no --script: each round counts anew"},
 		rule{o.script && o.json, "--script and --json exclude each other"},
 		rule{o.script && !o.dryRun, "--script is for --dry-run"},

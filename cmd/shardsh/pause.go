@@ -69,7 +69,9 @@ func (o *pauseFlags) complete(_ environment, words []string) error {
 	if err := o.clusterFlags.check(); err != nil {
 		return err
 	}
-	if err := firstBroken(rule{o.readOnly && !o.verb.Show, "--read-only and pause exclude each other: --show only looks"}); err != nil {
+	if err := firstBroken(
+		rule{o.readOnly && !o.verb.Show, "--read-only and pause exclude each other: --show only looks"},
+	); err != nil {
 		return err
 	}
 	return wrongOptions(o.verb.Validate())
