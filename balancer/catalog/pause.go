@@ -51,18 +51,12 @@ func (c Compatibility) String() string {
 	return c.Version
 }
 
-// Release returns by what what differs by release goes: the compatibility version, which is
-// that of the oldest server at most, or that of the router where it can't be read.
-func (c Compatibility) Release(router Release) Release {
-	line, known := ReleaseOf(c.Version)
-	if !known || line.AtLeast(router) {
-		return router
-	}
-	return line
-}
+// Release returns what runs on a server with this compatibility version, by which most of what
+// differs by release goes; without it, where it can't be read.
+func (c Compatibility) Release(server Release) Release { return server.WithFCV(c.Version) }
 
-// Behind reports whether the router's release is newer than the compatibility version.
-func (c Compatibility) Behind(router string) bool {
-	line, known := ReleaseOf(router)
-	return known && c.Version != "" && !strings.HasPrefix(router, c.Version+".") && c.Release(line) != line
+// Behind reports whether the server's release is newer than the compatibility version.
+func (c Compatibility) Behind(server string) bool {
+	r, known := ReleaseOf(server)
+	return known && c.Version != "" && !strings.HasPrefix(server, c.Version+".") && c.Release(r).FCV() != r.Line()
 }

@@ -2,159 +2,176 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
-	"time"
 )
 
-// Release is a line of server releases, such as 5.0, in whose way a balancer
-// behaves. The zero value is Release80.
-type Release struct{ major, minor uint8 }
+// Release is what runs on a server, as far as balancing depends on it: a line of
+// releases such as 8.0, the patch where it is known, and the feature compatibility
+// version where that is older. The zero value is Release80.
+type Release struct {
+	line line
+	// patched is 1 + the patch; 0 if it is not known, which counts as the first patch.
+	patched uint8
+	// later is a minor release that has no line of its own: it has all patches of the line
+	// before.
+	later bool
+	// fcv is the feature compatibility version; zero is that of the line.
+	fcv line
+}
 
-// The releases that differ in balancing.
+// line is a line of releases.
+type line struct{ major, minor uint8 }
+
+func (l line) String() string { return fmt.Sprintf("%d.%d", l.major, l.minor) }
+
+func (l line) atLeast(other line) bool {
+	return l.major > other.major || l.major == other.major && l.minor >= other.minor
+}
+
+// The lines that differ in balancing.
 var (
-	Release24 = Release{2, 4}
-	Release34 = Release{3, 4}
-	Release36 = Release{3, 6}
-	Release40 = Release{4, 0}
-	Release42 = Release{4, 2}
-	Release44 = Release{4, 4}
-	Release50 = Release{5, 0}
-	Release60 = Release{6, 0}
-	Release70 = Release{7, 0}
-	Release80 = Release{8, 0}
-	Release81 = Release{8, 1}
-	Release82 = Release{8, 2}
-	Release83 = Release{8, 3}
+	Release24 = Release{line: line{2, 4}}
+	Release34 = Release{line: line{3, 4}}
+	Release36 = Release{line: line{3, 6}}
+	Release40 = Release{line: line{4, 0}}
+	Release42 = Release{line: line{4, 2}}
+	Release44 = Release{line: line{4, 4}}
+	Release50 = Release{line: line{5, 0}}
+	Release60 = Release{line: line{6, 0}}
+	Release70 = Release{line: line{7, 0}}
+	Release80 = Release{line: line{8, 0}}
+	Release81 = Release{line: line{8, 1}}
+	Release82 = Release{line: line{8, 2}}
+	Release83 = Release{line: line{8, 3}}
+	Release90 = Release{line: line{9, 0}}
 )
 
-// Releases lists them in order.
+// Releases lists the lines in order.
 func Releases() []Release {
 	return []Release{
 		Release24, Release34, Release36, Release40, Release42, Release44, Release50, Release60, Release70, Release80,
-		Release81, Release82, Release83,
+		Release81, Release82, Release83, Release90,
 	}
 }
 
-// ParseRelease reads one of Releases, as "5.0".
+// ParseRelease reads one of Releases, as "5.0", or a patch of one, as "8.0.20".
 func ParseRelease(text string) (Release, error) {
 	var known []string
 	for _, r := range Releases() {
 		if r.String() == text {
 			return r, nil
 		}
+		if patch, found := strings.CutPrefix(text, r.String()+"."); found {
+			if n, err := strconv.ParseUint(patch, 10, 8); err == nil && strconv.FormatUint(n, 10) == patch && n < mostPatches {
+				return r.WithPatch(uint8(n)), nil
+			}
+		}
 		known = append(known, r.String())
 	}
-	return Release{}, fmt.Errorf("unknown server version %q: choose one of %s", text, strings.Join(known, ", "))
+	return Release{}, fmt.Errorf("unknown server version %q: choose one of %s, or a patch of one, such as 8.0.20", text,
+		strings.Join(known, ", "))
 }
 
-// ReleaseOf returns the line that a version such as 5.0.7 belongs to: the
-// newest one that is not newer. False when the text does not begin with two
+const mostPatches = 255
+
+// ReleaseOf returns the release of a server by its version, such as 5.0.7. It is of the
+// newest line that is not newer. False when the text does not begin with two
 // numbers, or the version is older than all lines.
-func ReleaseOf(version string) (line Release, ok bool) {
-	var major, minor uint8
-	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n != 2 {
+func ReleaseOf(version string) (r Release, ok bool) {
+	var is line
+	if n, _ := fmt.Sscanf(version, "%d.%d", &is.major, &is.minor); n != 2 {
 		return Release{}, false
 	}
-	for _, r := range Releases() {
-		if (Release{major, minor}).AtLeast(r) {
-			line, ok = r, true
+	for _, known := range Releases() {
+		if is.atLeast(known.line) {
+			r, ok = known, true
 		}
 	}
-	return line, ok
+	if r.later = ok && is != r.line; r.later {
+		return r, ok
+	}
+	var patch uint8
+	rest := strings.TrimPrefix(version, is.String()+".")
+	if n, _ := fmt.Sscanf(rest, "%d", &patch); n == 1 && rest != version && patch < mostPatches {
+		r = r.WithPatch(patch)
+	}
+	return r, ok
 }
 
-func (r Release) orDefault() Release {
-	if r == (Release{}) {
-		return Release80
+// WithPatch returns the patch n of the release's line.
+func (r Release) WithPatch(n uint8) Release {
+	r = r.orDefault()
+	r.patched = n + 1
+	return r
+}
+
+// WithFCV returns the release with a feature compatibility version, such as "8.0"; that of
+// its line if it is empty, unknown, or not older.
+func (r Release) WithFCV(version string) Release {
+	r = r.orDefault()
+	r.fcv = line{}
+	if fcv, known := ReleaseOf(version); known && !fcv.line.atLeast(r.line) {
+		r.fcv = fcv.line
 	}
 	return r
 }
 
-// String returns the release as "5.0".
+// Line returns the line alone, such as 8.0: without patch and compatibility version.
+func (r Release) Line() Release { return Release{line: r.orDefault().line} }
+
+// Patch returns the number of the patch, such as 20 for 8.0.20, and whether it is known.
+func (r Release) Patch() (n int, known bool) { return int(r.patched) - 1, r.patched > 0 }
+
+// FCV returns the line of the feature compatibility version.
+func (r Release) FCV() Release {
+	r = r.orDefault()
+	if r.fcv != (line{}) {
+		return Release{line: r.fcv}
+	}
+	return r.Line()
+}
+
+// Newer reports whether the server is newer than all lines: it is taken for the newest one.
+func (r Release) Newer() bool { return r.later && r.line == slices.MaxFunc(Releases(), Release.compare).line }
+
+func (r Release) compare(other Release) int {
+	switch {
+	case r.line == other.line:
+		return 0
+	case r.line.atLeast(other.line):
+		return 1
+	}
+	return -1
+}
+
+func (r Release) orDefault() Release {
+	if r.line == (line{}) {
+		r.line = Release80.line
+	}
+	return r
+}
+
+// String returns the release as "8.0", or "8.0.20" if the patch is known.
 func (r Release) String() string {
 	r = r.orDefault()
-	return fmt.Sprintf("%d.%d", r.major, r.minor)
-}
-
-// AtLeast reports whether the release is not older than another.
-func (r Release) AtLeast(other Release) bool {
-	r, other = r.orDefault(), other.orDefault()
-	return r.major > other.major || r.major == other.major && r.minor >= other.minor
-}
-
-// The switches below name what changed between releases, so that callers ask
-// for the thing and not for a number (rules/01-selection §9, rules/02-examples-and-traps §12).
-
-// BalancesBySize reports whether sizes in bytes count; before that numbers of chunks.
-func (r Release) BalancesBySize() bool { return r.AtLeast(Release60) }
-
-// JudgesCollections reports whether servers say of a collection whether it is balanced.
-func (r Release) JudgesCollections() bool { return r.AtLeast(Release44) }
-
-// Defragments reports whether collections can be defragmented.
-func (r Release) Defragments() bool { return r.AtLeast(Release60) }
-
-// SwitchesBalancing reports whether there is a command that switches the balancing of a
-// collection: older routers take the option, and ignore it.
-func (r Release) SwitchesBalancing() bool { return r.AtLeast(Release80) }
-
-// AutoMerges reports whether the auto-merger exists, with its setting and its merge command.
-func (r Release) AutoMerges() bool { return r.AtLeast(Release70) }
-
-// AutoSplits reports whether shards split chunks that have grown beyond the chunk size.
-func (r Release) AutoSplits() bool { return !r.AtLeast(Release60) }
-
-// LetsHashedIndexesGo reports whether the index of a shard key that is hashed may
-// be dropped or hidden.
-func (r Release) LetsHashedIndexesGo() bool { return r.AtLeast(Release60) }
-
-// SecondariesGiveAll reports whether secondaries give what they have, orphans included,
-// where a read asks for no read concern.
-func (r Release) SecondariesGiveAll() bool { return !r.AtLeast(Release50) }
-
-// AwaitsMajority reports whether a write that does not say waits for a majority.
-func (r Release) AwaitsMajority() bool { return r.AtLeast(Release50) }
-
-// KeepsSessions reports whether there is a collection of the sessions.
-func (r Release) KeepsSessions() bool { return r.AtLeast(Release36) }
-
-// SplitsSessions reports whether the balancer cuts the sessions collection into
-// many chunks. With the auto-merger, which would put them together again for
-// ever, it stopped (SERVER-78657; only the first patches of 7.0 have both).
-func (r Release) SplitsSessions() bool { return r.AtLeast(Release42) && !r.AutoMerges() }
-
-// ForcesJumbo reports whether the balancer may ask donors to move chunks that are
-// too large.
-func (r Release) ForcesJumbo() bool { return r.AtLeast(Release44) }
-
-// CleanupDelay is how long shards wait by default until they delete what they gave away.
-func (r Release) CleanupDelay() time.Duration {
-	if r.AtLeast(Release82) {
-		return time.Hour
+	if patch, known := r.Patch(); known {
+		return fmt.Sprintf("%s.%d", r.line, patch)
 	}
-	return 15 * time.Minute
+	return r.line.String()
 }
 
-// HasModes reports whether the setting mode exists beside stopped, and the balancer runs on
-// the config servers, which has it hold its lock for good. Before that each
-// router has a balancer and takes the lock for a round.
-func (r Release) HasModes() bool { return r.AtLeast(Release34) }
+// AtLeast reports whether the release's feature compatibility version is not older than a line.
+func (r Release) AtLeast(other Release) bool { return r.FCV().line.atLeast(other.FCV().line) }
 
-// LocksBalancer reports whether a balancer holds a lock in config.locks. That of
-// the config servers did so for the sake of old routers, and no longer does in 3.6.
-func (r Release) LocksBalancer() bool { return !r.AtLeast(Release36) }
-
-// SpillsToDisk reports whether stages that keep much go to the disk unless the
-// command forbids it.
-func (r Release) SpillsToDisk() bool { return r.AtLeast(Release60) }
-
-// LimitsShards reports whether config.shards may have a maxSize.
-func (r Release) LimitsShards() bool { return !r.AtLeast(Release60) }
-
-// DefaultChunkSize returns the chunk size in bytes where none is set.
-func (r Release) DefaultChunkSize() int64 {
-	if r.BalancesBySize() {
-		return DefaultMaxChunkSizeBytes
+// runs reports whether a patch of a line, or a newer release, runs on the server, whatever
+// the feature compatibility version.
+func (r Release) runs(other Release, patch uint8) bool {
+	r = r.orDefault()
+	if r.line != other.line {
+		return r.line.atLeast(other.line)
 	}
-	return 64 << 20
+	return patch == 0 || r.later || r.patched > patch
 }
+

@@ -16,19 +16,74 @@ func TestParseRelease(t *testing.T) {
 			t.Errorf("%s is read as %s: %v", r, got, err)
 		}
 	}
-	for _, text := range []string{"", "8", "8.0.10", "9.0", "x"} {
+	for _, text := range []string{"", "8", "8.0.x", "8.0.", "8.0.010", "8.0.255", "8.4", "9.1", "x"} {
 		if _, err := ParseRelease(text); err == nil || !strings.Contains(err.Error(), "2.4, 3.4, 3.6, 4.0") {
 			t.Errorf("%q: %v, want the list of releases", text, err)
 		}
 	}
 	for version, want := range map[string]string{
-		"8.0.10": "8.0", "8.2.1": "8.2", "8.1.0": "8.1", "8.3.0-rc1": "8.3", "9.1.0": "8.3", "5.0.7": "5.0", "5.3.0": "5.0",
-		"4.2.0": "4.2", "4.0.28": "4.0", "3.6.1": "3.6", "3.5.3": "3.4", "3.2.0": "2.4", "2.4.9": "2.4", "2.2.0": "", "rubbish": "",
+		"8.0.10": "8.0.10", "8.2.1": "8.2.1", "8.1.0": "8.1.0", "8.3.0-rc1": "8.3.0", "9.0.2": "9.0.2", "9.1.0": "9.0",
+		"10.0.1": "9.0", "8.4.0": "8.3", "5.0.7": "5.0.7", "5.3.0": "5.0", "8.0": "8.0", "8.0.10-4-g1a2b": "8.0.10",
+		"4.2.0": "4.2.0", "4.0.28": "4.0.28", "3.6.1": "3.6.1", "3.5.3": "3.4", "3.2.0": "2.4", "2.4.9": "2.4.9", "2.2.0": "",
+		"rubbish": "",
 	} {
 		got, ok := ReleaseOf(version)
 		if ok != (want != "") || ok && got.String() != want {
 			t.Errorf("%s is of %s, %v; want %s", version, got, ok, want)
 		}
+	}
+}
+
+// A patch, a compatibility version, and what is newer than all that is known.
+func TestPartsOfARelease(t *testing.T) {
+	r, _ := ReleaseOf("8.0.20")
+	if n, known := r.Patch(); n != 20 || !known || r.Line() != Release80 || r.FCV() != Release80 || r.Newer() {
+		t.Errorf("8.0.20 is %+v", r)
+	}
+	if old := r.WithFCV("7.0"); old.AtLeast(Release80) || !old.AtLeast(Release70) || old.FCV() != Release70 ||
+		old.Line() != Release80 || !old.DonorBelongsToZone() || old.WithFCV("") != r || old.WithFCV("8.0") != r ||
+		r.WithFCV("9.0") != r {
+		t.Errorf("8.0.20 with 7.0 is %+v", old)
+	}
+	if _, known := Release80.Patch(); known {
+		t.Error("a line has no patch")
+	}
+	for version, want := range map[string]bool{"9.0.7": false, "9.1.0": true, "10.2.0": true, "8.4.0": false, "7.3.1": false} {
+		if r, _ := ReleaseOf(version); r.Newer() != want || want && (!r.DonorBelongsToZone() || r.ForcesDrains()) {
+			t.Errorf("%s is newer: %v", version, r.Newer())
+		}
+	}
+}
+
+// What differs after 8.0.10, by release and patch. Where the release notes do not say, it
+// is inferred (docs/differences.md).
+func TestWhatDiffersAfter80(t *testing.T) {
+	columns := []string{"8.0.0", "8.0.10", "8.0.19", "8.0.20", "8.1.0", "8.2.0", "8.2.5", "8.2.6", "8.3.0", "9.0.0"}
+	for _, row := range []struct {
+		name string
+		has  func(Release) bool
+		want string
+	}{
+		{"donor of a size move belongs to the zone", Release.DonorBelongsToZone, "---x---xxx"},
+		{"a draining shard gives", Release.DrainingGives, "xxxxx-----"},
+		{"drains are forced", Release.ForcesDrains, "xxxxxxx---"},
+		{"machine ids are checked", Release.ChecksMachineIDs, "xxxxxxxxx-"},
+		{"allowChunkOperations", Release.BlocksChunkOperations, "---------x"},
+		{"windows of weekdays", Release.ReadsDayWindows, "--------xx"},
+		{"the balancer's settings are one structure", Release.ParsesBalancerWhole, "--------xx"},
+		{"zones up to MaxKey are looked for", Release.ScansMaxKeyZones, "---------x"},
+		{"an hour until deletions", func(r Release) bool { return r.CleanupDelay() == time.Hour }, "-----xxxxx"},
+	} {
+		for i, version := range columns {
+			r, err := ParseRelease(version)
+			if want := row.want[i] == 'x'; err != nil || row.has(r) != want {
+				t.Errorf("%s in %s: want %v, %v", row.name, version, want, err)
+			}
+		}
+	}
+	old := Release83.WithFCV("8.0")
+	if old.ReadsDayWindows() || !old.IgnoresDayWindows() || Release83.IgnoresDayWindows() || Release80.IgnoresDayWindows() {
+		t.Error("windows of weekdays go by the compatibility version")
 	}
 }
 

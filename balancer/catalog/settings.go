@@ -171,7 +171,7 @@ func (s *Settings) loadMode(f field) error {
 // loadWindows reads the window, or from 8.3 on those of the days, which leave
 // the other unread. 2.4 takes a window that does not parse for none.
 func (s *Settings) loadWindows(window, days field) (err error) {
-	if s.Release.AtLeast(Release83) && days.value.Type != 0 {
+	if s.Release.ReadsDayWindows() && days.value.Type != 0 {
 		if s.Days, err = ParseDayWindows(days.value); err != nil || len(s.Days) > 0 {
 			return err
 		}

@@ -27,11 +27,12 @@ type SnapshotParts struct {
 	// ClusterTime is the logical time of the cluster; zero when it reports none.
 	ClusterTime bson.Timestamp
 	ClusterID   bson.ObjectID
-	// Version is that of the router, such as 8.0.10; Release the line of
-	// releases it belongs to.
-	Version string
-	Release Release
-	// Compatibility is the feature compatibility version. Where it was read, Release goes by it.
+	// Version is that of the router, such as 8.0.10; ConfigVersion that of the config servers'
+	// primary, where the reader had a way there. Release is what the balancer runs, as far as
+	// is known: the config servers' release, or else the router's.
+	Version, ConfigVersion string
+	Release                Release
+	// Compatibility is the feature compatibility version. Where it was read, Release has it.
 	Compatibility Compatibility
 
 	Settings Settings
@@ -188,6 +189,15 @@ func (s *Snapshot) Time() time.Time { return s.parts.Time }
 
 // Release returns the line of releases the cluster belongs to.
 func (s *Snapshot) Release() Release { return s.parts.Release }
+
+// ReleaseOn returns what runs on a shard, which decides what its migrations do: its own
+// release where it is known, or else that of the cluster.
+func (s *Snapshot) ReleaseOn(shard ShardState) Release {
+	if r, known := ReleaseOf(shard.Version); known {
+		return s.parts.Compatibility.Release(r)
+	}
+	return s.parts.Release
+}
 
 // Settings returns the balancer's settings.
 func (s *Snapshot) Settings() Settings { return s.parts.Settings }

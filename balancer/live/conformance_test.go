@@ -341,7 +341,7 @@ func (c conformance) check(t *testing.T, got *catalog.Snapshot) {
 	c.held(t, got)
 	c.rendered(t, got)
 	p := got.Parts()
-	if p.Release != c.release || p.Time.IsZero() || p.ClusterID.IsZero() || p.Balancer.Mode != catalog.ModeOff ||
+	if p.Release.Line() != c.release || p.Time.IsZero() || p.ClusterID.IsZero() || p.Balancer.Mode != catalog.ModeOff ||
 		len(p.Routers) == 0 {
 		t.Errorf("head %+v", p)
 	}

@@ -43,6 +43,7 @@ func subject(t *testing.T, release catalog.Release) (enginetest.Subject, *mock.C
 func testedReleases() []catalog.Release {
 	return []catalog.Release{
 		catalog.Release44, catalog.Release50, catalog.Release60, catalog.Release70, catalog.Release80, catalog.Release83,
+		catalog.Release90,
 	}
 }
 
@@ -84,7 +85,7 @@ func TestEngineOverTheWire(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if executor.Release() != release {
+				if executor.Release().Line() != release {
 					t.Fatalf("release %s, want %s", executor.Release(), release)
 				}
 				s.Cluster, s.Unsupported = executor, unsupported(release)

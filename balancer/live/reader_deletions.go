@@ -29,7 +29,36 @@ func (r *reading) deletions(ctx context.Context) error {
 			r.gap(catalog.Gap{What: "rangeDeletions", Shard: s.ID}, err)
 		}
 	}
+	r.configVersion(ctx)
 	return nil
+}
+
+// configVersion reads the version of the config servers, by which rounds go. Errors leave it
+// unknown, without a gap: the router's stands for it.
+func (r *reading) configVersion(ctx context.Context) {
+	for _, s := range r.parts.Shards {
+		if s.ID == "config" {
+			r.parts.ConfigVersion = s.Version
+		}
+	}
+	if r.parts.ConfigVersion == "" {
+		status, err := r.source.run(ctx, "admin", bson.D{{Key: "serverStatus", Value: 1}, {Key: "metrics", Value: 0}})
+		host := text(status, "sharding", "configsvrConnectionString")
+		if err != nil || host == "" {
+			return
+		}
+		client, err := r.options.ShardClient(ctx, catalog.Shard{ID: "config", Host: host})
+		if err != nil {
+			return
+		}
+		var is catalog.ShardState
+		describeShard(ctx, client.Database("admin"), &is)
+		r.parts.ConfigVersion = is.Version
+	}
+	if release, known := catalog.ReleaseOf(r.parts.ConfigVersion); known {
+		r.parts.Release = r.parts.Compatibility.Release(release)
+		r.parts.Settings.Release = r.parts.Release
+	}
 }
 
 // describeShard reads the version of a shard and its delay of range deletions. Errors

@@ -37,6 +37,8 @@ type Config struct {
 	// Version is the release whose ways the cluster has; zero is the present
 	// one.
 	Version catalog.Release
+	// FCV is the feature compatibility version, such as "8.0"; empty is that of Version.
+	FCV string
 	// Seed feeds the one source of chance.
 	Seed uint64
 	// Parameters are server parameters under their own names.
@@ -126,6 +128,11 @@ func New(cfg Config) (*Cluster, error) {
 	}
 	if err := c.furnish(cfg); err != nil {
 		return nil, err
+	}
+	if cfg.FCV != "" {
+		if err := c.clusterParameters.SetCompatibilityVersion(cfg.FCV); err != nil {
+			return nil, fmt.Errorf("feature compatibility version: %w", err)
+		}
 	}
 	c.start(cfg.Pace)
 	return c, nil
@@ -305,18 +312,27 @@ var versions = map[catalog.Release]struct {
 	catalog.Release81: {"8.1.2", 26},
 	catalog.Release82: {"8.2.1", 27},
 	catalog.Release83: {"8.3.0", 28},
+	catalog.Release90: {"9.0.2", 29},
 }
 
-// Release returns the line of releases the cluster behaves like.
+// versionOf returns what a release shows of itself.
+func versionOf(r catalog.Release) string {
+	if _, known := r.Patch(); known {
+		return r.String()
+	}
+	return versions[r.Line()].text
+}
+
+// Release returns the release the cluster behaves like.
 func (c *Cluster) Release() catalog.Release { return c.release }
 
 // Version returns the full version, as "8.0.10".
-func (c *Cluster) Version() string { return versions[c.release].text }
+func (c *Cluster) Version() string { return versionOf(c.release) }
 
 // VersionArray returns the version of a release in four numbers.
 func VersionArray(r catalog.Release) bson.A {
 	var numbers bson.A
-	for part := range strings.SplitSeq(versions[r].text, ".") {
+	for part := range strings.SplitSeq(versionOf(r), ".") {
 		n, _ := strconv.ParseInt(part, 10, 32) // a table of our own
 		numbers = append(numbers, int32(n))
 	}
@@ -324,4 +340,4 @@ func VersionArray(r catalog.Release) bson.A {
 }
 
 // MaxWireVersion returns what hello announces in a release.
-func MaxWireVersion(r catalog.Release) int32 { return versions[r].wire }
+func MaxWireVersion(r catalog.Release) int32 { return versions[r.Line()].wire }

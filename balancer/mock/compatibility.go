@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"slices"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -16,12 +17,18 @@ const (
 	compatibilityID = "featureCompatibilityVersion"
 )
 
+// olderCompatibility are the compatibility versions besides their own that servers of a line can
+// have: those of the last long-term line, and of the line before.
+var olderCompatibility = map[string][]string{
+	"5.0": {"4.4"}, "6.0": {"5.0"}, "7.0": {"6.0"}, "8.0": {"7.0", "7.3"}, "8.1": {"8.0"}, "8.2": {"8.0", "8.1"},
+	"8.3": {"8.0", "8.2"}, "9.0": {"8.0", "8.3"},
+}
+
 func (cfg *ConfigDB) buildCompatibility() error {
 	if !cfg.release.AtLeast(catalog.Release34) {
 		return nil
 	}
-	parts := strings.SplitN(versions[cfg.release].text, ".", 3)
-	return cfg.setCompatibility(bson.D{{Key: "version", Value: parts[0] + "." + parts[1]}})
+	return cfg.setCompatibility(bson.D{{Key: "version", Value: cfg.release.Line().String()}})
 }
 
 func (cfg *ConfigDB) setCompatibility(fields bson.D) error {
@@ -35,6 +42,13 @@ func (cfg *ConfigDB) setCompatibility(fields bson.D) error {
 	}
 	_, err = coll.Insert(doc)
 	return err
+}
+
+// compatible is the release with the feature compatibility version as it is now.
+func (cfg *ConfigDB) compatible() catalog.Release {
+	_, doc, _ := cfg.data(compatibilityIn).ByID(textValue(compatibilityID))
+	version, _ := doc.Lookup("version").StringValueOK()
+	return cfg.release.WithFCV(version)
 }
 
 // Compatibility returns the document of the feature compatibility version; nil before 3.4.
@@ -56,23 +70,23 @@ func (cp *ClusterParameters) SetCompatibilityVersion(version string) error {
 // BeginCompatibilityChange leaves the cluster between two feature compatibility versions,
 // as setFeatureCompatibilityVersion does while it works, or when it fails.
 func (cp *ClusterParameters) BeginCompatibilityChange(version string) error {
-	own := cp.config.release.String()
-	before := map[string]string{"8.0": "7.0", "7.0": "6.0", "6.0": "5.0", "5.0": "4.4"}[own]
-	switch version {
-	case own, before:
-	case "7.3":
+	own := cp.config.release.Line().String()
+	older := olderCompatibility[own]
+	switch {
+	case version == own, slices.Contains(older, version) && version != "7.3":
+	case version == "7.3" && own == "8.0":
 		return mongoerr.New(mongoerr.NotImplemented, "the mock has no compatibility version %s", version)
 	default:
-		return mongoerr.New(mongoerr.BadValue, "Invalid feature compatibility version value '%s'; expected '7.0' or '7.3' "+
-			"or '8.0'.", version)
+		return mongoerr.New(mongoerr.BadValue, "Invalid feature compatibility version value '%s'; expected '%s'.", version,
+			strings.Join(append(slices.Clone(older), own), "' or '"))
 	}
 	is, _ := cp.Compatibility().Lookup("version").StringValueOK()
 	if is == version {
 		return nil
 	}
 	fields := bson.D{{Key: "version", Value: is}, {Key: "targetVersion", Value: version}}
-	if version == before {
-		fields = bson.D{{Key: "version", Value: before}, {Key: "targetVersion", Value: before},
+	if version != own {
+		fields = bson.D{{Key: "version", Value: version}, {Key: "targetVersion", Value: version},
 			{Key: "previousVersion", Value: own}}
 	}
 	cp.ids.Tick()

@@ -84,7 +84,7 @@ func (rs *Routers) insert(name string) error {
 		{Key: "_id", Value: name},
 		{Key: "advisoryHostFQDNs", Value: bson.A{}},
 		{Key: "created", Value: now},
-		{Key: "mongoVersion", Value: versions[rs.release].text},
+		{Key: "mongoVersion", Value: versionOf(rs.release)},
 		{Key: "ping", Value: now},
 		{Key: "up", Value: int64(0)},
 		{Key: "waiting", Value: true},

@@ -76,7 +76,8 @@ func (o *clusterFlags) check() error {
 		rule{o.mock != "" && o.server.Option() != "", o.server.Option() + " is for a live cluster, not for the mock"},
 		rule{!o.usesMock() && o.keeps(), "--dbpath and --snapshot are for the mock cluster only"},
 		rule{!o.usesMock() && o.describes(),
-			"--mock-time, --routers, --set-parameter, --seed, --memory and --server-version are for the mock cluster only"},
+			"--mock-time, --routers, --set-parameter, --seed, --memory, --server-version and --fcv are "+
+				"for the mock cluster only"},
 	); err != nil {
 		return err
 	}
@@ -93,6 +94,7 @@ type mockFlags struct {
 	mockTime      string // "", real or virtual
 	demo          bool   // a mock that no file describes has something to do
 	serverVersion cmdline.Release
+	fcv           string
 	parameters    map[string]string
 	seed          cmdline.Seed
 	dbpath        string
@@ -132,7 +134,8 @@ func (o *mockFlags) otherFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.routers, "routers", 0, "`N` number of mongos (1, or what the topology says)")
 	f.StringVar(&o.dbpath, "dbpath", "", "`DIR` store the mock here, or open the one that is there")
 	f.Var(&o.serverVersion, "server-version",
-		"`VERSION` MongoDB release to mock: 2.4, 3.4 to 8.3 (8.0)")
+		"`VERSION` MongoDB release to mock: 2.4, 3.4 to 9.0, or a patch such as 8.0.20 (8.0)")
+	f.StringVar(&o.fcv, "fcv", "", "`VERSION` feature compatibility version of the mock (that of its release)")
 	f.StringToStringVar(&o.parameters, "set-parameter", nil, "`NAME=VALUE` set a server parameter; repeat to add")
 	f.Var(&o.memory, "memory", "`SIZE` memory limit of all commands (1GiB; 0: no limit)")
 	f.Var(&o.seed, "seed", "`N` random seed; with one, virtual time begins on 2026-01-01")
@@ -143,7 +146,7 @@ func (o *mockFlags) keeps() bool { return o.dbpath != "" || o.snapshot != "" }
 
 // describes reports whether anything says what the mock is like.
 func (o *mockFlags) describes() bool {
-	return o.mockTime != "" || len(o.parameters) > 0 || o.seed.Given || o.serverVersion.Given ||
+	return o.mockTime != "" || len(o.parameters) > 0 || o.seed.Given || o.serverVersion.Given || o.fcv != "" ||
 		o.memory.Given || o.routers != 0
 }
 

@@ -114,6 +114,7 @@ func connectMock(env environment, o *clusterFlags, s session) (*connection, erro
 		Pace:       pace,
 		Seed:       o.seed.N,
 		Version:    o.serverVersion.Release,
+		FCV:        o.fcv,
 		Parameters: map[string]any{},
 		DBPath:     o.dbpath,
 	}

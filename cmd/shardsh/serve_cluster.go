@@ -139,7 +139,7 @@ func (o *serveFlags) newCluster(topology *mock.Topology, logger *slog.Logger) (*
 	}
 	cfg := mock.Config{
 		Topology: topology, Pace: pace, RealTime: o.mockTime == "" || o.mockTime == "real",
-		Version: o.serverVersion.Release, Seed: o.seed.N,
+		Version: o.serverVersion.Release, FCV: o.fcv, Seed: o.seed.N,
 		Logger: logger, Parameters: map[string]any{},
 		DBPath: o.dbpath,
 	}

@@ -69,7 +69,7 @@ func TestAssumptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := got.Collection("db.c0")
-	if c == nil || c.Table.Len() != 90 || got.Release() != catalog.Release80 {
+	if c == nil || c.Table.Len() != 90 || got.Release().Line() != catalog.Release80 {
 		t.Fatalf("%+v", got.Parts())
 	}
 	for id, data := range c.Sizes {
@@ -85,7 +85,7 @@ func TestAssumptions(t *testing.T) {
 		t.Errorf("gaps %v", gaps)
 	}
 	files["prelude.json"] = []byte(`{"ServerVersion":"7.0.14","ToolVersion":"100.12.0"}`)
-	if got, err = Open(write(t, files)); err != nil || got.Release() != catalog.Release70 || got.Parts().Version != "7.0.14" {
+	if got, err = Open(write(t, files)); err != nil || got.Release().Line() != catalog.Release70 || got.Parts().Version != "7.0.14" {
 		t.Errorf("version %s, %v", got.Parts().Version, err)
 	}
 }

@@ -197,7 +197,11 @@ func (r *reader) head() error {
 	p := &r.parts
 	p.Source, p.Time, p.ClusterTime, p.ClusterID = h.Source, h.Time, h.ClusterTime, h.ClusterID
 	p.Clock = h.Clock.balancer()
-	p.Version, p.Release, p.Settings, p.SettingsProblem = h.Version, h.Release, h.Settings, h.SettingsProblem
+	p.Version, p.ConfigVersion, p.Release = h.Version, h.ConfigVersion, releaseOf(h)
+	p.Settings, p.SettingsProblem = h.Settings, h.SettingsProblem
+	if h.Settings.Release == h.Release {
+		p.Settings.Release = p.Release
+	}
 	p.Balancer, p.DeletionsKnown, p.Unsharded, p.Outcomes = h.Balancer, h.DeletionsKnown, h.Unsharded, h.Outcomes
 	p.Lease, p.Pause, p.Compatibility = h.Lease, h.Pause, h.Compatibility
 	return nil

@@ -2,6 +2,7 @@ package snapfile
 
 import (
 	"bytes"
+	"cmp"
 	"reflect"
 	"time"
 
@@ -33,6 +34,17 @@ type head struct {
 	Lease           *catalog.Lease
 	Pause           *catalog.Pause        // missing in old files, as
 	Compatibility   catalog.Compatibility // is
+	ConfigVersion   string                // and this
+}
+
+// releaseOf returns what runs on the config servers: files have its line, and the version
+// has the patch.
+func releaseOf(h head) catalog.Release {
+	r, known := catalog.ReleaseOf(cmp.Or(h.ConfigVersion, h.Version))
+	if r = r.WithFCV(h.Release.String()); !known || r.FCV() != h.Release {
+		return h.Release
+	}
+	return r
 }
 
 // clock is that of the balancer; without a zone it is what the logs show.
@@ -98,13 +110,14 @@ type sizes struct {
 const sizesInRecord = 500
 
 // registry knows how the types that BSON does not know are stored: a key pattern
-// as the document it is, a release as its text, no document as null.
+// as the document it is, a release as its line, no document as null.
 func registry() *bson.Registry {
 	r := bson.NewRegistry()
 	storedAs(r, func(d bson.Raw) (bson.Raw, bool) { return d, len(d) > 0 },
 		func(d bson.Raw) (bson.Raw, error) { return d, nil })
 	storedAs(r, func(p catalog.KeyPattern) (bson.Raw, bool) { return p.Doc(), !p.IsZero() }, catalog.ParseKeyPattern)
-	storedAs(r, func(l catalog.Release) (string, bool) { return l.String(), l != catalog.Release{} }, catalog.ParseRelease)
+	storedAs(r, func(l catalog.Release) (string, bool) { return l.FCV().String(), l != catalog.Release{} },
+		catalog.ParseRelease)
 	return r
 }
 

@@ -14,13 +14,17 @@ import (
 // Draw makes a cluster up: small, and with something of everything.
 func Draw(t *rapid.T) *catalog.Snapshot {
 	g := generator{t}
+	release := rapid.SampledFrom(catalog.Releases()).Draw(t, "release")
+	if g.bool("patch") {
+		release = release.WithPatch(rapid.Uint8Max(30).Draw(t, "number"))
+	}
 	p := catalog.SnapshotParts{
 		Source:      catalog.Source{Kind: catalog.SourceMock, Name: g.text("name")},
 		Time:        g.time("time"),
 		ClusterTime: g.timestamp("cluster time"),
 		ClusterID:   g.objectID("cluster id"),
-		Version:     "8.0.10",
-		Release:     rapid.SampledFrom(catalog.Releases()).Draw(t, "release"),
+		Version:     release.String(),
+		Release:     release,
 		Balancer:    catalog.BalancerState{Mode: catalog.ModeFull, InRound: g.bool("in round"), Rounds: g.number("rounds")},
 	}
 	p.Settings = g.settings(p.Release)

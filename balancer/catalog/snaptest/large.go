@@ -52,7 +52,7 @@ func Large(t testing.TB, s Scale) *catalog.Snapshot {
 	p := catalog.SnapshotParts{
 		Source: catalog.Source{Kind: catalog.SourceLive, Name: "mongodb://large:27017/"},
 		Time:   Noon(), ClusterTime: bson.Timestamp{T: uint32(Noon().Unix()), I: 1},
-		ClusterID: bson.ObjectID{1}, Version: "8.0.10", Release: catalog.Release80,
+		ClusterID: bson.ObjectID{1}, Version: "8.0.10", Release: catalog.Release80.WithPatch(10),
 		Settings: catalog.DefaultSettings(), Balancer: catalog.BalancerState{Mode: catalog.ModeFull, Rounds: 1000},
 		Databases: []catalog.Database{{Name: "db", Primary: largeShard(0)}}, DeletionsKnown: true,
 		Routers: []catalog.Router{{ID: "router:27017", Version: "8.0.10", Ping: Noon()}},

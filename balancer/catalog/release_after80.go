@@ -1,0 +1,56 @@
+package catalog
+
+// The switches below name what changed after 8.0.10, some of it with a patch. Those that say
+// "inferred" were not read in the code of that release (docs/differences.md).
+
+// DonorBelongsToZone reports whether the shard that gives data of a zone is the largest of
+// the zone, and not the largest of all (SERVER-115962). That 8.1 has the old way, and 8.3 the
+// new one, is inferred.
+func (r Release) DonorBelongsToZone() bool {
+	if r.Line() == Release80 {
+		return r.runs(Release80, 20)
+	}
+	return r.runs(Release82, 6)
+}
+
+// FixOfDonors returns the patch from which DonorBelongsToZone, of the same line where it has
+// one.
+func (r Release) FixOfDonors() Release {
+	switch r.Line() {
+	case Release80:
+		return Release80.WithPatch(20)
+	case Release82:
+		return Release82.WithPatch(6)
+	}
+	return Release80.WithPatch(20)
+}
+
+// DrainingGives reports whether a draining shard can be the one that gives data to even out
+// sizes. That it is so in 8.1 is inferred.
+func (r Release) DrainingGives() bool { return !r.runs(Release82, 0) }
+
+// ForcesDrains reports whether chunks are moved from draining shards whatever their size.
+// That this ended with 8.2.6 is inferred (SERVER-116528); 9.0 does not.
+func (r Release) ForcesDrains() bool { return r.ForcesJumbo() && !r.runs(Release82, 6) }
+
+// ChecksMachineIDs reports whether a round begins with a comparison of the machine ids of
+// shards, and moves carry the epoch. That both ended with 9.0 and not before is inferred.
+func (r Release) ChecksMachineIDs() bool { return !r.runs(Release90, 0) }
+
+// BlocksChunkOperations reports whether collections have the flag allowChunkOperations.
+func (r Release) BlocksChunkOperations() bool { return r.runs(Release90, 0) }
+
+// ParsesBalancerWhole reports whether the settings of the balancer are read as one structure: a
+// mode that is unknown fails, whatever else is set. The codes are inferred.
+func (r Release) ParsesBalancerWhole() bool { return r.runs(Release83, 0) }
+
+// ReadsDayWindows reports whether the windows of weekdays apply; IgnoresDayWindows whether
+// they are known, and left out with a warning for the sake of the feature compatibility version.
+func (r Release) ReadsDayWindows() bool { return r.AtLeast(Release83) }
+
+// IgnoresDayWindows is explained at ReadsDayWindows.
+func (r Release) IgnoresDayWindows() bool { return r.runs(Release83, 0) && !r.ReadsDayWindows() }
+
+// ScansMaxKeyZones reports whether config servers look for zones that end before MaxKey
+// where that was meant.
+func (r Release) ScansMaxKeyZones() bool { return r.runs(Release90, 0) }

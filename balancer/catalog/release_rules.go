@@ -1,0 +1,80 @@
+package catalog
+
+import "time"
+
+// The switches below name what changed between releases, so that callers ask
+// for the thing and not for a number (rules/01-selection §9, rules/02-examples-and-traps §12).
+
+// BalancesBySize reports whether sizes in bytes count; before that numbers of chunks.
+func (r Release) BalancesBySize() bool { return r.AtLeast(Release60) }
+
+// JudgesCollections reports whether servers say of a collection whether it is balanced.
+func (r Release) JudgesCollections() bool { return r.AtLeast(Release44) }
+
+// Defragments reports whether collections can be defragmented.
+func (r Release) Defragments() bool { return r.AtLeast(Release60) }
+
+// SwitchesBalancing reports whether there is a command that switches the balancing of a
+// collection: older routers take the option, and ignore it.
+func (r Release) SwitchesBalancing() bool { return r.AtLeast(Release80) }
+
+// AutoMerges reports whether the auto-merger exists, with its setting and its merge command.
+func (r Release) AutoMerges() bool { return r.AtLeast(Release70) }
+
+// AutoSplits reports whether shards split chunks that have grown beyond the chunk size.
+func (r Release) AutoSplits() bool { return !r.AtLeast(Release60) }
+
+// LetsHashedIndexesGo reports whether the index of a shard key that is hashed may
+// be dropped or hidden.
+func (r Release) LetsHashedIndexesGo() bool { return r.AtLeast(Release60) }
+
+// SecondariesGiveAll reports whether secondaries give what they have, orphans included,
+// where a read asks for no read concern.
+func (r Release) SecondariesGiveAll() bool { return !r.AtLeast(Release50) }
+
+// AwaitsMajority reports whether a write that does not say waits for a majority.
+func (r Release) AwaitsMajority() bool { return r.AtLeast(Release50) }
+
+// KeepsSessions reports whether there is a collection of the sessions.
+func (r Release) KeepsSessions() bool { return r.AtLeast(Release36) }
+
+// SplitsSessions reports whether the balancer cuts the sessions collection into
+// many chunks. With the auto-merger, which would put them together again for
+// ever, it stopped (SERVER-78657; only the first patches of 7.0 have both).
+func (r Release) SplitsSessions() bool { return r.AtLeast(Release42) && !r.AutoMerges() }
+
+// ForcesJumbo reports whether the balancer may ask donors to move chunks that are
+// too large.
+func (r Release) ForcesJumbo() bool { return r.AtLeast(Release44) }
+
+// CleanupDelay is how long shards wait by default until they delete what they gave away.
+func (r Release) CleanupDelay() time.Duration {
+	if r.AtLeast(Release82) {
+		return time.Hour
+	}
+	return 15 * time.Minute
+}
+
+// HasModes reports whether the setting mode exists beside stopped, and the balancer runs on
+// the config servers, which has it hold its lock for good. Before that each
+// router has a balancer and takes the lock for a round.
+func (r Release) HasModes() bool { return r.AtLeast(Release34) }
+
+// LocksBalancer reports whether a balancer holds a lock in config.locks. That of
+// the config servers did so for the sake of old routers, and no longer does in 3.6.
+func (r Release) LocksBalancer() bool { return !r.AtLeast(Release36) }
+
+// SpillsToDisk reports whether stages that keep much go to the disk unless the
+// command forbids it.
+func (r Release) SpillsToDisk() bool { return r.AtLeast(Release60) }
+
+// LimitsShards reports whether config.shards may have a maxSize.
+func (r Release) LimitsShards() bool { return !r.AtLeast(Release60) }
+
+// DefaultChunkSize returns the chunk size in bytes where none is set.
+func (r Release) DefaultChunkSize() int64 {
+	if r.BalancesBySize() {
+		return DefaultMaxChunkSizeBytes
+	}
+	return 64 << 20
+}
