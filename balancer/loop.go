@@ -255,12 +255,15 @@ func (l *Loop) refreshSettingsBy(t *thread) error {
 	}
 }
 
-// logSettings tells of a mode nobody knows and of a new chunk size
+// logSettings tells of a mode nobody knows, of windows that are ignored, and of a new chunk size
 // (rules/01-rounds-and-settings §2.2 and §2.6).
 func (l *Loop) logSettings(before, now catalog.Settings) {
 	if now.UnknownMode != "" {
 		l.cfg.Logger.Warn("unknown balancer mode, taken for off", "id", 7575700,
 			"mode", now.UnknownMode, "supported", []catalog.Mode{catalog.ModeFull, catalog.ModeOff})
+	}
+	if now.DaysIgnored {
+		l.cfg.Logger.Warn("the windows of weekdays need the feature compatibility version 8.3: they are ignored", "id", 8248700)
 	}
 	if before.MaxChunkSizeBytes != now.MaxChunkSizeBytes {
 		l.cfg.Logger.Info("the chunk size has changed", "id", 22640,

@@ -9,8 +9,11 @@ import (
 
 // checkMachineIDs fails the round when two shards put the same number into the
 // ObjectIds they make; both get another one, so that the next round passes
-// (rules/01-rounds-and-settings §1.4).
+// (rules/01-rounds-and-settings §1.4). 9.0 does not ask.
 func (l *Loop) checkMachineIDs(shards []catalog.Shard) error {
+	if !l.cfg.Version.ChecksMachineIDs() {
+		return nil
+	}
 	return run(&l.thread, "machineIds", func(ctx context.Context, c Cluster) error {
 		nodes, tells := c.(MachineIDs)
 		if !tells || nodes.MachineIDsDiffer(ctx) {

@@ -55,9 +55,17 @@ type Routing struct {
 	Zones      *catalog.ZoneSet
 }
 
+// Compatible is a SettingReader that knows the feature compatibility version as it is now.
+type Compatible interface {
+	CompatibilityVersion(ctx context.Context) string
+}
+
 // LoadSettings reads config.settings over the settings known so far and returns
 // what is in effect afterwards, also when it fails half way.
 func LoadSettings(ctx context.Context, r SettingReader, known catalog.Settings) (catalog.Settings, error) {
+	if c, tells := r.(Compatible); tells {
+		known.Release = known.Release.WithFCV(c.CompatibilityVersion(ctx))
+	}
 	err := known.Load(func(id string) (bson.Raw, error) { return r.Setting(ctx, id) })
 	return known, err
 }

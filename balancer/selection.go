@@ -194,6 +194,7 @@ func NewSituation(r Routing, sizes map[catalog.ShardID]int64, shards []catalog.S
 		Zones:      r.Zones,
 		Shards:     shards,
 		Sizes:      catalog.DataSizes{ByShard: sizes, MaxChunkSizeBytes: maxChunk},
+		Release:    settings.Release,
 		ForceJumbo: settings.AttemptJumbo,
 	}
 }

@@ -17,7 +17,7 @@ type DayWindow struct {
 }
 
 // ParseDayWindows reads the activeWindowDOW field. Not an array is
-// TypeMismatch, an entry without a day NoSuchKey, everything else that is wrong
+// TypeMismatch, an entry that lacks a field is IDLFailedToParse, everything else that is wrong
 // with an entry BadValue.
 func ParseDayWindows(v bson.RawValue) ([]DayWindow, error) {
 	list, ok := v.ArrayOK()
@@ -45,10 +45,10 @@ func parseDayWindow(entry bson.RawValue) (DayWindow, error) {
 		return DayWindow{}, mongoerr.New(mongoerr.BadValue, "activeWindowDOW has the entry %s, which is not a document",
 			humanize.ValueLiteral(entry))
 	}
-	day, err := doc.LookupErr("day")
-	if err != nil {
-		return DayWindow{}, missing("entry of activeWindowDOW", "day")
+	if err := requireFields("activeWindowDOW", doc, "day", "start", "stop"); err != nil {
+		return DayWindow{}, err
 	}
+	day := doc.Lookup("day")
 	name, _ := day.StringValueOK()
 	window, err := ParseWindow(entry)
 	if err != nil {
@@ -61,6 +61,16 @@ func parseDayWindow(entry bson.RawValue) (DayWindow, error) {
 	}
 	return DayWindow{}, mongoerr.New(mongoerr.BadValue,
 		"activeWindowDOW has the day %s, which is none of Monday to Sunday", humanize.ValueLiteral(day))
+}
+
+// requireFields is the error of the server's parser about a field that is missing.
+func requireFields(of string, doc bson.Raw, names ...string) error {
+	for _, name := range names {
+		if doc.Lookup(name).Type == 0 {
+			return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.%s' is missing but a required field", of, name)
+		}
+	}
+	return nil
 }
 
 // Contains reports whether now lies in the window on its day. A window over

@@ -134,7 +134,9 @@ func (r Release) FCV() Release {
 }
 
 // Newer reports whether the server is newer than all lines: it is taken for the newest one.
-func (r Release) Newer() bool { return r.later && r.line == slices.MaxFunc(Releases(), Release.compare).line }
+func (r Release) Newer() bool {
+	return r.later && r.line == slices.MaxFunc(Releases(), Release.compare).line
+}
 
 func (r Release) compare(other Release) int {
 	switch {
@@ -174,4 +176,3 @@ func (r Release) runs(other Release, patch uint8) bool {
 	}
 	return patch == 0 || r.later || r.patched > patch
 }
-

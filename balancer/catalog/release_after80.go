@@ -1,7 +1,7 @@
 package catalog
 
 // The switches below name what changed after 8.0.10, some of it with a patch. Those that say
-// "inferred" were not read in the code of that release (docs/differences.md).
+// "inferred" were not read in the code of that release (docs/releases.md).
 
 // DonorBelongsToZone reports whether the shard that gives data of a zone is the largest of
 // the zone, and not the largest of all (SERVER-115962). That 8.1 has the old way, and 8.3 the
@@ -13,13 +13,9 @@ func (r Release) DonorBelongsToZone() bool {
 	return r.runs(Release82, 6)
 }
 
-// FixOfDonors returns the patch from which DonorBelongsToZone, of the same line where it has
-// one.
+// FixOfDonors returns the first release with DonorBelongsToZone that one can upgrade to.
 func (r Release) FixOfDonors() Release {
-	switch r.Line() {
-	case Release80:
-		return Release80.WithPatch(20)
-	case Release82:
+	if r.runs(Release81, 0) {
 		return Release82.WithPatch(6)
 	}
 	return Release80.WithPatch(20)

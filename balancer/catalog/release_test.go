@@ -56,7 +56,7 @@ func TestPartsOfARelease(t *testing.T) {
 }
 
 // What differs after 8.0.10, by release and patch. Where the release notes do not say, it
-// is inferred (docs/differences.md).
+// is inferred (docs/releases.md).
 func TestWhatDiffersAfter80(t *testing.T) {
 	columns := []string{"8.0.0", "8.0.10", "8.0.19", "8.0.20", "8.1.0", "8.2.0", "8.2.5", "8.2.6", "8.3.0", "9.0.0"}
 	for _, row := range []struct {
@@ -99,6 +99,13 @@ func TestBalancerSettingsOfReleases(t *testing.T) {
 	}{
 		{"W06 in 5.0", Release50, bson.D{e("mode", "auto")}, "", mongoerr.BadValue},
 		{"W06 in 8.0", Release80, bson.D{e("mode", "auto")}, ModeOff, 0},
+		{"an unknown mode in 8.2", Release82, bson.D{e("mode", "auto")}, ModeOff, 0},
+		{"an unknown mode in 8.3", Release83, bson.D{e("mode", "auto")}, "", mongoerr.BadValue},
+		{"an unknown mode in 8.3, stopped", Release83, bson.D{e("mode", "auto"), e("stopped", true)}, "", mongoerr.BadValue},
+		{"an unknown mode in 8.0, stopped", Release80, bson.D{e("mode", "auto"), e("stopped", true)}, ModeOff, 0},
+		{"an empty window in 8.2", Release82, bson.D{e("activeWindow", bson.D{})}, "", mongoerr.BadValue},
+		{"an empty window in 8.3", Release83, bson.D{e("activeWindow", bson.D{})}, "", mongoerr.IDLFailedToParse},
+		{"a bad window in 8.3", Release83, badWindow, "", mongoerr.BadValue},
 		{"W06, hidden by stopped", Release50, bson.D{e("mode", "auto"), e("stopped", true)}, ModeOff, 0},
 		{"autoSplitOnly in 4.4", Release44, bson.D{e("mode", "autoSplitOnly")}, ModeAutoSplitOnly, 0},
 		{"autoSplitOnly in 6.0", Release60, bson.D{e("mode", "autoSplitOnly")}, ModeOff, 0},
@@ -192,15 +199,25 @@ func TestTrap18WindowsOfDays(t *testing.T) {
 	}{
 		{"no array", "Monday", mongoerr.TypeMismatch},
 		{"no document", bson.A{1}, mongoerr.BadValue},
-		{"no day", bson.A{bson.D{e("start", "1:00"), e("stop", "2:00")}}, mongoerr.NoSuchKey},
+		{"no day", bson.A{bson.D{e("start", "1:00"), e("stop", "2:00")}}, mongoerr.IDLFailedToParse},
 		{"bad day", bson.A{monday("monday")}, mongoerr.BadValue},
-		{"no stop", bson.A{bson.D{e("day", "Monday"), e("start", "1:00")}}, mongoerr.BadValue},
+		{"no stop", bson.A{bson.D{e("day", "Monday"), e("start", "1:00")}}, mongoerr.IDLFailedToParse},
 		{"start is stop", bson.A{bson.D{e("day", "Monday"), e("start", "1:00"), e("stop", "01:00")}}, mongoerr.BadValue},
 		{"empty: activeWindow applies", bson.A{}, 0},
 	} {
 		s := SettingsOf(Release83)
 		checkCode(t, c.name, s.LoadBalancer(doc(t, bson.D{e("activeWindowDOW", c.value)})), c.code)
 	}
+	// With an old compatibility version the other window applies, and is validated.
+	behind := SettingsOf(Release83.WithFCV("8.0"))
+	one := bson.D{e("activeWindowDOW", bson.A{monday("Monday")}),
+		e("activeWindow", bson.D{e("start", "1:00"), e("stop", "2:00")})}
+	if err := behind.LoadBalancer(doc(t, one)); err != nil || !behind.DaysIgnored || len(behind.Days) > 0 ||
+		!behind.ShouldBalance(at("05", "01:30:00")) || behind.ShouldBalance(at("02", "23:00:00")) {
+		t.Errorf("8.3 with the compatibility version 8.0: %+v, %v", behind, err)
+	}
+	one[1].Value = 7
+	checkCode(t, "its window is validated", behind.LoadBalancer(doc(t, one)), mongoerr.TypeMismatch)
 	old := SettingsOf(Release80)
 	if err := old.LoadBalancer(doc(t, bson.D{e("activeWindowDOW", "rubbish")})); err != nil ||
 		!old.ShouldBalance(at("05", "12:00:00")) {

@@ -39,7 +39,10 @@ type Settings struct {
 	UnknownMode string  // mode text that counted as off (warning 7575700), else ""
 	Window      *Window // nil = always
 	// Days, when there are any, are the windows in place of Window.
-	Days              []DayWindow
+	Days []DayWindow
+	// DaysIgnored: there are Days, and the feature compatibility version leaves them out
+	// (warning 8248700).
+	DaysIgnored       bool
 	SecondaryThrottle Throttle
 	WaitForDelete     bool
 	AttemptJumbo      bool
@@ -132,10 +135,13 @@ func (s *Settings) LoadBalancer(raw bson.Raw) error {
 	if err != nil {
 		return err
 	}
+	if !stopped || s.Release.ParsesBalancerWhole() {
+		if err := next.loadMode(mode); err != nil {
+			return err
+		}
+	}
 	if stopped {
 		next.Mode = ModeOff
-	} else if err := next.loadMode(mode); err != nil {
-		return err
 	}
 	if err := next.loadWindows(window, days); err != nil {
 		return err
@@ -148,7 +154,7 @@ func (s *Settings) LoadBalancer(raw bson.Raw) error {
 }
 
 // loadMode takes an unknown text for off, which is worth a warning and no
-// error; up to 5.0 it is an error (rules/01-rounds-and-settings §2.2).
+// error; up to 5.0 and from 8.3 it is an error (rules/01-rounds-and-settings §2.2).
 func (s *Settings) loadMode(f field) error {
 	if f.value.Type == 0 || !s.Release.HasModes() {
 		return nil
@@ -160,7 +166,7 @@ func (s *Settings) loadMode(f field) error {
 	switch mode := Mode(text); {
 	case mode == ModeFull, mode == ModeOff, mode == ModeAutoSplitOnly && s.Release.AutoSplits():
 		s.Mode = mode
-	case !s.Release.BalancesBySize():
+	case !s.Release.BalancesBySize(), s.Release.ParsesBalancerWhole():
 		return mongoerr.New(mongoerr.BadValue, "invalid balancer mode %q", text)
 	default:
 		s.Mode, s.UnknownMode = ModeOff, text
@@ -169,10 +175,20 @@ func (s *Settings) loadMode(f field) error {
 }
 
 // loadWindows reads the window, or from 8.3 on those of the days, which leave
-// the other unread. 2.4 takes a window that does not parse for none.
+// the other unread. 2.4 takes a window that does not parse for none. With a feature
+// compatibility version below 8.3 windows of days are worth a warning.
 func (s *Settings) loadWindows(window, days field) (err error) {
+	if list, ok := days.value.ArrayOK(); ok && s.Release.IgnoresDayWindows() {
+		entries, _ := list.Values()
+		s.DaysIgnored = len(entries) > 0
+	}
 	if s.Release.ReadsDayWindows() && days.value.Type != 0 {
 		if s.Days, err = ParseDayWindows(days.value); err != nil || len(s.Days) > 0 {
+			return err
+		}
+	}
+	if doc, ok := window.value.DocumentOK(); ok && s.Release.ParsesBalancerWhole() {
+		if err := requireFields("activeWindow", doc, "start", "stop"); err != nil {
 			return err
 		}
 	}

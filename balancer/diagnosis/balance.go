@@ -163,7 +163,7 @@ func situation(s *catalog.Snapshot, c *catalog.CollectionState) policy.Situation
 	settings := s.Settings()
 	now := policy.Situation{
 		Namespace: c.Namespace, UUID: c.UUID, Table: c.Table, Zones: c.Zones,
-		Sizes: c.DataSizes(settings.MaxChunkSizeBytes), ForceJumbo: settings.AttemptJumbo,
+		Sizes: c.DataSizes(settings.MaxChunkSizeBytes), ForceJumbo: settings.AttemptJumbo, Release: s.Release(),
 	}
 	for _, shard := range s.Shards() {
 		now.Shards = append(now.Shards, shard.Shard)

@@ -89,7 +89,7 @@ func (d *Diagnosis) ofDecisions(report *policy.Report, ns string) (list []Findin
 			continue
 		}
 		f := finding(decision.Code, Scope{Namespace: ns, Shard: decision.Shard, Zone: decision.Zone},
-			ns+": "+inside(decision.Text()), d.commandsFor(decision)...)
+			ns+": "+inside(decision.Text())+d.faultOf(decision), d.commandsFor(decision)...)
 		f.Numbers = comparedBy(decision.Numbers)
 		if f.Code == UnalignedZones && d.works(ns) {
 			f.Actor, f.Commands, f.Instead = Balancer, nil, f.Commands
@@ -131,6 +131,16 @@ func (d *Diagnosis) commandsFor(of policy.Decision) []string {
 		return evenByHand(d.Snapshot, c, of.Zone)
 	}
 	return nil
+}
+
+// faultOf names the fault of the server that is behind a decision, and the release that has
+// the fix.
+func (d *Diagnosis) faultOf(of policy.Decision) string {
+	r := d.Release()
+	if of.Code != LargestOutsideZone || r.DonorBelongsToZone() {
+		return ""
+	}
+	return fmt.Sprintf("; this is SERVER-115962, a fault of %s: upgrade to %s, or move by hand", r, r.FixOfDonors())
 }
 
 // harmless reports whether a zone that another one hides from the balancer has
@@ -281,53 +291,3 @@ func (s *spread) uneven() bool { return s.most > 1 && float64(s.most) > uneven*f
 
 // routerAlive is how old the last ping of a mongos may be that still runs.
 const routerAlive = 10 * time.Minute
-
-// RouterVersions returns the versions of the routers that still run, each once.
-func RouterVersions(s *catalog.Snapshot) (list []string) {
-	for _, r := range s.Parts().Routers {
-		if s.Time().Sub(r.Ping) < routerAlive && !slices.Contains(list, r.Version) {
-			list = append(list, r.Version)
-		}
-	}
-	slices.Sort(list)
-	return list
-}
-
-// behind finds a compatibility version older than the router.
-func (d *Diagnosis) behind() []Finding {
-	p := d.Parts()
-	if !p.Compatibility.Behind(p.Version) || p.Compatibility.Changing() {
-		return nil
-	}
-	return []Finding{finding(MixedVersions, Scope{}, fmt.Sprintf("the router runs %s, and the feature compatibility "+
-		"version is %s: what differs by release goes by %[2]s", p.Version, p.Compatibility.Version))}
-}
-
-// Versions finds routers and shards of more than one line of releases. Shards report
-// theirs where the reader had a way there.
-func Versions(s *catalog.Snapshot) []Finding {
-	var lines []string
-	add := func(version string) {
-		if line, known := catalog.ReleaseOf(version); known && !slices.Contains(lines, line.String()) {
-			lines = append(lines, line.String())
-		}
-	}
-	for _, r := range s.Parts().Routers {
-		if s.Time().Sub(r.Ping) < routerAlive {
-			add(r.Version)
-		}
-	}
-	routers := len(lines)
-	for _, shard := range s.Shards() {
-		add(shard.Version)
-	}
-	if len(lines) < 2 {
-		return nil
-	}
-	who := "the routers are"
-	if len(lines) > routers {
-		who = "routers and shards are"
-	}
-	slices.Sort(lines)
-	return []Finding{finding(MixedVersions, Scope{}, who+" of different releases: "+strings.Join(lines, " and "))}
-}

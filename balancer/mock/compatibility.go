@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -44,11 +45,11 @@ func (cfg *ConfigDB) setCompatibility(fields bson.D) error {
 	return err
 }
 
-// compatible is the release with the feature compatibility version as it is now.
-func (cfg *ConfigDB) compatible() catalog.Release {
-	_, doc, _ := cfg.data(compatibilityIn).ByID(textValue(compatibilityID))
+// CompatibilityVersion returns the feature compatibility version as it is now.
+func (e engine) CompatibilityVersion(context.Context) string {
+	_, doc, _ := e.b.config.data(compatibilityIn).ByID(textValue(compatibilityID))
 	version, _ := doc.Lookup("version").StringValueOK()
-	return cfg.release.WithFCV(version)
+	return version
 }
 
 // Compatibility returns the document of the feature compatibility version; nil before 3.4.

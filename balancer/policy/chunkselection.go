@@ -6,7 +6,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/mongoerr"
 )
 
 // Situation is one collection as a round sees it.
@@ -17,6 +16,8 @@ type Situation struct {
 	Zones     *catalog.ZoneSet // nil = none
 	Shards    []catalog.Shard  // in the round's order, which decides all ties
 	Sizes     catalog.DataSizes
+	// Release is what the config servers run: it decides who may give data.
+	Release catalog.Release
 	// ForceJumbo is the setting attemptToBalanceJumboChunks.
 	ForceJumbo bool
 	// Reasons are what chunks may move for; nil means all.
@@ -38,10 +39,6 @@ func (s Situation) maxChunkSize() int64 {
 func (s Situation) may(reason Reason) bool {
 	return s.Reasons == nil || slices.Contains(s.Reasons, reason)
 }
-
-// ImbalanceFactor is how many chunk sizes two shards must at least differ by
-// before data moves between them (rules/01-selection §6.5).
-const ImbalanceFactor = 3
 
 // SelectMigrations chooses the ranges of one collection that move this round:
 // away from draining shards, then into their zones, then from large shards to
@@ -132,14 +129,31 @@ func (sel *selection) drain() bool {
 		}
 		sel.drainShard(donor)
 		if len(sel.chosen) == 0 {
-			// Without a migration every chunk of the shard was looked at.
-			sel.event(Event{ID: EventDrainStuck, Shard: donor.ID, Flagged: sel.Table.JumboCount(donor.ID)})
+			sel.event(Event{ID: EventDrainStuck, Shard: donor.ID, Flagged: sel.flaggedSeen(donor)})
 		}
 		if sel.exhausted(ReasonDrain) {
 			return false
 		}
 	}
 	return true
+}
+
+// flaggedSeen counts the flagged chunks of a shard that nothing leaves: all of them up to
+// 8.1, and then those before the first chunk of each zone that has no recipient.
+func (sel *selection) flaggedSeen(donor *member) (n int) {
+	all := sel.Table.JumboCount(donor.ID)
+	if sel.Release.DrainingGives() || all == 0 {
+		return all
+	}
+	for zone := range sel.layout.zonesOf(donor.ID) {
+		for c := range sel.layout.chunks(donor.ID, zone) {
+			if c.Jumbo != catalog.JumboTrue {
+				break
+			}
+			n++
+		}
+	}
+	return n
 }
 
 func (sel *selection) drainShard(donor *member) {
@@ -165,7 +179,7 @@ func (sel *selection) repairZones() bool {
 	strays := sel.strays()
 	for i := range sel.members {
 		donor := &sel.members[i]
-		if !donor.free {
+		if !donor.free || donor.Draining && !sel.Release.DrainingGives() { // its chunks were looked at before
 			continue
 		}
 		for _, at := range strays[i] {
@@ -266,7 +280,7 @@ func (sel *selection) stranded(donor *member, zone int, reason Reason) {
 			sel.event(event)
 			told = true
 		}
-		if told && flagsLeft == 0 {
+		if told && flagsLeft == 0 || c.Jumbo != catalog.JumboTrue && !sel.Release.DrainingGives() {
 			return
 		}
 	}
@@ -295,139 +309,6 @@ func (sel *selection) exhausted(step Reason) bool {
 	return true
 }
 
-// balanceSizes evens out the sizes zone by zone, in ascending order with
-// NoZone last (rules/01-selection §6.5). What stops one zone does not stop the next.
-func (sel *selection) balanceSizes() error {
-	for zone := range sel.layout.names {
-		ideal, err := sel.ideal(zone)
-		if err != nil {
-			return err
-		}
-		for ideal >= 0 && sel.pair(zone, ideal) {
-		}
-	}
-	return nil
-}
-
-// ideal returns the size at which the shards of a zone would be even, rounded
-// down; busy and draining shards count. It is negative when there is nothing to
-// even out.
-func (sel *selection) ideal(zone int) (int64, error) {
-	const nothing = -1
-	var total, shards int64
-	for i := range sel.members {
-		if m := &sel.members[i]; m.measured && sel.belongs(m, zone) {
-			total += m.size
-			shards++
-		}
-	}
-	switch {
-	case shards == 0 && zone == sel.layout.noZone():
-		return nothing, nil
-	case shards == 0:
-		sel.event(Event{ID: EventZoneWithoutShards, Zone: sel.layout.names[zone]})
-		sel.decide(Decision{Code: ZoneWithoutShards, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone]})
-		return nothing, nil
-	case total < 0:
-		return 0, mongoerr.New(mongoerr.InternalError, "the sizes of %s in zone %q add up to %d bytes", sel.Namespace,
-			sel.layout.names[zone], total)
-	case total == 0:
-		sel.decide(Decision{Code: NoData, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone]})
-		return nothing, nil
-	}
-	return total / shards, nil
-}
-
-// pair moves one chunk of a zone from the largest shard of all to the smallest
-// one of the zone, if they differ enough.
-//
-// The donor is sought without regard to the zone: a larger shard outside the
-// zone keeps the zone from being balanced (rules/01-examples-and-traps §12, trap 2).
-func (sel *selection) pair(zone int, ideal int64) bool {
-	name := sel.layout.names[zone]
-	donor := sel.most()
-	if donor == nil {
-		sel.decide(Decision{Code: NoDonor, Step: ReasonChunksImbalance, Zone: name})
-		return false
-	}
-	recipient := sel.least(zone)
-	if recipient == nil {
-		if len(sel.chosen) == 0 {
-			sel.event(Event{ID: EventNoSizeRecipient, Zone: name})
-		}
-		sel.rejectZone(donor.ID, zone, ReasonChunksImbalance)
-		return false
-	}
-	threshold := ImbalanceFactor * sel.maxChunk
-	var not Code
-	switch {
-	case donor == recipient:
-		not = DonorIsRecipient
-	case donor.size <= ideal:
-		not = DonorAtIdeal
-	case recipient.size >= ideal:
-		not = RecipientAtIdeal
-	case donor.size-recipient.size < threshold:
-		not = BelowThreshold
-	}
-	numbers := Numbers{Donor: donor.size, Recipient: recipient.size, Ideal: ideal, Threshold: threshold}
-	if not != "" {
-		sel.rejectPair(not, donor, recipient, zone, numbers, 0)
-		return false
-	}
-	c, flagged, ok := sel.candidate(donor, zone, ReasonChunksImbalance)
-	if ok {
-		sel.take(donor, recipient, zone, c, ReasonChunksImbalance, numbers)
-		return true
-	}
-	switch {
-	case flagged > 0:
-		not = OnlyJumboChunks
-		sel.event(Event{ID: EventOnlyJumboChunks, Shard: donor.ID, Zone: name, Flagged: flagged})
-	case !sel.belongs(donor, zone):
-		not = LargestOutsideZone
-	default:
-		not = NoChunkInZone
-	}
-	sel.rejectPair(not, donor, recipient, zone, numbers, flagged)
-	return false
-}
-
-// rejectPair reports why the largest shard gives the smallest one nothing.
-func (sel *selection) rejectPair(code Code, donor, recipient *member, zone int, n Numbers, flagged int) {
-	if sel.why.Wants() {
-		sel.decide(Decision{
-			Code: code, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone],
-			Shard: donor.ID, Recipient: recipient.ID, Numbers: n, Count: flagged,
-		})
-	}
-}
-
-// most returns the largest free shard, the first of equals; nil if there is
-// none. Zones and draining play no part (rules/01-selection §6.2).
-func (sel *selection) most() *member {
-	var best *member
-	for i := range sel.members {
-		if m := &sel.members[i]; m.free && m.measured && (best == nil || m.size > best.size) {
-			best = m
-		}
-	}
-	return best
-}
-
-// least returns the smallest free shard that may receive chunks of a zone, the
-// first of equals; nil if there is none (rules/01-selection §6.2).
-func (sel *selection) least(zone int) *member {
-	var best *member
-	for i := range sel.members {
-		m := &sel.members[i]
-		if m.free && m.measured && !m.Draining && (best == nil || m.size < best.size) && sel.belongs(m, zone) {
-			best = m
-		}
-	}
-	return best
-}
-
 // belongs reports whether a shard may hold chunks of a zone.
 func (sel *selection) belongs(m *member, zone int) bool {
 	return zone == sel.layout.noZone() || m.HasZone(sel.layout.names[zone])
@@ -444,7 +325,7 @@ func (sel *selection) take(donor, recipient *member, zone int, c catalog.Chunk, 
 		})
 	}
 	force := ForceNone
-	if reason == ReasonDrain || sel.ForceJumbo {
+	if reason == ReasonDrain && sel.Release.ForcesDrains() || reason != ReasonDrain && sel.ForceJumbo {
 		force = ForceBalancer
 	}
 	if sel.chosen == nil {

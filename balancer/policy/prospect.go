@@ -31,6 +31,8 @@ type zoneProspect struct {
 	zone       int
 	ideal      int64
 	recipients []holder
+	// donors are those of this zone alone, where the release asks for that.
+	donors []holder
 }
 
 // holder is a shard with what the collection has on it.
@@ -60,12 +62,9 @@ func NewProspect(s Situation, avail *Available) *Prospect {
 		if m.Draining && s.may(ReasonDrain) && s.Table.Count(m.ID) > 0 {
 			p.leaving = append(p.leaving, avail.of[m.ID])
 		}
-		if m.measured {
-			p.donors = append(p.donors, holder{m.ID, avail.of[m.ID], m.size})
-			p.unsure = p.unsure || m.size < 0
-		}
+		p.unsure = p.unsure || m.measured && m.size < 0
 	}
-	slices.SortFunc(p.donors, func(a, b holder) int { return cmp.Compare(b.size, a.size) })
+	p.donors = sel.donors(sel.layout.noZone())
 	if s.may(ReasonChunksImbalance) && len(p.donors) > 0 {
 		for zone := range sel.layout.names {
 			p.addZone(sel, zone)
@@ -75,15 +74,38 @@ func NewProspect(s Situation, avail *Available) *Prospect {
 	return p
 }
 
+// donors returns the shards that may give data of a zone, the largest first.
+func (sel *selection) donors(zone int) []holder {
+	list := []holder{}
+	for i := range sel.members {
+		if m := &sel.members[i]; sel.gives(m, zone) {
+			list = append(list, holder{m.ID, sel.avail.of[m.ID], m.size})
+		}
+	}
+	slices.SortFunc(list, func(a, b holder) int { return cmp.Compare(b.size, a.size) })
+	return list
+}
+
 // leaveOut drops the donors that differ from no recipient enough.
 func (p *Prospect) leaveOut() {
 	n := 0
-	for _, z := range p.zones {
-		for n < len(p.donors) && p.donors[n].size-z.recipients[0].size >= p.threshold {
-			n++
+	for i := range p.zones {
+		z := &p.zones[i]
+		if z.donors != nil {
+			z.donors = slices.Clone(z.donors[:countApart(z.donors, z.recipients[0].size, p.threshold)])
+			continue
 		}
+		n = max(n, countApart(p.donors, z.recipients[0].size, p.threshold))
 	}
 	p.donors = slices.Clone(p.donors[:n])
+}
+
+// countApart counts the first of some donors that differ enough from a recipient.
+func countApart(donors []holder, recipient, threshold int64) (n int) {
+	for n < len(donors) && donors[n].size-recipient >= threshold {
+		n++
+	}
+	return n
 }
 
 func (p *Prospect) addZone(sel *selection, zone int) {
@@ -93,9 +115,17 @@ func (p *Prospect) addZone(sel *selection, zone int) {
 		return
 	}
 	z := zoneProspect{zone: zone, ideal: ideal}
+	donors := p.donors
+	if sel.Release.DonorBelongsToZone() && zone != sel.layout.noZone() {
+		z.donors = sel.donors(zone)
+		donors = z.donors
+	}
+	if len(donors) == 0 {
+		return
+	}
 	for i := range sel.members {
 		m := &sel.members[i]
-		if m.measured && !m.Draining && p.donors[0].size-m.size >= p.threshold && sel.belongs(m, zone) {
+		if m.measured && !m.Draining && donors[0].size-m.size >= p.threshold && sel.belongs(m, zone) {
 			z.recipients = append(z.recipients, holder{m.ID, sel.avail.of[m.ID], m.size})
 		}
 	}
@@ -122,9 +152,13 @@ func (p *Prospect) Possible(avail *Available) bool {
 		if len(smallest) == 0 {
 			continue
 		}
-		largest := firstFree(p.donors, avail)
+		donors := p.donors
+		if z.donors != nil {
+			donors = z.donors
+		}
+		largest := firstFree(donors, avail)
 		if len(largest) == 0 {
-			return false
+			continue
 		}
 		from, to := largest[0].size, smallest[0].size
 		if from > z.ideal && to < z.ideal && from-to >= p.threshold && p.gives(largest, z.zone, avail) {

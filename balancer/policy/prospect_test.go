@@ -18,6 +18,7 @@ func TestProspect(t *testing.T) {
 		for range 6 {
 			for _, p := range w.colls {
 				all := NewAvailable(w.shards)
+				p.sit.Release = afterTheSpec()[seed%uint64(len(afterTheSpec()))]
 				prospect := NewProspect(p.sit, all)
 				for range 5 {
 					avail := all.Next(w.shards)

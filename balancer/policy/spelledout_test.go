@@ -54,11 +54,15 @@ func (o *spelledOut) least(zone string) (catalog.Shard, bool) {
 	return best, found
 }
 
-func (o *spelledOut) most() (catalog.Shard, bool) {
+func (o *spelledOut) most(zone string) (catalog.Shard, bool) {
 	best, found := catalog.Shard{}, false
 	for _, s := range o.Shards {
 		size, measured := o.Sizes.ByShard[s.ID]
-		if o.available[s.ID] && measured && (!found || size > o.Sizes.ByShard[best.ID]) {
+		gives := zone == "" || s.HasZone(zone) || !o.late(6) && !o.fixed80()
+		if o.late(0) && s.Draining {
+			gives = false
+		}
+		if gives && o.available[s.ID] && measured && (!found || size > o.Sizes.ByShard[best.ID]) {
 			best, found = s, true
 		}
 	}
@@ -87,7 +91,10 @@ func (o *spelledOut) zonesOf(s catalog.ShardID) []string {
 }
 
 func (o *spelledOut) take(s, d catalog.Shard, c catalog.Chunk, reason Reason, force ForceJumbo) {
-	if o.ForceJumbo {
+	switch {
+	case reason == ReasonDrain && o.late(6): // inferred for 8.2.6 and 8.3, read for 9.0
+		force = ForceNone
+	case o.ForceJumbo:
 		force = ForceBalancer
 	}
 	o.moves = append(o.moves, fmt.Sprintf("%s→%s at %s, force %d", s.ID, d.ID, show(c.Min), force))
@@ -95,6 +102,17 @@ func (o *spelledOut) take(s, d catalog.Shard, c catalog.Chunk, reason Reason, fo
 	if o.first == ReasonNone {
 		o.first = reason
 	}
+}
+
+// late is from a patch of 8.2 on, fixed80 from 8.0.20 on in its line.
+func (o *spelledOut) late(patch int) bool {
+	n, _ := o.Release.Patch()
+	return o.Release.Line() == catalog.Release82 && n >= patch || o.Release.AtLeast(catalog.Release83)
+}
+
+func (o *spelledOut) fixed80() bool {
+	n, _ := o.Release.Patch()
+	return o.Release.Line() == catalog.Release80 && n >= 20
 }
 
 func (o *spelledOut) drain() bool {
@@ -114,6 +132,9 @@ func (o *spelledOut) drain() bool {
 					o.take(s, d, c, ReasonDrain, ForceBalancer)
 					break chunks
 				}
+				if o.late(0) {
+					break
+				}
 			}
 		}
 		if len(o.moves) == 0 {
@@ -131,7 +152,7 @@ func (o *spelledOut) repair() bool {
 		return true
 	}
 	for _, s := range o.Shards {
-		if !o.available[s.ID] {
+		if !o.available[s.ID] || o.late(0) && s.Draining {
 			continue
 		}
 	chunks:
@@ -147,6 +168,9 @@ func (o *spelledOut) repair() bool {
 				if d, ok := o.least(zone); ok {
 					o.take(s, d, c, ReasonZoneViolation, ForceNone)
 					break chunks
+				}
+				if o.late(0) {
+					break
 				}
 			}
 		}
@@ -179,7 +203,7 @@ func (o *spelledOut) balance() {
 }
 
 func (o *spelledOut) pair(zone string, ideal int64) bool {
-	s, ok := o.most()
+	s, ok := o.most(zone)
 	if !ok {
 		return false
 	}
@@ -218,7 +242,7 @@ func cluster(t *rapid.T, tb testing.TB) Situation {
 	jumbo := rapid.SampledFrom([]int{0, 1, 5, 9}).Draw(t, "flagged in ten")
 	yes := func(label string, inTen int) bool { return rapid.IntRange(0, 9).Draw(t, label) < inTen }
 
-	sit := Situation{Namespace: "db.c", ForceJumbo: yes("attempt", 2)}
+	sit := Situation{Namespace: "db.c", ForceJumbo: yes("attempt", 2), Release: rapid.SampledFrom(afterTheSpec()).Draw(t, "release")}
 	sit.Sizes.ByShard = map[catalog.ShardID]int64{}
 	sit.Sizes.MaxChunkSizeBytes = 10
 	for i := range shards {

@@ -76,7 +76,7 @@ func (o *clusterFlags) check() error {
 		rule{o.mock != "" && o.server.Option() != "", o.server.Option() + " is for a live cluster, not for the mock"},
 		rule{!o.usesMock() && o.keeps(), "--dbpath and --snapshot are for the mock cluster only"},
 		rule{!o.usesMock() && o.describes(),
-			"--mock-time, --routers, --set-parameter, --seed, --memory, --server-version and --fcv are "+
+			"--mock-time, --routers, --set-parameter, --seed, --memory, --server-version and --fcv are " +
 				"for the mock cluster only"},
 	); err != nil {
 		return err

@@ -38,6 +38,10 @@ func offered(s *section, version string) {
 		s.add(Warn, "features", "", "unknown version %q", version)
 		return
 	}
+	if release.Newer() {
+		s.add(Warn, "release", "", "%s is newer than %s, the newest one that shardsh knows: what differs by release goes by that",
+			version, release)
+	}
 	var has, lacks []string
 	for _, f := range features() {
 		if f.has(release) {
@@ -50,6 +54,6 @@ func offered(s *section, version string) {
 		s.ok("features", "%s", strings.Join(has, ", "))
 	}
 	if len(lacks) > 0 {
-		s.ok("not in "+release.String(), "%s", strings.Join(lacks, ", "))
+		s.ok("not in "+release.Line().String(), "%s", strings.Join(lacks, ", "))
 	}
 }

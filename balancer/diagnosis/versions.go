@@ -1,0 +1,99 @@
+package diagnosis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"shardsh/balancer/catalog"
+)
+
+// RouterVersions returns the versions of the routers that still run, each once.
+func RouterVersions(s *catalog.Snapshot) (list []string) {
+	for _, r := range s.Parts().Routers {
+		if s.Time().Sub(r.Ping) < routerAlive && !slices.Contains(list, r.Version) {
+			list = append(list, r.Version)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// behind finds a compatibility version older than the router.
+func (d *Diagnosis) behind() []Finding {
+	p := d.Parts()
+	if !p.Compatibility.Behind(p.Version) || p.Compatibility.Changing() {
+		return nil
+	}
+	return []Finding{finding(MixedVersions, Scope{}, fmt.Sprintf("the router runs %s, and the feature compatibility "+
+		"version is %s: what differs by release goes by %[2]s", p.Version, p.Compatibility.Version))}
+}
+
+// Versions finds routers, config servers and shards of more than one release: of several
+// lines, or of patches that balance differently. Config servers and shards report theirs where
+// the reader had a way there. It also finds a release that is newer than all that is known.
+func Versions(s *catalog.Snapshot) (list []Finding) {
+	v := versions{}
+	for _, r := range s.Parts().Routers {
+		if s.Time().Sub(r.Ping) < routerAlive {
+			v.add("routers", r.Version)
+		}
+	}
+	v.add("config servers", s.Parts().ConfigVersion)
+	for _, shard := range s.Shards() {
+		v.add("shards", shard.Version)
+	}
+	if len(v.lines) > 1 {
+		slices.Sort(v.lines)
+		who := "the " + v.who[0]
+		if last := len(v.who) - 1; last > 0 {
+			who = strings.Join(v.who[:last], ", ") + " and " + v.who[last]
+		}
+		list = append(list, finding(MixedVersions, Scope{}, who+" are of different releases: "+strings.Join(v.lines, " and ")))
+	} else if f, differ := v.patches(s); differ {
+		list = append(list, f)
+	}
+	if s.Release().Newer() {
+		list = append(list, finding(MixedVersions, Scope{}, fmt.Sprintf("the servers run %s, which is newer than all that "+
+			"shardsh knows: what differs by release goes by %s", s.Parts().Version, s.Release().Line())))
+	}
+	return list
+}
+
+// versions collects who runs what.
+type versions struct {
+	who, lines []string
+	releases   []catalog.Release
+}
+
+func (v *versions) add(who, version string) {
+	r, known := catalog.ReleaseOf(version)
+	if !known {
+		return
+	}
+	if !slices.Contains(v.who, who) {
+		v.who = append(v.who, who)
+	}
+	if line := r.Line().String(); !slices.Contains(v.lines, line) {
+		v.lines = append(v.lines, line)
+	}
+	if !slices.Contains(v.releases, r) {
+		v.releases = append(v.releases, r)
+	}
+}
+
+// patches finds patches of one line of which some choose donors in another way.
+func (v *versions) patches(s *catalog.Snapshot) (Finding, bool) {
+	for _, r := range v.releases {
+		if r.DonorBelongsToZone() == v.releases[0].DonorBelongsToZone() {
+			continue
+		}
+		config := s.Parts().ConfigVersion
+		if config == "" {
+			config = "unknown: " + s.Release().String() + ", the router's, is assumed"
+		}
+		return finding(MixedVersions, Scope{}, fmt.Sprintf("servers run %s and %s, which choose donors in zones differently "+
+			"(SERVER-115962): rounds go by the config servers' version (%s)", v.releases[0], r, config)), true
+	}
+	return Finding{}, false
+}
