@@ -129,6 +129,7 @@ func TestPictureOfAnything(t *testing.T) {
 // likely makes what was made up such as a server could be in.
 func likely(t *rapid.T, s *catalog.Snapshot, r catalog.Release) *catalog.Snapshot {
 	p := s.Parts()
+	r = r.WithPatch(21) // as servers have one
 	p.Time = p.Time.Add(48 * time.Hour)
 	p.Release, p.Config, p.Changes, p.Actions, p.Lease, p.Pause = r, nil, nil, nil, nil, nil
 	settings := catalog.SettingsOf(r)

@@ -156,7 +156,7 @@ func TestSettingsThatCannotBeRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := catalog.SettingsOf(release); !reflect.DeepEqual(got.Settings(), want) {
+			if want := catalog.SettingsOf(got.Release()); got.Release().Line() != release || !reflect.DeepEqual(got.Settings(), want) {
 				t.Errorf("settings %+v, want %+v", got.Settings(), want)
 			}
 			gaps := got.Parts().Source.Gaps

@@ -1,0 +1,95 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/forecast"
+)
+
+// A zone of two shards beside a third one with more data, as in the server's test of
+// SERVER-115962: chunk size 1 MiB, 20 MiB of EU on a, 10 MiB of US on b. Before the fix nothing
+// moves, and why names it; with it a round moves 1 MiB until b has 6 and c 4, by plan and by the
+// mock.
+func TestZonesByRelease(t *testing.T) {
+	for version, fix := range map[string]string{
+		"8.0.10": "8.0.20", "8.0.19": "8.0.20", "8.0.20": "", "8.2.5": "8.2.6", "8.2.6": "", "8.3": "", "9.0": "",
+	} {
+		t.Run(version, func(t *testing.T) {
+			release, err := catalog.ParseRelease(version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			moves := comparePlan(t, zonedTopology(), release, 7)
+			want := "a 20, b 10, c 0"
+			if fix == "" {
+				want = "a 20, b 6, c 4"
+			}
+			if moves != 0 && fix != "" || moves != 4 && fix == "" {
+				t.Errorf("%d moves", moves)
+			}
+			_, client := newMock(t, zonedTopology(), release, 7)
+			checkWhy(t, snapshotOf(t, client), fix)
+			// A forecast knows sizes only, so that a move may have another document more or less.
+			f, err := forecast.Of(snapshotOf(t, client), forecast.Options{})
+			if err != nil || f.Moves < moves-1 || f.Moves > moves+1 || f.Moves > 0 && moves == 0 {
+				t.Errorf("a forecast has %d moves, %v", f.Moves, err)
+			}
+			command(t, client, bson.D{{Key: "balancerStart", Value: 1}})
+			command(t, client, bson.D{{Key: "mockAdvance", Value: time.Hour.Milliseconds()}})
+			s := snapshotOf(t, client)
+			var got []string
+			for _, id := range []catalog.ShardID{"a", "b", "c"} {
+				got = append(got, fmt.Sprintf("%s %d", id, s.Collection("shop.x").Sizes[id].Documents))
+			}
+			if have := strings.Join(got, ", "); have != want {
+				t.Errorf("at the end %s, want %s", have, want)
+			}
+		})
+	}
+}
+
+func checkWhy(t *testing.T, s *catalog.Snapshot, fix string) {
+	t.Helper()
+	a := diagnosis.Why(s, diagnosis.Scope{Namespace: "shop.x"})
+	for _, f := range slices.Concat(a.Causes, a.Notes) {
+		if f.Code != diagnosis.LargestOutsideZone || f.Scope.Zone != "US" {
+			continue
+		}
+		if !strings.Contains(f.Sentence, "SERVER-115962") || !strings.Contains(f.Sentence, "upgrade to "+fix) || fix == "" ||
+			len(f.Commands) == 0 || !strings.HasPrefix(f.Commands[0], `sh.moveRange("shop.x", "c"`) {
+			t.Errorf("why says %q, %q", f.Sentence, f.Commands)
+		}
+		return
+	}
+	if fix != "" {
+		t.Error("why does not name the fault")
+	}
+}
+
+// zonedTopology has chunks of one document of 1 MiB.
+func zonedTopology() string {
+	var chunks []string
+	for i := range 30 {
+		shard := "a"
+		if i >= 20 {
+			shard = "b"
+		}
+		end := fmt.Sprintf(`"max": {"k": %d}, `, i+1)
+		if i == 29 {
+			end = ""
+		}
+		chunks = append(chunks, fmt.Sprintf(`{"shard": %q, %s"bytes": "1MiB", "docs": 1}`, shard, end))
+	}
+	return `{"shards": [{"id": "a", "zones": ["EU"]}, {"id": "b", "zones": ["US"]}, {"id": "c", "zones": ["US"]}],
+	 "settings": {"chunkSizeMB": 1, "balancer": {"mode": "off"}}, "collections": [{"ns": "shop.x", "key": {"k": 1}, "zones": [
+	  {"zone": "EU", "min": {"k": {"$minKey": 1}}, "max": {"k": 20}}, {"zone": "US", "min": {"k": 20}, "max": {"k": {"$maxKey": 1}}}],
+	 "chunks": [` + strings.Join(chunks, ", ") + `]}]}`
+}
