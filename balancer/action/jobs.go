@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"shardsh/balancer/apply"
+	"shardsh/balancer/consent"
 	"shardsh/balancer/live"
 )
 
@@ -60,8 +61,8 @@ func (s JobStatus) Good() bool {
 	return true
 }
 
-// JobOver are the states in which nothing is left to cancel.
-func JobOver() []live.JobState { return []live.JobState{live.JobNone, live.JobDone, live.JobCancelled} }
+// Over reports whether nothing is left to cancel.
+func (s JobStatus) Over() bool { return s.State == live.JobNone || s.State.Ended() }
 
 // Validate refuses options that exclude each other.
 func (s JobStart) Validate() error {
@@ -86,6 +87,9 @@ func (s JobStart) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, er
 	}
 	id, opts, err := s.Of.asJob()
 	if err != nil {
+		return JobStatus{}, err
+	}
+	if err := c.permit(consent.Order{Verb: opts.Verb, Namespaces: opts.Namespaces, All: opts.All}); err != nil {
 		return JobStatus{}, err
 	}
 	jobs := live.JobsOf(c.Client)

@@ -285,8 +285,10 @@ func TestJobIsCancelled(t *testing.T) {
 	for _, release := range []catalog.Release{catalog.Release80, catalog.Release83} {
 		w := newWorld(t, crowded(80), release, 1)
 		before := w.on("s0")
-		if s := w.start(JobStart{Of: jobDrain(), WorkFor: 20 * time.Millisecond}); s.State != live.JobRunning {
-			t.Fatalf("%s: %+v", release, s)
+		for s := (JobStatus{}); s.Progress.MovesDone == 0; {
+			if s = w.start(JobStart{Of: jobDrain(), WorkFor: 20 * time.Millisecond}); s.State != live.JobRunning {
+				t.Fatalf("%s: %+v", release, s)
+			}
 		}
 		if paused := live.PausedByUs(t.Context(), w.client); len(paused) == 0 || w.draining() != (release == catalog.Release83) {
 			t.Errorf("%s: between two calls %v are paused, draining: %v", release, paused, w.draining())
