@@ -101,7 +101,9 @@ func (p *Policy) Allows(namespaces []string) error {
 		return nil
 	}
 	for _, ns := range namespaces {
-		if !slices.ContainsFunc(p.Namespaces, func(pattern string) bool { return covers(pattern, ns) || covers(pattern, catalog.SeriesOf(ns)) }) {
+		if !slices.ContainsFunc(p.Namespaces, func(pattern string) bool {
+			return covers(pattern, ns) || covers(pattern, catalog.SeriesOf(ns))
+		}) {
 			return p.Refuse("namespaces", "%s is not among %s", ns, strings.Join(p.Namespaces, ", "))
 		}
 	}

@@ -121,7 +121,8 @@ func saysSomething(text []byte) error {
 	for _, rule := range slices.Sorted(maps.Keys(rules)) {
 		n := rules[rule]
 		if n.Tag == "!!null" || n.Kind != yaml.ScalarNode && n.Kind != yaml.AliasNode && len(n.Content) == 0 {
-			return fmt.Errorf("%s: nothing stands there, which would allow everything: say what is allowed, or leave it out", rule)
+			return fmt.Errorf("%s: nothing stands there, which would allow everything: say what is allowed, or leave it out",
+				rule)
 		}
 	}
 	return nil
