@@ -312,7 +312,7 @@ func TestJobIsCancelled(t *testing.T) {
 		if moved := before - w.on("s0"); moved == 0 {
 			t.Errorf("%s: nothing has moved", release)
 		}
-		resume := Apply{Resume: "job:drain:s0", RunOptions: RunOptions{Pace: Pace{Parallel: 1}}}
+		resume := Apply{RunOptions: RunOptions{Resume: "job:drain:s0", Pace: Pace{Parallel: 1}}}
 		if _, err := resume.Run(t.Context(), w.actionCluster(), nil); err == nil || !strings.Contains(err.Error(), "nobody has begun") {
 			t.Errorf("%s: resumed: %v", release, err)
 		}
