@@ -1,6 +1,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -80,10 +81,10 @@ func (a Apply) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 }
 
 func (a Apply) open(ctx context.Context, c Cluster) (*apply.Execution, error) {
-	id, isJob := strings.CutPrefix(a.Undo, live.JobPrefix)
+	id, isJob := strings.CutPrefix(cmp.Or(a.Undo, a.Resume), live.JobPrefix)
 	switch {
 	case isJob:
-		return c.undoJob(ctx, id)
+		return c.undoJob(ctx, id, a.Resume != "")
 	case a.Resume != "":
 		return apply.Resume(a.Resume)
 	case a.Undo != "":

@@ -44,13 +44,23 @@ func (c Consent) HistoryOf() string {
 	return ""
 }
 
-// permitted refuses a run that a policy does not allow, now.
-func (c Cluster) permitted(ctx context.Context, o consent.Order) error {
+// permit refuses a run that a policy does not allow at any hour.
+func (c Consent) permit(o consent.Order) error {
 	for _, p := range c.Policies {
 		if err := p.Permit(o); err != nil {
 			return err
 		}
-		if len(p.Hours) == 0 || o.Verb == consent.GiveBack {
+	}
+	return nil
+}
+
+// permitted refuses a run that a policy does not allow, now.
+func (c Cluster) permitted(ctx context.Context, o consent.Order) error {
+	if err := c.permit(o); err != nil {
+		return err
+	}
+	for _, p := range c.Policies {
+		if len(p.Hours) == 0 {
 			continue
 		}
 		now, err := live.Now(ctx, live.NewCommandRunner(c.Client))

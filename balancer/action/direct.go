@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"shardsh/balancer/apply"
 	"shardsh/balancer/consent"
 )
 
@@ -15,18 +18,19 @@ import (
 // those of sh.moveRange, to the policies, and writes them down. Several goroutines may use
 // it at once.
 type Direct struct {
-	cluster Cluster
+	consent Consent
+	clock   apply.Clock
 
-	mu    sync.Mutex
-	audit *auditor // of all commands of the script; nil before the first one
+	mu     sync.Mutex
+	audits map[*mongo.Client]*auditor // of the clusters to which a script has sent such commands
 }
 
-// NewDirect returns the Direct of a cluster; nil where there is no policy and no audit.
-func NewDirect(c Cluster) *Direct {
+// NewDirect returns a Direct; nil where there is no policy and no audit.
+func NewDirect(c Consent, clock apply.Clock) *Direct {
 	if len(c.Policies)+len(c.Audits()) == 0 {
 		return nil
 	}
-	return &Direct{cluster: c}
+	return &Direct{consent: c, clock: clock, audits: map[*mongo.Client]*auditor{}}
 }
 
 // distributing are the commands that a Direct looks at, besides writes to config.
@@ -43,28 +47,36 @@ var distributing = []string{
 }
 
 // stopping are commands that stop something, which is always allowed.
-var stopping = []string{"abortMoveCollection", "abortReshardCollection", "abortUnshardCollection", "balancerStop"}
-
-func isDistributing(database, name string) bool {
-	writes := []string{"delete", "findAndModify", "findandmodify", "insert", "update"}
-	return slices.Contains(distributing, name) || database == "config" && slices.Contains(writes, name)
+var stopping = []string{
+	"abortMoveCollection", "abortReshardCollection", "abortUnshardCollection", "balancerStop", "stopShardDraining",
+	"stopTransitionToDedicatedConfigServer",
 }
 
-// Begin lets a command be sent, once it is written down. Answered takes what became of it;
-// it is nil for a command that a Direct does not look at.
-func (d *Direct) Begin(ctx context.Context, database string, raw bson.Raw) (answered func(bson.Raw, error), err error) {
+// isDistributing reports whether a command changes how data are distributed. Those of which
+// the name begins with _ are what routers send to the members.
+func isDistributing(database, name string) bool {
+	writes := []string{"delete", "findAndModify", "findandmodify", "insert", "update"}
+	return slices.Contains(distributing, name) || database == "config" && slices.Contains(writes, name) ||
+		strings.HasPrefix(name, "_configsvr") || strings.HasPrefix(name, "_shardsvr")
+}
+
+// Begin lets a command be sent to the cluster of a client, once it is written down.
+// Answered takes what became of it; it is nil for a command that a Direct does not look at.
+func (d *Direct) Begin(ctx context.Context, client *mongo.Client, database string, raw bson.Raw) (
+	answered func(bson.Raw, error), err error) {
 	var command bson.D
 	if err := bson.Unmarshal(raw, &command); err != nil || len(command) == 0 || !isDistributing(database, command[0].Key) {
 		return nil, nil //nolint:nilerr // the server refuses what can't be read
 	}
+	c := Cluster{Client: client, Clock: d.clock, Consent: d.consent}
 	names := namespacesOf(database, command)
-	if !restores(command) && !slices.Contains(stopping, command[0].Key) {
+	if !slices.Contains(stopping, command[0].Key) {
 		o := consent.Order{Verb: consent.Commands, Namespaces: databasesAsPatterns(command[0].Key, names)}
-		if err := d.cluster.permitted(ctx, o); err != nil {
+		if err := c.permitted(ctx, o); err != nil {
 			return nil, err
 		}
 	}
-	a, err := d.auditor(ctx)
+	a, err := d.auditor(ctx, c)
 	if err != nil || a == nil {
 		return nil, err
 	}
@@ -86,17 +98,20 @@ func databasesAsPatterns(name string, names []string) []string {
 // ofDatabases are the commands that name a database.
 var ofDatabases = []string{"enableSharding", "enablesharding", "movePrimary", "moveprimary"}
 
-// auditor opens the audit at the first command; nil where none is asked for.
-func (d *Direct) auditor(ctx context.Context) (*auditor, error) {
+// auditor opens the audit at the first command to a cluster; nil where none is asked for.
+func (d *Direct) auditor(ctx context.Context, c Cluster) (*auditor, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	destinations := d.cluster.Audits()
-	if d.audit != nil || len(destinations) == 0 {
-		return d.audit, nil
+	destinations, a := c.Audits(), d.audits[c.Client]
+	if a != nil || len(destinations) == 0 {
+		return a, nil
 	}
-	a, err := newAuditor(ctx, d.cluster, destinations, order{verb: consent.Commands})
-	d.audit = a
-	return a, err
+	a, err := newAuditor(ctx, c, destinations, order{verb: consent.Commands})
+	if err != nil {
+		return nil, err
+	}
+	d.audits[c.Client] = a
+	return a, nil
 }
 
 // Close closes the audit.
@@ -106,9 +121,9 @@ func (d *Direct) Close() error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.audit == nil {
-		return nil
+	var err error
+	for _, a := range d.audits {
+		err = errors.Join(err, a.flushAll(context.Background()), a.sink.Close())
 	}
-	left := d.audit.flushAll(context.Background())
-	return errors.Join(left, d.audit.sink.Close())
+	return err
 }

@@ -81,6 +81,12 @@ func MoveUnsharded(
 	return nil
 }
 
+// isOwn reports whether a database or a collection is shardsh's own.
+func isOwn(name string) bool {
+	database, _, _ := strings.Cut(name, ".")
+	return database == live.LeaseDatabase
+}
+
 // splitOwn separates what is shardsh's own, which nobody has to be asked about, from
 // the rest.
 func splitOwn(left diagnosis.Drain) (own, rest diagnosis.Drain) {
@@ -88,14 +94,14 @@ func splitOwn(left diagnosis.Drain) (own, rest diagnosis.Drain) {
 	rest.Databases, rest.Collections = nil, nil
 	for _, name := range left.Databases {
 		list := &rest.Databases
-		if name == live.LeaseDatabase {
+		if isOwn(name) {
 			list = &own.Databases
 		}
 		*list = append(*list, name)
 	}
 	for _, ns := range left.Collections {
 		list := &rest.Collections
-		if strings.HasPrefix(ns, live.LeaseDatabase+".") {
+		if isOwn(ns) {
 			list = &own.Collections
 		}
 		*list = append(*list, ns)

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"shardsh/balancer/apply"
+	"shardsh/balancer/consent"
 	"shardsh/balancer/live"
+	"shardsh/balancer/plan"
 )
 
 // DefaultWorkFor is how long a call of JobStart works, unless set otherwise.
@@ -60,8 +62,8 @@ func (s JobStatus) Good() bool {
 	return true
 }
 
-// JobOver are the states in which nothing is left to cancel.
-func JobOver() []live.JobState { return []live.JobState{live.JobNone, live.JobDone, live.JobCancelled} }
+// Over reports whether nothing is left to cancel.
+func (s JobStatus) Over() bool { return s.State == live.JobNone || s.State.Ended() }
 
 // Validate refuses options that exclude each other.
 func (s JobStart) Validate() error {
@@ -88,10 +90,15 @@ func (s JobStart) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, er
 	if err != nil {
 		return JobStatus{}, err
 	}
+	if err := c.permit(consent.Order{Verb: opts.Verb, Namespaces: opts.Namespaces, All: opts.All}); err != nil {
+		return JobStatus{}, err
+	}
 	jobs := live.JobsOf(c.Client)
 	job, err := jobs.Get(ctx, id)
 	if err == nil && job == nil {
-		job, err = jobs.Create(ctx, id, opts.Verb, opts.text())
+		if err = live.CheckSharded(ctx, c.runner()); err == nil { // nothing is written elsewhere
+			job, err = jobs.Create(ctx, id, opts.Verb, opts.text())
+		}
 	}
 	if err != nil {
 		return JobStatus{}, &AccessError{err}
@@ -200,8 +207,8 @@ func (l JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, e
 	return call.run(ctx)
 }
 
-// undoJob prepares the undoing of a job that has ended.
-func (c Cluster) undoJob(ctx context.Context, id string) (*apply.Execution, error) {
+// undoJob prepares the undoing of a job that has ended; resumed is only one that was begun.
+func (c Cluster) undoJob(ctx context.Context, id string, resumed bool) (*apply.Execution, error) {
 	jobs := live.JobsOf(c.Client)
 	job, err := jobs.Get(ctx, id)
 	switch {
@@ -221,5 +228,9 @@ func (c Cluster) undoJob(ctx context.Context, id string) (*apply.Execution, erro
 		return nil, fmt.Errorf("the job %s: %w", id, apply.ErrNothingToUndo)
 	}
 	work := apply.ResumeKept(h, journal)
+	if resumed && work.Plan.Goal.Kind != plan.Undo {
+		return nil, fmt.Errorf("nobody has begun to undo the job %s: %s goes on with it", id,
+			optionsOf(job).command("start")+" --replace")
+	}
 	return work, work.Undo()
 }

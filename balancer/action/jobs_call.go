@@ -1,8 +1,11 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -58,7 +61,7 @@ func (j *jobCall) run(ctx context.Context) (JobStatus, error) {
 	if err != nil {
 		return JobStatus{}, err
 	}
-	c, ended, err := c.begin(ctx, order{verb: doingJob(j.job.ID)})
+	c, ended, err := c.begin(ctx, order{verb: j.o.Verb, namespaces: j.o.Namespaces})
 	if err != nil {
 		return JobStatus{}, err
 	}
@@ -90,7 +93,7 @@ func (j *jobCall) whileLeased(ctx context.Context) (JobStatus, error) {
 		if l.restored != "" {
 			j.r.note(l.restored)
 		}
-		return j.leased(ctx, l, j.WorkFor-time.Since(began))
+		return j.leased(ctx, l, j.rest(j.WorkFor, began))
 	}
 }
 
@@ -121,8 +124,11 @@ func (j *jobCall) leased(ctx context.Context, l *leased, left time.Duration) (Jo
 	if err != nil {
 		return j.failed(ctx, errors.Join(err, l.lease.Suspend(ctx)))
 	}
+	if job.State.Ended() { // meanwhile
+		return statusOf(job), j.leave(ctx, l)
+	}
 	if !job.Cancel {
-		if known, err := j.work(ctx, l, max(left, min(j.WorkFor, jobLooks))); !known || err != nil {
+		if known, err := j.work(ctx, l, left); !known || err != nil {
 			return statusOf(j.job), err
 		}
 	}
@@ -188,31 +194,29 @@ func (j *jobCall) asPlan(end **drainEnd) (aim, error) {
 	return a, nil
 }
 
-// open opens the journal, with a plan that it makes for the first call.
-func (j *jobCall) open(ctx context.Context, l *leased, a aim) (*apply.Execution, *apply.History, error) {
-	journal, h, err := j.jobs.Journal(ctx, j.job)
-	if err != nil {
-		return nil, nil, err
-	}
-	if h != nil {
-		h.PausedStill(l.lease.Leftover())
-		moves, is := h.Moved(false)
-		j.before.MovesDone, j.before.BytesDone = moves, is.Bytes
-		work := apply.ResumeKept(h, journal)
-		if j.resumed = h.Begun(); !j.resumed {
-			err = j.preflight(ctx, a, work, nil)
+// open prepares what a journal has, or a plan that it makes for the first call.
+func (j *jobCall) open(
+	ctx context.Context, l *leased, a aim, journal *live.JobJournal, h *apply.History,
+) (*apply.Execution, error) {
+	if h == nil {
+		if err := journal.Forget(ctx); err != nil {
+			return nil, err
 		}
-		return work, h, err
+		read, p, err := a.plan(ctx, j.Cluster, j.r)
+		if err != nil {
+			return nil, err
+		}
+		work := apply.BeginKept(p, journal)
+		return work, j.preflight(ctx, a, work, read)
 	}
-	if err := journal.Forget(ctx); err != nil {
-		return nil, nil, err
+	h.PausedStill(l.lease.Leftover())
+	moves, is := h.Moved(false)
+	j.before.MovesDone, j.before.BytesDone = moves, is.Bytes
+	work := apply.ResumeKept(h, journal)
+	if j.resumed = h.Begun(); j.resumed {
+		return work, nil
 	}
-	read, p, err := a.plan(ctx, j.Cluster, j.r)
-	if err != nil {
-		return nil, nil, err
-	}
-	work := apply.BeginKept(p, journal)
-	return work, nil, j.preflight(ctx, a, work, read)
+	return work, j.preflight(ctx, a, work, nil)
 }
 
 // preflight returns an error for what is in the way of a plan, before it is carried out.
@@ -227,100 +231,147 @@ func (j *jobCall) preflight(ctx context.Context, a aim, work *apply.Execution, r
 	return pass(report.Without(diagnosis.LeaseHeld), false, j.r) // by this call
 }
 
-// permit refuses what a policy does not allow. Its hours are waited for, as a window is.
-func (j *jobCall) permit(a aim, work *apply.Execution) error {
-	for _, p := range j.Policies {
-		if err := p.Permit(consent.Order{Verb: string(a.kind), Namespaces: namesOf(work.Plan)}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// limits returns the rules of this call: what is left of the job's limits. The error is a
-// *pace.OverError if nothing is.
-func (j *jobCall) limits(ctx context.Context, e RunOptions, h *apply.History) (pace.Rules, error) {
+// rules returns the rules of this call: what those before it have moved, and how long ago,
+// counts.
+func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.History) (pace.Rules, error) {
 	rules := e.rules()
-	if h != nil {
-		moves, is := h.Moved(true)
-		if rules.MaxMoves > 0 {
-			if rules.MaxMoves -= moves; rules.MaxMoves <= 0 {
-				return rules, j.limit()
-			}
-		}
-		if rules.MaxBytes > 0 {
-			if rules.MaxBytes -= is.Bytes; rules.MaxBytes <= 0 {
-				return rules, j.limit()
-			}
-		}
+	if h == nil {
+		return rules, nil
 	}
-	if rules.For > 0 {
-		now, err := live.Now(ctx, live.NewCommandRunner(j.Client))
-		if err != nil {
-			return rules, err
-		}
-		if rules.For -= now.Sub(j.job.Began); rules.For <= 0 {
-			return rules, j.limit()
-		}
+	moves, is := h.Moved(true)
+	rules.Before = pace.Done{Moves: moves, Bytes: is.Bytes}
+	if rules.For == 0 && rules.Pause == 0 {
+		return rules, nil
+	}
+	now, err := live.Now(ctx, live.NewCommandRunner(j.Client))
+	if err != nil {
+		return rules, &AccessError{err}
+	}
+	rules.Spent = now.Sub(j.job.Began)
+	if last := h.LastStep(); !last.IsZero() { // by the clock of another machine
+		rules.Rest = min(rules.Pause-now.Sub(last), rules.Pause)
 	}
 	return rules, nil
 }
 
-func (j *jobCall) limit() error { return &pace.OverError{Why: "a limit of the job is reached"} }
+// jobWork is what a call has to carry out.
+type jobWork struct {
+	aim
+	*apply.Execution
+	end   *drainEnd
+	gate  *pace.Gate
+	leave func() // the gate
+}
+
+// movingError says that a move of an earlier call outlasts this one.
+type movingError struct{ catalog.ActiveMigration }
+
+func (e *movingError) Error() string {
+	return fmt.Sprintf("the move of %s from %s to %s that an earlier call began goes on", e.Namespace, e.From, e.To)
+}
+
+// prepare returns what is to be carried out, when that may begin. A job that waited at the
+// last call waits before anything else: nothing of the cluster is read for that.
+func (j *jobCall) prepare(ctx context.Context, l *leased, left time.Duration) (w jobWork, err error) {
+	began := time.Now()
+	w.leave = func() {}
+	if w.aim, err = j.asPlan(&w.end); err != nil {
+		return w, err
+	}
+	if gone, err := j.alreadyGone(ctx); err != nil || gone {
+		return w, cmp.Or[error](err, &alreadyError{})
+	}
+	journal, h, err := j.jobs.Journal(ctx, j.job)
+	if err != nil {
+		return w, err
+	}
+	rules, err := j.rules(ctx, w.RunOptions, h)
+	if err != nil {
+		return w, err
+	}
+	var held atomic.Pointer[live.LeasedCluster]
+	held.Store(l.lease)
+	l.pace = w.Pace
+	if w.gate, w.leave, err = w.aim.gate(ctx, j.Cluster, rules, false, &serial{next: j}, &held); err != nil {
+		w.leave = func() {}
+		return w, err
+	}
+	if j.job.State == live.JobWaiting {
+		if err := j.opens(ctx, w.gate, left); err != nil {
+			return w, err
+		}
+	}
+	if w.Execution, err = j.open(ctx, l, w.aim, journal, h); err != nil {
+		return w, err
+	}
+	// The hours of a policy are waited for, as a window is.
+	if err := j.permit(consent.Order{Verb: j.o.Verb, Namespaces: namesOf(w.Plan)}); err != nil {
+		return w, err
+	}
+	if h != nil {
+		if err := j.await(ctx, l, h, left-time.Since(began)); err != nil {
+			return w, err
+		}
+	}
+	if w.Left() == 0 { // what is left to do moves nothing
+		return w, nil
+	}
+	return w, j.opens(ctx, w.gate, j.rest(left, began))
+}
+
+// opens waits until a move may begin, as long as this call works.
+func (j *jobCall) opens(ctx context.Context, gate *pace.Gate, left time.Duration) error {
+	over, end := context.WithCancelCause(ctx) // the driver takes a deadline for a cluster that is slow
+	defer end(nil)
+	defer time.AfterFunc(left, func() { end(errWorkedFor) }).Stop()
+	return gate.Opens(over)
+}
+
+// rest is what is left of the time of a call, with some for what has taken long to prepare:
+// else no call would ever begin it.
+func (j *jobCall) rest(left time.Duration, began time.Time) time.Duration {
+	return max(left-time.Since(began), min(j.WorkFor, jobLooks))
+}
 
 // work carries the plan out for a while, and sets the state of the job. It reports whether
 // that is known; if not, the job is to be left as it is.
 func (j *jobCall) work(ctx context.Context, l *leased, left time.Duration) (known bool, err error) {
-	var end *drainEnd
-	a, err := j.asPlan(&end)
+	began := time.Now()
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	j.stop = stop
+	defer j.watched(running)()
+	w, err := j.prepare(running, l, left)
+	defer func() { w.leave() }()
 	if err != nil {
-		return j.settle(apply.Result{}, errors.Join(err, l.lease.Suspend(ctx)))
-	}
-	give := func(err error) (bool, error) { // back the lease, and all that is paused
-		return j.settle(apply.Result{}, errors.Join(err, j.leave(ctx, l)))
-	}
-	if gone, err := j.alreadyGone(ctx); err != nil || gone {
-		if gone {
-			err = &alreadyError{}
+		leave := j.leave
+		if j.keeps(err) {
+			leave = func(ctx context.Context, l *leased) error { return l.lease.Suspend(ctx) }
 		}
-		return give(err)
-	}
-	work, h, err := j.open(ctx, l, a)
-	if err != nil {
-		return give(err)
-	}
-	if err := j.permit(a, work); err != nil {
-		return give(err)
-	}
-	if h != nil {
-		if moving, err := j.await(ctx, l, h, left); err != nil || moving != nil {
-			if err != nil {
-				return give(err)
-			}
-			j.job.State, j.job.BlockedBy = live.JobRunning, []live.JobBlock{moveBlock(*moving)}
-			return true, l.lease.Suspend(ctx)
+		if ctx.Err() != nil {
+			err = errWorkedFor
 		}
+		return j.settle(apply.Result{}, errors.Join(err, leave(ctx, l)))
 	}
-	rules, err := j.limits(ctx, a.RunOptions, h)
-	if err != nil {
-		return give(err)
-	}
-	var held atomic.Pointer[live.LeasedCluster]
-	held.Store(l.lease)
-	l.pace = a.Pace
-	gate, leave, err := a.gate(ctx, j.Cluster, rules, false, &serial{next: j}, &held)
-	if err != nil {
-		return give(err)
-	}
-	defer leave()
-	result, err := j.carryOut(ctx, l, a, work, gate, left)
-	if left := unreached(result); err == nil && left != nil && a.kind != plan.Balance { // which ends as even as it can
+	result, err := j.carryOut(ctx, running, l, w, j.rest(left, began))
+	if left := unreached(result); err == nil && left != nil && w.kind != plan.Balance { // which ends as even as it can
 		err = &goalError{left}
 	}
-	if end != nil && end.warning != "" {
-		j.r.note(end.warning)
+	if w.end != nil && w.end.warning != "" {
+		j.r.note(w.end.warning)
 	}
 	return j.settle(result, err)
+}
+
+// keeps reports whether what is paused and marked stays so for the next call, as this one
+// ends for a reason for which the job goes on. A window or a pause may last.
+func (j *jobCall) keeps(err error) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.job.Cancel || j.waits != nil && slices.Contains([]pace.Reason{pace.Shut, pace.Held}, j.waits.Reason) {
+		return false
+	}
+	return errors.Is(err, errWorkedFor) || errors.As(err, new(*movingError))
 }
 
 // leave gives back the lease, and all that is paused.

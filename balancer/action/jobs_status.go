@@ -58,6 +58,11 @@ func (j *jobCall) settle(r apply.Result, err error) (known bool, _ error) {
 		return false, nil
 	case errors.Is(err, errCancelled):
 		return true, nil
+	case errors.As(err, new(*movingError)):
+		job.State = live.JobRunning
+		job.BlockedBy = []live.JobBlock{{
+			What: "move", Text: err.Error(), Remedy: "wait: the next call goes on when it is over",
+		}}
 	case errors.As(err, new(*alreadyError)), err == nil && r.Finished:
 		job.State = live.JobDone
 	case errors.Is(err, errWorkedFor), errors.Is(err, context.Canceled):

@@ -285,8 +285,10 @@ func TestJobIsCancelled(t *testing.T) {
 	for _, release := range []catalog.Release{catalog.Release80, catalog.Release83} {
 		w := newWorld(t, crowded(80), release, 1)
 		before := w.on("s0")
-		if s := w.start(JobStart{Of: jobDrain(), WorkFor: 20 * time.Millisecond}); s.State != live.JobRunning {
-			t.Fatalf("%s: %+v", release, s)
+		for s := (JobStatus{}); s.Progress.MovesDone == 0; {
+			if s = w.start(JobStart{Of: jobDrain(), WorkFor: 20 * time.Millisecond}); s.State != live.JobRunning {
+				t.Fatalf("%s: %+v", release, s)
+			}
 		}
 		if paused := live.PausedByUs(t.Context(), w.client); len(paused) == 0 || w.draining() != (release == catalog.Release83) {
 			t.Errorf("%s: between two calls %v are paused, draining: %v", release, paused, w.draining())
@@ -310,7 +312,18 @@ func TestJobIsCancelled(t *testing.T) {
 		if moved := before - w.on("s0"); moved == 0 {
 			t.Errorf("%s: nothing has moved", release)
 		}
-		r, err := Apply{Undo: "job:drain:s0", RunOptions: RunOptions{Pace: Pace{Parallel: 1}}}.Run(t.Context(), w.actionCluster(), nil)
+		resume := Apply{RunOptions: RunOptions{Resume: "job:drain:s0", Pace: Pace{Parallel: 1}}}
+		if _, err := resume.Run(t.Context(), w.actionCluster(), nil); err == nil || !strings.Contains(err.Error(), "nobody has begun") {
+			t.Errorf("%s: resumed: %v", release, err)
+		}
+		undo := Apply{Undo: "job:drain:s0", RunOptions: RunOptions{Pace: Pace{Parallel: 1, MaxMoves: 1}}}
+		r, err := undo.Run(t.Context(), w.actionCluster(), nil)
+		if err != nil || r.Finished != (before-w.on("s0") == 0) || r.Journal != "job:drain:s0" {
+			t.Errorf("%s: undone in part: %+v, %v", release, r, err)
+		}
+		if !r.Finished { // as the run says
+			r, err = resume.Run(t.Context(), w.actionCluster(), nil)
+		}
 		if err != nil || !r.Finished || w.on("s0") != before {
 			t.Errorf("%s: undone: %+v, %v; s0 has %d chunks, had %d", release, r, err, w.on("s0"), before)
 		}

@@ -3,44 +3,36 @@ package action
 import (
 	"context"
 	"errors"
-	"fmt"
+	"sync"
 	"time"
 
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
-	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 )
 
-// carryOut runs the plan until the time of the call is over.
+// carryOut runs the plan until the time of the call is over, or running ends.
 func (j *jobCall) carryOut(
-	ctx context.Context, l *leased, a aim, work *apply.Execution, gate *pace.Gate, left time.Duration,
+	ctx, running context.Context, l *leased, w jobWork, left time.Duration,
 ) (apply.Result, error) {
-	running, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	j.stop = stop
 	hard, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
+	leaving, hurry := context.WithCancel(context.WithoutCancel(ctx))
+	defer hurry()
 	if j.Hard != nil {
-		defer context.AfterFunc(j.Hard, abandon)()
+		defer context.AfterFunc(j.Hard, func() { abandon(); hurry() })()
 	}
-	defer context.AfterFunc(running, func() { time.AfterFunc(jobGrace, abandon) })()
-	timer := time.AfterFunc(left+jobPrepares, func() { stop(errWorkedFor) })
+	defer context.AfterFunc(running, func() {
+		time.AfterFunc(jobGrace, abandon)
+		time.AfterFunc(jobGivesBack, hurry)
+	})()
+	timer := time.AfterFunc(left+jobPrepares, func() { j.stop(errWorkedFor) })
 	defer timer.Stop()
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		j.watch(running)
-	}()
-	defer func() {
-		stop(nil)
-		<-watched
-	}()
-	a.Hard = hard
+	w.Hard, l.leaving = hard, leaving
 	o := job{
-		verb: string(a.kind), RunOptions: a.RunOptions, onChange: apply.Replan, goal: true, around: a.around,
-	}.options(l, work, gate, j.r)
+		verb: string(w.kind), RunOptions: w.RunOptions, onChange: apply.Replan, goal: true, around: w.around,
+	}.options(l, w.Execution, w.gate, j.r)
 	ready, tell := o.Ready, o.Tell
 	o.Ready = func(ctx context.Context) error {
 		timer.Reset(left)
@@ -54,20 +46,9 @@ func (j *jobCall) carryOut(
 		tell(e)
 	}
 	o.Checked = j.resumed
-	o.Keeps = func() bool {
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		return j.waits == nil && !j.job.Cancel && errors.Is(context.Cause(running), errWorkedFor)
-	}
+	o.Keeps = func() bool { return j.keeps(context.Cause(running)) }
 	l.steps = lookingSteps{l.steps, j}
-	leaving, hurry := context.WithCancel(context.WithoutCancel(ctx))
-	defer hurry()
-	if j.Hard != nil {
-		defer context.AfterFunc(j.Hard, hurry)()
-	}
-	defer context.AfterFunc(running, func() { time.AfterFunc(jobGivesBack, hurry) })()
-	l.leaving = leaving
-	result, err := l.run(running, work, o, nil, j.r)
+	result, err := l.run(running, w.Execution, o, nil, j.r)
 	j.progress(result.Progress)
 	switch {
 	case err != nil || result.Stopped == "" || running.Err() == nil:
@@ -111,7 +92,7 @@ func (j *jobCall) look(ctx context.Context) error {
 		return err
 	}
 	j.mu.Lock()
-	j.job.Cancel = saved.Cancel
+	j.job.Cancel, j.job.Updated = saved.Cancel, saved.Updated
 	j.mu.Unlock()
 	if saved.Cancel {
 		j.stop(errCancelled)
@@ -119,22 +100,30 @@ func (j *jobCall) look(ctx context.Context) error {
 	return nil
 }
 
-// watch has a wait end when the job is cancelled meanwhile.
-func (j *jobCall) watch(ctx context.Context) {
-	tick := time.NewTicker(5 * time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
+// watched has a wait end when the job is cancelled meanwhile, until ctx ends. The returned
+// function waits for that end.
+func (j *jobCall) watched(ctx context.Context) (wait func()) {
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		tick := time.NewTicker(5 * time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if job, err := j.jobs.Get(ctx, j.job.ID); err == nil && job != nil && job.Cancel {
+				j.mu.Lock()
+				j.job.Cancel = true
+				j.mu.Unlock()
+				j.stop(errCancelled)
+			}
 		}
-		if job, err := j.jobs.Get(ctx, j.job.ID); err == nil && job != nil && job.Cancel {
-			j.mu.Lock()
-			j.job.Cancel = true
-			j.mu.Unlock()
-			j.stop(errCancelled)
-		}
+	})
+	return func() {
+		j.stop(nil)
+		watching.Wait()
 	}
 }
 
@@ -177,27 +166,25 @@ func (j *jobCall) Report(e Event) {
 }
 
 // await waits for the end of the moves that calls before this one have begun and left to
-// the cluster. It returns one that outlasts this call.
-func (j *jobCall) await(
-	ctx context.Context, l *leased, h *apply.History, left time.Duration,
-) (*catalog.ActiveMigration, error) {
+// the cluster. The error is a *movingError when one outlasts this call.
+func (j *jobCall) await(ctx context.Context, l *leased, h *apply.History, left time.Duration) error {
 	steps := h.Unended()
 	if len(steps) == 0 {
-		return nil, nil
+		return nil
 	}
 	for began := time.Now(); ; {
 		s, err := live.NewCommandReader(l.runner, live.ReaderOptions{
 			Parts: live.Migrations, Required: live.Migrations, Release: l.lease.Release(), Wait: time.Minute,
 		}).Read(ctx)
 		if err != nil {
-			return nil, &AccessError{live.ServerError(err)}
+			return &AccessError{live.ServerError(err)}
 		}
 		moving := oneOf(s.Parts().Migrations, steps)
-		if moving == nil || time.Since(began) >= left {
-			return moving, nil
+		if moving == nil {
+			return nil
 		}
-		if j.Clock.Sleep(ctx, jobLooks) != nil {
-			return moving, nil //nolint:nilerr // the call is over
+		if time.Since(began) >= left || j.Clock.Sleep(ctx, jobLooks) != nil {
+			return &movingError{*moving}
 		}
 	}
 }
@@ -212,12 +199,4 @@ func oneOf(moving []catalog.ActiveMigration, steps []plan.Step) *catalog.ActiveM
 		}
 	}
 	return nil
-}
-
-func moveBlock(m catalog.ActiveMigration) live.JobBlock {
-	return live.JobBlock{
-		What: "move", Text: fmt.Sprintf("the move of %s from %s to %s that an earlier call began goes on", m.Namespace,
-			m.From, m.To),
-		Remedy: "wait: the next call goes on when it is over",
-	}
 }

@@ -60,9 +60,7 @@ func (c Cluster) preflight(ctx context.Context, run preflight.Run, had *catalog.
 		names, _ := plan.Namespaces(look.facts.Snapshot, run.Namespaces) // which the run refuses by itself
 		look.run.Namespaces = runner.Ours(names, run.Namespaces)
 	}
-	look.facts.Own = func(name string) bool {
-		return name == live.LeaseDatabase || name == live.LeaseDatabase+"."+live.LeaseCollection
-	}
+	look.facts.Own = isOwn
 	look.facts.Balancing = look.balancing()
 	look.server(ctx)
 	look.indexes(ctx)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -26,6 +27,7 @@ type History struct {
 	// marked is the shard that it has marked as draining; removed tells that it is gone.
 	marked  catalog.ShardID
 	removed bool
+	stepped time.Time // the last record of a step
 	path    string
 	size    int64 // bytes without a last line that was not written whole
 }
@@ -86,6 +88,9 @@ func (h *History) Moved(last bool) (moves int, sum Moved) {
 	}
 	return moves, sum
 }
+
+// LastStep returns when a step was last written about; zero before the first one.
+func (h *History) LastStep() time.Time { return h.stepped }
 
 // Begun reports whether a step of the last plan has begun.
 func (h *History) Begun() bool { return len(h.last().began) > 0 }
@@ -149,6 +154,9 @@ func (h *History) add(r Record) error {
 		return fmt.Errorf("%w: it does not begin with a plan", ErrNoJournal)
 	}
 	c := h.last()
+	if r.Step != 0 {
+		h.stepped = r.At
+	}
 	switch r.What {
 	case began:
 		i := slices.IndexFunc(c.plan.Steps, func(s plan.Step) bool { return s.Number == r.Step })

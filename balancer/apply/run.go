@@ -56,7 +56,7 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 	r.result.Left, r.result.Began = r.plan.Left, o.Clock.Now()
 	before := maps.Clone(r.done)
 	err := r.begins(ctx)
-	if err == nil {
+	if err == nil && r.result.Stopped == "" {
 		err = r.carryOut(ctx)
 	}
 	if !errors.As(err, new(*logError)) && r.hard.Err() == nil {
@@ -188,11 +188,8 @@ func (r *run) tellAway(err error) {
 
 // begins waits until nobody holds the run: nothing is changed before that.
 func (r *run) begins(ctx context.Context) error {
-	if err := r.o.Pace.Await(ctx); err != nil {
-		return r.because(ctx, err)
-	}
-	if r.o.Before == nil {
-		return nil
+	if err := r.mayNot(ctx, r.o.Pace.Await(ctx)); err != nil || r.result.Stopped != "" || r.o.Before == nil {
+		return err
 	}
 	return r.because(ctx, r.o.Before(ctx))
 }
@@ -225,7 +222,7 @@ func (r *run) carryOut(ctx context.Context) error {
 // works again meanwhile. What is found to be moved again may be gone when the cluster
 // is looked at; then it is done once more.
 func (r *run) finish(ctx context.Context) (more bool, err error) {
-	if err := r.o.Pace.Await(ctx); err != nil {
+	if err := r.mayNot(ctx, r.o.Pace.Await(ctx)); err != nil || r.result.Stopped != "" {
 		return false, err
 	}
 	if r.o.Last != nil && !r.o.DryRun {

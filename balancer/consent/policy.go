@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/policy"
 )
@@ -46,8 +47,8 @@ func Verbs() []string {
 // such as sh.moveRange sends.
 const Commands = "commands"
 
-// GiveBack is the verb of runs that only give back what others have switched off: no
-// policy refuses them.
+// GiveBack is the verb of runs that only give back what others have switched off, which no
+// policy is asked about.
 const GiveBack = "give-back"
 
 // RefusedError says which rule of a policy does not allow something.
@@ -78,9 +79,6 @@ type Order struct {
 
 // Permit refuses a run that the policy does not allow.
 func (p *Policy) Permit(o Order) error {
-	if o.Verb == GiveBack {
-		return nil
-	}
 	if len(p.Verbs) > 0 && !slices.Contains(p.Verbs, o.Verb) {
 		return p.Refuse("verbs", "%s is not among %s", o.Verb, strings.Join(p.Verbs, ", "))
 	}
@@ -103,7 +101,9 @@ func (p *Policy) Allows(namespaces []string) error {
 		return nil
 	}
 	for _, ns := range namespaces {
-		if !slices.ContainsFunc(p.Namespaces, func(pattern string) bool { return covers(pattern, ns) }) {
+		if !slices.ContainsFunc(p.Namespaces, func(pattern string) bool {
+			return covers(pattern, ns) || covers(pattern, catalog.SeriesOf(ns))
+		}) {
 			return p.Refuse("namespaces", "%s is not among %s", ns, strings.Join(p.Namespaces, ", "))
 		}
 	}

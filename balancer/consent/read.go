@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -73,6 +74,9 @@ func Parse(text []byte) (*Policy, error) {
 	if err := d.Decode(new(form)); !errors.Is(err, io.EOF) {
 		return nil, errors.New("it is more than one document")
 	}
+	if err := saysSomething(text); err != nil {
+		return nil, err
+	}
 	p := &Policy{Verbs: f.Verbs, Namespaces: f.Namespaces, Approval: f.Approval, Audit: f.Audit}
 	for _, verb := range f.Verbs {
 		if !slices.Contains(Verbs(), verb) {
@@ -105,6 +109,23 @@ func Parse(text []byte) (*Policy, error) {
 		return nil, errors.New("defaults are of max-moves and max-bytes")
 	}
 	return p, nil
+}
+
+// saysSomething refuses rules that are there and have no value: whoever means "nothing" by
+// that would allow everything.
+func saysSomething(text []byte) error {
+	var rules map[string]yaml.Node
+	if err := yaml.Unmarshal(text, &rules); err != nil {
+		return err
+	}
+	for _, rule := range slices.Sorted(maps.Keys(rules)) {
+		n := rules[rule]
+		if n.Tag == "!!null" || n.Kind != yaml.ScalarNode && n.Kind != yaml.AliasNode && len(n.Content) == 0 {
+			return fmt.Errorf("%s: nothing stands there, which would allow everything: say what is allowed, or leave it out",
+				rule)
+		}
+	}
+	return nil
 }
 
 func (f limitsForm) limits(of string) (l Limits, err error) {

@@ -289,6 +289,13 @@ func (l *Lease) end() bson.D {
 // and takes nothing too early.
 var clusterTime = bson.D{{Key: "$toDate", Value: "$$CLUSTER_TIME"}}
 
+// active selects the lease or pause with an id, if it has not expired.
+func active(id string) bson.D {
+	return bson.D{
+		{Key: "_id", Value: id}, {Key: "$expr", Value: bson.D{{Key: "$gt", Value: bson.A{"$expires", clusterTime}}}},
+	}
+}
+
 // beat is the expression for the number of a renewal.
 var beat = bson.D{{Key: "$add", Value: bson.A{ifNull("$beat", int64(0)), int64(1)}}}
 

@@ -31,8 +31,8 @@ func SetPause(ctx context.Context, client *mongo.Client, reason string, lasts ti
 	token := bson.NewObjectID()
 	ours := bson.D{
 		{Key: "_id", Value: "$_id"}, {Key: "token", Value: token},
-		{Key: "reason", Value: literal(reason)}, {Key: "user", Value: literal(by.User)},
-		{Key: "host", Value: literal(by.Host)}, {Key: "login", Value: literal(by.Login)},
+		{Key: "reason", Value: constant(reason)}, {Key: "user", Value: constant(by.User)},
+		{Key: "host", Value: constant(by.Host)}, {Key: "login", Value: constant(by.Login)},
 		{Key: "since", Value: clusterTime},
 		{Key: "expires", Value: bson.D{{Key: "$add", Value: bson.A{clusterTime, lasts.Milliseconds()}}}},
 	}
@@ -56,28 +56,21 @@ func SetPause(ctx context.Context, client *mongo.Client, reason string, lasts ti
 
 // EndPause removes the pause and returns it; nil if there was none.
 func EndPause(ctx context.Context, client *mongo.Client) (*catalog.Pause, error) {
-	is, err := ReadPause(ctx, client)
-	if err != nil || is == nil {
-		return nil, err
-	}
-	_, err = LeaseCollectionOf(client).DeleteOne(ctx, bson.D{{Key: "_id", Value: pauseID}})
-	if err != nil {
-		return nil, pauseFailed("writing", err)
-	}
-	return is, nil
+	return activePause("writing", LeaseCollectionOf(client).FindOneAndDelete(ctx, active(pauseID)))
 }
 
 // ReadPause returns the pause; nil if there is none, or its time is over.
 func ReadPause(ctx context.Context, client *mongo.Client) (*catalog.Pause, error) {
-	doc, err := LeaseCollectionOf(client).FindOne(ctx, bson.D{
-		{Key: "_id", Value: pauseID},
-		{Key: "$expr", Value: bson.D{{Key: "$gt", Value: bson.A{"$expires", clusterTime}}}},
-	}).Raw()
+	return activePause("reading", LeaseCollectionOf(client).FindOne(ctx, active(pauseID)))
+}
+
+func activePause(doing string, found *mongo.SingleResult) (*catalog.Pause, error) {
+	doc, err := found.Raw()
 	switch {
 	case errors.Is(err, mongo.ErrNoDocuments):
 		return nil, nil
 	case err != nil:
-		return nil, pauseFailed("reading", err)
+		return nil, pauseFailed(doing, err)
 	}
 	is := pauseOf(doc)
 	is.Active = true
@@ -95,8 +88,6 @@ func pauseOf(doc bson.Raw) *catalog.Pause {
 		Since: date(doc, "since"), Until: date(doc, "expires"), Active: isSet(doc.Lookup("running")),
 	}
 }
-
-func literal(text string) bson.D { return bson.D{{Key: "$literal", Value: text}} }
 
 // whoami returns who asks: the user of this machine, and the one of the cluster.
 func whoami(ctx context.Context, client *mongo.Client) catalog.Pause {

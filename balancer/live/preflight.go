@@ -3,7 +3,6 @@ package live
 import (
 	"cmp"
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -81,16 +80,12 @@ func readIndexes(ctx context.Context, a CommandRunner, c *catalog.CollectionStat
 // shows: of one that is gone the lease can be taken. Quiesced is that of a cluster that is
 // kept quiet.
 func InTheWay(ctx context.Context, client *mongo.Client, now time.Time) (held, quiesced, err error) {
-	var doc leaseDoc
-	err = LeaseCollectionOf(client).FindOne(ctx, bson.D{
-		{Key: "_id", Value: engineLease},
-		{Key: "$expr", Value: bson.D{{Key: "$gt", Value: bson.A{"$expires", clusterTime}}}},
-	}).Decode(&doc)
-	switch {
-	case err == nil && !processGone(doc.holder()):
-		held = &HeldError{engineLease, doc.holder()}
-	case err != nil && !errors.Is(err, mongo.ErrNoDocuments):
-		return nil, nil, ServerError(err)
+	holder, is, err := engineHolder(ctx, client)
+	if err != nil {
+		return nil, nil, err
+	}
+	if is && !processGone(holder) {
+		held = &HeldError{engineLease, holder}
 	}
 	record, err := ReadQuiesced(ctx, client)
 	if record != nil && record.Lasts(now) {

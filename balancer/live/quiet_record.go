@@ -101,7 +101,7 @@ func ForgetQuiesced(ctx context.Context, client *mongo.Client) error {
 // is none. A run that was killed counts until its lease expires, one that waits because the
 // cluster is to be quiet does not.
 func RunUnderWay(ctx context.Context, client *mongo.Client) ([]Busy, error) {
-	holder, held, err := EngineHolder(ctx, client)
+	holder, held, err := engineHolder(ctx, client, bson.E{Key: "resting", Value: bson.D{{Key: "$ne", Value: true}}})
 	if err != nil || !held {
 		return nil, err
 	}
@@ -110,11 +110,12 @@ func RunUnderWay(ctx context.Context, client *mongo.Client) ([]Busy, error) {
 
 // EngineHolder returns who holds the lease of the engine, and whether anybody does.
 func EngineHolder(ctx context.Context, client *mongo.Client) (Holder, bool, error) {
+	return engineHolder(ctx, client)
+}
+
+func engineHolder(ctx context.Context, client *mongo.Client, also ...bson.E) (Holder, bool, error) {
 	var doc leaseDoc
-	err := LeaseCollectionOf(client).FindOne(ctx, bson.D{
-		{Key: "_id", Value: engineLease}, {Key: "resting", Value: bson.D{{Key: "$ne", Value: true}}},
-		{Key: "$expr", Value: bson.D{{Key: "$gt", Value: bson.A{"$expires", clusterTime}}}},
-	}).Decode(&doc)
+	err := LeaseCollectionOf(client).FindOne(ctx, append(active(engineLease), also...)).Decode(&doc)
 	switch {
 	case errors.Is(err, mongo.ErrNoDocuments):
 		return Holder{}, false, nil

@@ -31,7 +31,7 @@ type Gate struct {
 	telling sync.Mutex // is held before mu
 
 	mu       sync.Mutex
-	began    time.Time // the run
+	began    time.Time // the run, or the first one of the same work
 	claimed  Done      // by moves that have begun
 	inside   int       // steps that were let in
 	looking  int       // steps that may be let in at this moment
@@ -77,7 +77,7 @@ func Tell(tell func(Event)) Option { return func(g *Gate) { g.tell = tell } }
 // NewGate returns a Gate for one run, which begins now.
 func NewGate(r Rules, c Clock, options ...Option) *Gate {
 	g := &Gate{
-		rules: r, clock: c, began: c.Now(), tell: func(Event) {},
+		rules: r, clock: c, began: c.Now().Add(-r.Spent), claimed: r.Before, free: c.Now().Add(r.Rest), tell: func(Event) {},
 		failures: newFailures(r.MaxFailures), waits: map[Reason]*wait{},
 		busy: map[pair]time.Time{}, untold: map[Quantity]bool{},
 	}
@@ -200,9 +200,8 @@ func (g *Gate) nearLocked(m Move) (*obstacle, error) {
 	if err := g.over(m); err != nil {
 		return nil, err
 	}
-	now := g.clock.Now()
-	if left := g.free.Sub(now); left > 0 {
-		return &obstacle{reason: Pausing, left: left, sure: true}, nil
+	if o := g.pausing(); o != nil {
+		return o, nil
 	}
 	if r := g.rules; r.MaxBytes > 0 && g.underWay > 0 && !m.Stays && g.claimed.Bytes+g.beyond+m.Bytes > r.MaxBytes {
 		return &obstacle{
@@ -210,7 +209,7 @@ func (g *Gate) nearLocked(m Move) (*obstacle, error) {
 			text: fmt.Sprintf("the moves under way may reach the limit of %s", humanize.Bytes(r.MaxBytes)),
 		}, nil
 	}
-	return g.failures.obstacle(m, now), nil
+	return g.failures.obstacle(m, g.clock.Now()), nil
 }
 
 // nearPause is how long to wait before looking whether moves under way have ended.
@@ -263,9 +262,13 @@ func (g *Gate) over(m Move) error {
 	case r.MaxBytes > 0 && next.Bytes > r.MaxBytes && !m.Stays:
 		return &OverError{fmt.Sprintf("the limit of %s is reached%s", humanize.Bytes(r.MaxBytes), r.BytesNote)}
 	case r.For > 0 && g.clock.Now().Sub(g.began) >= r.For:
-		return &OverError{fmt.Sprintf("the limit of %s is reached", humanize.Duration(r.For))}
+		return g.tooLate()
 	}
 	return nil
+}
+
+func (g *Gate) tooLate() error {
+	return &OverError{fmt.Sprintf("the limit of %s is reached", humanize.Duration(g.rules.For))}
 }
 
 func (d *Done) add(m Move, times int) {
@@ -283,11 +286,14 @@ func (g *Gate) sleep(ctx context.Context, o *obstacle) error {
 	left := min(o.left, longestSleep)
 	if g.rules.For > 0 {
 		ends := g.rules.For - g.clock.Now().Sub(g.began)
-		if o.sure && o.left >= ends && o.text != "" {
+		switch {
+		case ends <= 0:
+			return g.tooLate()
+		case o.sure && o.left >= ends && o.text != "":
 			return &OverError{fmt.Sprintf("no more moves before the limit of %s: %s",
 				humanize.Duration(g.rules.For), o.text)}
 		}
-		left = min(left, max(ends, 0))
+		left = min(left, ends)
 	}
 	if err := g.clock.Sleep(ctx, left); err != nil && ctx.Err() == nil {
 		return err

@@ -40,12 +40,35 @@ func (g *Gate) held(ctx context.Context) (*obstacle, error) {
 	return nil, nil
 }
 
-// Await waits as long as somebody holds the run, for what is no move and has no limits.
+// Await waits as long as somebody holds the run, for what is no move. The error is an
+// *OverError when that lasts longer than the run may.
 func (g *Gate) Await(ctx context.Context) error {
 	return g.wait(ctx, func() (*obstacle, bool, error) {
 		o, err := g.held(ctx)
 		return o, o == nil, err
 	})
+}
+
+// Opens waits until a move may begin as far as time goes: nobody holds the run, the windows
+// are open, and the pause after an earlier move is over. It lets nothing in.
+func (g *Gate) Opens(ctx context.Context) error {
+	return g.wait(ctx, func() (*obstacle, bool, error) {
+		o, err := g.holdOrWindow(ctx)
+		if o == nil && err == nil {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			o = g.pausing()
+		}
+		return o, o == nil, err
+	})
+}
+
+// pausing is what is left of the pause after the last move. The lock is held.
+func (g *Gate) pausing() *obstacle {
+	if left := g.free.Sub(g.clock.Now()); left > 0 {
+		return &obstacle{reason: Pausing, left: left, sure: true}
+	}
+	return nil
 }
 
 // Balancer notes whether the cluster's balancer is on, as a step that was let in has seen

@@ -18,8 +18,13 @@ type Rules struct {
 	For      time.Duration
 	// MovesNote and BytesNote say after that a limit is reached whose it is.
 	MovesNote, BytesNote string
-	// Pause is how long to wait after each move before the next begins.
-	Pause time.Duration
+	// Before and Spent are what earlier runs of the same work have moved, and for how long:
+	// they count against the limits.
+	Before Done
+	Spent  time.Duration
+	// Pause is how long to wait after each move before the next begins, Rest what is left of
+	// that since the last move of an earlier run.
+	Pause, Rest time.Duration
 	// CoolDown is how long a range that was moved is left alone, by whoever chooses
 	// what moves: a Gate takes any.
 	CoolDown time.Duration

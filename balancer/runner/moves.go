@@ -106,6 +106,15 @@ func (r *run) expected(ctx context.Context, m policy.Migration) int64 {
 	return average
 }
 
+// over notes that an error says that a limit is reached.
+func (r *run) over(err error) {
+	if reached, is := errors.AsType[*pace.OverError](err); is {
+		r.mu.Lock()
+		r.limit = reached.Why
+		r.mu.Unlock()
+	}
+}
+
 // enter waits until a move may begin.
 func (r *run) enter(ctx context.Context, m waitingMove, chosen time.Time) error {
 	r.mu.Lock()
@@ -115,14 +124,7 @@ func (r *run) enter(ctx context.Context, m waitingMove, chosen time.Time) error 
 		return pace.ErrNotBegun
 	}
 	err := r.o.Gate.Enter(ctx, m.pace())
-	if reached, is := errors.AsType[*pace.OverError](err); is {
-		r.mu.Lock()
-		r.limit = reached.Why
-		r.mu.Unlock()
-	}
-	if errors.As(err, new(*pace.AskError)) {
-		r.ask(err)
-	}
+	r.over(err)
 	if asks, is := errors.AsType[*pace.AskError](err); is {
 		r.ask(asks)
 	}

@@ -48,6 +48,8 @@ func Run(ctx context.Context, c Cluster, o Options) (Result, error) {
 	err := r.begin(soft)
 	if err == nil {
 		err = r.rounds(soft)
+	} else if reached, is := errors.AsType[*pace.OverError](err); is {
+		err, r.result.Stopped = nil, reached.Why
 	}
 	r.result.Ended, r.result.Done = o.Clock.Now(), o.Gate.Done()
 	if lost := context.Cause(c.Held()); c.Held().Err() != nil {

@@ -117,6 +117,7 @@ func (v view) Mergeable(context.Context) ([]policy.MergeWork, error) { return ni
 // Split tells of it.
 func (v view) Split(ctx context.Context, s policy.Split) error {
 	if err := v.r.o.Gate.Await(ctx); err != nil {
+		v.r.over(err)
 		return v.r.note(err)
 	}
 	err := v.Cluster.Split(ctx, s)

@@ -26,8 +26,10 @@ type Confirm func(database string, command bson.Raw) error
 // ErrStopped is the error of a Confirm after which a program ends.
 var ErrStopped = errors.New("stopped: the answer was quit, and nothing more was sent")
 
-// Sending lets a command be sent, and returns what is told its answer; nil is not told.
-type Sending func(ctx context.Context, database string, command bson.Raw) (answered func(bson.Raw, error), err error)
+// Sending lets a command be sent through a client, and returns what is told its answer; nil
+// is not told.
+type Sending func(ctx context.Context, through *mongo.Client, database string, command bson.Raw) (
+	answered func(bson.Raw, error), err error)
 
 // Checks are what commands pass before they are sent; nil ones let all pass.
 type Checks struct {
@@ -150,7 +152,7 @@ func (s *Gateway) Sending(r Request) (answered func(bson.Raw, error), err error)
 	if err != nil {
 		return nil, err
 	}
-	if answered, err = s.checks.Sending(s.JS.Context(), r.Database, body); answered == nil {
+	if answered, err = s.checks.Sending(s.JS.Context(), r.On.Client, r.Database, body); answered == nil {
 		answered = nobody
 	}
 	return answered, err

@@ -63,7 +63,7 @@ func (o *changeFlags) takeWords(env environment, words []string, hint string) er
 
 func (o *changeFlags) connect(ctx context.Context, env environment) (*connection, error) {
 	return connect(ctx, env, &o.clusterFlags,
-		session{changes: true, mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
+		session{mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
 }
 
 // actionFlags are those of the verbs that carry a plan out.

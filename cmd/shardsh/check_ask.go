@@ -137,7 +137,7 @@ func (a *clusterCheck) open(ctx context.Context) (action.Source, error) {
 	source := action.Source{Clock: script.WallClock()}
 	if a.conn == nil {
 		var err error
-		if a.conn, err = connect(ctx, a.env, &a.flags, session{quiet: a.o.quiet}); err != nil {
+		if a.conn, err = connect(ctx, a.env, &a.flags, session{looks: true, quiet: a.o.quiet}); err != nil {
 			return source, err
 		}
 	}

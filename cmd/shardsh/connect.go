@@ -58,21 +58,21 @@ type session struct {
 	quiet       bool   // no notices
 	mode        string // of the safety flags
 	rehearses   bool   // a mock plays the cluster
-	changes     bool   // the cluster may be changed, as the policies say
+	looks       bool   // nothing is changed, and no policy read
 	rules       *sandbox.Rules
 }
 
 // connect opens the mock cluster, a live one, or none.
 func connect(ctx context.Context, env environment, o *clusterFlags, s session) (*connection, error) {
-	if o.nodb {
-		return &connection{close: func() {}}, nil
-	}
 	var allowed action.Consent
-	if s.changes {
+	if !s.looks {
 		var err error
 		if allowed, err = o.consent(env); err != nil {
 			return nil, err
 		}
+	}
+	if o.nodb {
+		return &connection{consent: allowed, close: func() {}}, nil
 	}
 	keeps, err := openTranscript(env, o.transcript, s.mode)
 	if err != nil {

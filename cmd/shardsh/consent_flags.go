@@ -75,7 +75,7 @@ func (c *connection) directChanges(env environment) (sending server.Sending, lea
 	if clock == nil {
 		clock = script.WallClock()
 	}
-	direct := action.NewDirect(c.actionCluster(clock))
+	direct := action.NewDirect(c.consent, clock)
 	if direct == nil {
 		return nil, func() {}
 	}

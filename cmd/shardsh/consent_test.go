@@ -94,6 +94,60 @@ func TestPolicyAllows(t *testing.T) {
 	}
 }
 
+// A policy and an audit bind the calls of jobs as well. What only looks needs neither.
+func TestPolicyOfJobs(t *testing.T) {
+	address := serve(t, heapedTopology).address
+	audited := filepath.Join(t.TempDir(), "audit.jsonl")
+	refuses := policyFile(t, "refuses.yaml", "verbs: [apply]")
+	start := []string{"drain", "start", address, "--shard", "a", "--pause-balancing", "--max-moves", "1"}
+	code, out, errs := runWith(t, t.TempDir(), nil, append(start, "--policy", refuses)...)
+	if want := "refused by the rule verbs of the policy " + refuses; code != exitRefused || !strings.Contains(errs, want) {
+		t.Errorf("exit code %d, %s%s", code, out, errs)
+	}
+	code, out, errs = runWith(t, filepath.Dir(refuses), nil, "drain", "status", address, "--shard", "a", "--json")
+	if code != exitFindings || !strings.Contains(out, `"state": "none"`) {
+		t.Errorf("after a refusal: exit code %d, %s%s", code, out, errs)
+	}
+	if code, out, errs = runWith(t, t.TempDir(), nil, append(start, "--audit", audited)...); code != exitFindings {
+		t.Errorf("exit code %d, %s%s", code, out, errs)
+	}
+	code, out, errs = runWith(t, t.TempDir(), nil, "drain", "cancel", address, "--shard", "a", "--audit", audited)
+	if code != exitOK {
+		t.Errorf("exit code %d, %s%s", code, out, errs)
+	}
+	code, out, errs = runProgram(t, "", "history", "--audit", audited, "--verb", "drain")
+	if code != exitOK || strings.Count(out, "moveRange shop.orders") != 1 || strings.Count(out, "  run: ") != 2 {
+		t.Errorf("exit code %d, %s%s", code, out, errs)
+	}
+}
+
+// Connections that a script opens by itself are bound like the first one, and without one.
+func TestPolicyOfConnections(t *testing.T) {
+	address, other := serve(t, heapedTopology).address, serve(t, heapedTopology).address
+	refuses := policyFile(t, "policy.yaml", "verbs: [balance]")
+	audited := filepath.Join(t.TempDir(), "audit.jsonl")
+	const move = `.adminCommand({ moveChunk: "shop.orders", find: { x: 5 }, to: "b" })`
+	for _, first := range []string{address, "--nodb"} {
+		call := `connect("` + other + `")` + move
+		code, out, errs := runWith(t, filepath.Dir(refuses), nil, first, "--quiet", "--eval", call)
+		if code == exitOK || !strings.Contains(errs, "refused by the rule verbs of the policy "+refuses) {
+			t.Errorf("%s: exit code %d, %s%s", first, code, out, errs)
+		}
+		if code, out, errs = runProgram(t, "", first, "--quiet", "--audit", audited, "--eval", call); code != exitOK {
+			t.Errorf("%s: exit code %d, %s%s", first, code, out, errs)
+		}
+		if code, out, errs = runProgram(t, "", first, "--quiet", "--audit", "cluster", "--eval", call); code != exitOK {
+			t.Errorf("%s: exit code %d, %s%s", first, code, out, errs)
+		}
+	}
+	for source, args := range map[string][]string{"file": {"--audit", audited}, "changed cluster": {other}, "first cluster": {address}} {
+		code, out, errs := runProgram(t, "", append([]string{"history"}, args...)...)
+		if want := map[bool]int{true: 0, false: 2}[source == "first cluster"]; code != exitOK || strings.Count(out, "moveChunk") != want {
+			t.Errorf("%s: exit code %d, %s%s", source, code, out, errs)
+		}
+	}
+}
+
 // A policy that can't be read, or is wrong, allows nothing.
 func TestPolicyBroken(t *testing.T) {
 	for path, reason := range map[string]string{
@@ -116,13 +170,18 @@ func TestDirectCommands(t *testing.T) {
 	audited := filepath.Join(t.TempDir(), "audit.jsonl")
 	const move = `sh.moveChunk("shop.orders", { x: 5 }, "b")`
 	for policy, c := range map[string]struct{ call, rule string }{
-		"verbs: [apply]":             {move, "verbs"},
-		"verbs: [commands]":          {move, ""},
-		"namespaces: [crm.x]":        {move, "namespaces"},
-		"namespaces: [shop.orders]":  {`sh.splitAt("shop.orders", { x: 7 })`, ""},
-		"namespaces: ['shop.*']":     {`sh.enableSharding("crm")`, "namespaces"},
-		"require-approval: true":     {move, "require-approval"},
-		"verbs: [balance]":           {`sh.stopBalancer()`, ""},
+		"verbs: [apply]":            {move, "verbs"},
+		"verbs: [commands]":         {move, ""},
+		"namespaces: [crm.x]":       {move, "namespaces"},
+		"namespaces: [shop.orders]": {`sh.splitAt("shop.orders", { x: 7 })`, ""},
+		"namespaces: ['shop.*']":    {`sh.enableSharding("crm")`, "namespaces"},
+		"require-approval: true":    {move, "require-approval"},
+		"verbs: [balance]":          {`sh.stopBalancer()`, ""},
+		"verbs: [quiesce]":          {`sh.startBalancer()`, "verbs"},
+		"verbs: [balance, apply]": {`db.adminCommand({ configureCollectionBalancing: "shop.orders", enableBalancing: true, ` +
+			`defragmentCollection: true })`, "verbs"},
+		"verbs: [balance, drain]": {`db.getSiblingDB("config").runCommand({ update: "settings", updates: [` +
+			`{ q: { _id: "chunksize" }, u: { $set: { value: 4 } } }, { q: { _id: 1 }, u: { $set: { noBalance: false } } }] })`, "verbs"},
 		"verbs: [drain]":             {`db.getSiblingDB("shop").notes.insertOne({ a: 1 })`, ""},
 		"verbs: [presplit]":          {`db.getSiblingDB("config").settings.updateOne({ _id: "chunksize" }, { $set: { value: 64 } })`, "verbs"},
 		"verbs: [defragment, apply]": {`sh.status().ok`, ""},

@@ -75,8 +75,7 @@ func (o *historyFlags) run(ctx context.Context, env environment) error {
 	defer cancel()
 	var client *mongo.Client
 	if o.action.OfCluster() {
-		o.audit = "" // nothing is changed
-		conn, err := connect(ctx, env, &o.clusterFlags, session{quiet: true})
+		conn, err := connect(ctx, env, &o.clusterFlags, session{looks: true, quiet: true})
 		if err != nil {
 			return orTimeout(ctx, err)
 		}

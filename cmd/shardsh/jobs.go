@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -176,7 +175,7 @@ func (o *jobFlags) run(ctx context.Context, env environment) error {
 	ctx, cancel := o.bounded(ctx)
 	defer cancel()
 	conn, err := connect(ctx, env, &o.clusterFlags,
-		session{mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
+		session{looks: o.do == callStatus, mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
 	if err != nil {
 		return orTimeout(ctx, err)
 	}
@@ -213,12 +212,18 @@ func (o *jobFlags) run(ctx context.Context, env environment) error {
 		return err
 	case ctx.Err() != nil:
 		return orTimeout(ctx, context.Cause(ctx))
-	case o.do == callCancel && slices.Contains(action.JobOver(), status.State):
-		return nil
-	case !status.Good():
+	case !o.good(status):
 		return findingsError{}
 	}
 	return nil
+}
+
+// good reports whether nobody has to do anything: of cancel, that nothing is left to cancel.
+func (o *jobFlags) good(status action.JobStatus) bool {
+	if o.do == callCancel {
+		return status.Over()
+	}
+	return status.Good()
 }
 
 func jobText(name, do, which string) cmdline.Text {
@@ -246,9 +251,9 @@ is blocked or failed is tried again by the next call. The job is a document of
 shardsh.jobs, its journal in shardsh.journals; "shardsh apply --undo job:ID" undoes
 it. For Kubernetes and other loops: docs/jobs.md.
 
-Exit codes: 0 done, or the next call goes on (pending, running, waiting); of
-cancel: nothing is left to cancel; 3 somebody has to do something (blocked, failed,
-cancelled, none); 1 the cluster can't be asked; 2 wrong command line; 130, 143
-interrupted.`,
+Exit codes: 0 done, or the next call goes on (pending, running, waiting); 3 somebody
+has to do something (blocked, failed, cancelled, none); of cancel: 0 nothing is left
+to cancel, 3 call it again; 1 the cluster can't be asked; 2 wrong command line; 4 a
+policy does not allow it; 130, 143 interrupted.`,
 	}
 }

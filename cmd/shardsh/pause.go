@@ -49,7 +49,7 @@ func (o *pauseFlags) complete(_ environment, words []string) error {
 		if len(words) == 0 {
 			return usagef("pause needs a reason, which everybody who waits is shown: shardsh pause \"why\" ADDRESS")
 		}
-		if strings.Contains(words[0], "://") {
+		if strings.HasPrefix(words[0], "mongodb://") || strings.HasPrefix(words[0], "mongodb+srv://") {
 			return usagef("the reason comes before the address: shardsh pause \"why\" ADDRESS")
 		}
 		o.verb.Reason, words = words[0], words[1:]
@@ -82,7 +82,7 @@ func (o *pauseFlags) run(ctx context.Context, env environment) error {
 	ctx, cancel := o.bounded(ctx)
 	defer cancel()
 	conn, err := connect(ctx, env, &o.clusterFlags,
-		session{changes: !o.verb.Show, mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
+		session{looks: o.verb.Show, mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
 	if err != nil {
 		return orTimeout(ctx, err)
 	}

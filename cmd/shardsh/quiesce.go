@@ -118,7 +118,7 @@ func (o *quiesceFlags) run(ctx context.Context, env environment) error {
 	connecting, cancel := o.bounded(ctx)
 	defer cancel()
 	conn, err := connect(connecting, env, &o.clusterFlags,
-		session{changes: true, mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
+		session{mode: o.mode(), quiet: !o.quietChoice.Given || o.quietChoice.On})
 	if err != nil {
 		return orTimeout(connecting, err)
 	}

@@ -119,7 +119,7 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 	}
 	o.rehearses = o.dryRun && !o.readOnly
 	conn, err := connect(bounded, env, &o.clusterFlags, session{
-		changes: !o.dryRun, interactive: interactive, quiet: !o.wantsNotices(interactive), mode: o.mode(),
+		looks: o.dryRun, interactive: interactive, quiet: !o.wantsNotices(interactive), mode: o.mode(),
 		rehearses: o.rehearses, rules: o.rules(),
 	})
 	if err != nil {

@@ -81,7 +81,7 @@ func (o *sourceFlags) about(
 
 // connect connects to the cluster.
 func (o *sourceFlags) connect(ctx context.Context, env environment) (*connection, error) {
-	return connect(ctx, env, &o.clusterFlags, session{quiet: o.quiet})
+	return connect(ctx, env, &o.clusterFlags, session{looks: true, quiet: o.quiet})
 }
 
 // open opens what the cluster is read from, until done.

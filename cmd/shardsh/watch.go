@@ -91,7 +91,7 @@ func (o *watchFlags) reader(ctx context.Context, env environment) (
 		}, func() {}, nil
 	}
 	o.demo = o.usesMock() // a mock without data is nothing to look at
-	conn, err := connect(ctx, env, &o.clusterFlags, session{interactive: true, quiet: o.quietChoice.On})
+	conn, err := connect(ctx, env, &o.clusterFlags, session{looks: true, interactive: true, quiet: o.quietChoice.On})
 	if err != nil {
 		return nil, nil, orTimeout(ctx, err)
 	}

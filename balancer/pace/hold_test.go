@@ -1,0 +1,62 @@
+package pace
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
+
+// A run that is held ends at the limit of its time, and looks no more often until then.
+func TestHeldBeyondFor(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		looks := 0
+		g := NewGate(Rules{For: time.Hour}, wall{}, Holds(func(context.Context, Moment) (string, error) {
+			looks++
+			if looks > 1000 {
+				t.Fatal("it looks without end")
+			}
+			return "an incident", nil
+		}))
+		began := time.Now()
+		err := g.Await(t.Context())
+		if took := time.Since(began); !errors.As(err, new(*OverError)) || took != time.Hour || looks != int(time.Hour/holdAgain)+1 {
+			t.Errorf("%v after %v and %d looks", err, took, looks)
+		}
+	})
+}
+
+// What earlier runs of the same work have moved counts, and so do their time and the pause
+// after their last move. Opens lets nothing in.
+func TestAfterEarlierRuns(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		window, err := ParseWindow("00:30-20:00 UTC", time.UTC) // a bubble begins at midnight
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := NewGate(Rules{
+			MaxMoves: 5, MaxBytes: 100, For: 10 * time.Hour, Pause: time.Hour, Window: window,
+			Before: Done{Moves: 3, Bytes: 70}, Spent: 8 * time.Hour, Rest: 40 * time.Minute,
+		}, wall{})
+		began := time.Now()
+		if err := g.Opens(t.Context()); err != nil || time.Since(began) != 40*time.Minute {
+			t.Errorf("open after %v, %v", time.Since(began), err)
+		}
+		refused(t, g, move("a", "b", 31), "the limit of 100 B is reached")
+		if waited := mustEnter(t, g, move("a", "b", 10)); waited != 0 {
+			t.Errorf("waited %v", waited)
+		}
+		g.Leave(move("a", "b", 10), nil)
+		if waited := mustEnter(t, g, move("a", "b", 10)); waited != time.Hour {
+			t.Errorf("waited %v", waited)
+		}
+		g.Leave(move("a", "b", 10), nil)
+		refused(t, g, move("a", "b", 1), "the limit of 5 moves is reached")
+		if err := g.Opens(t.Context()); !errors.As(err, new(*OverError)) {
+			t.Errorf("beyond the time: %v", err)
+		}
+		if done := g.Done(); done != (Done{Moves: 2, Bytes: 20}) {
+			t.Errorf("%+v", done)
+		}
+	})
+}
