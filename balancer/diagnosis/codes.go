@@ -20,6 +20,7 @@ const (
 	NoSizeEntry         = policy.NoSizeEntry
 	NoRecipient         = policy.NoRecipient
 	ShardFull           = policy.ShardFull
+	NoRoom              = policy.NoRoom
 	LargestOutsideZone  = policy.LargestOutsideZone
 	OnlyJumboChunks     = policy.OnlyJumboChunks
 	BelowThreshold      = policy.BelowThreshold
@@ -240,6 +241,7 @@ func Definitions() []Definition {
 		{MigrationUnderWay, Info, Balancer, "A chunk is being moved.", "No action needed."},
 		ofPolicy(Resharding, Info, Nobody),
 		ofPolicy(ShardFull, Info, Operator),
+		ofPolicy(NoRoom, Warning, Operator),
 		ofPolicy(LargestOutsideZone, Info, Operator),
 		ofPolicy(NoChunkInZone, Info, Operator),
 		{PendingDeletion, Info, Balancer,

@@ -72,7 +72,7 @@ func ofShard(reply bson.Raw, host string) bson.Raw {
 // probedReuse limits of how many collections the free storage is read: of others none counts.
 const probedReuse = 100
 
-// reusable reads what the files of the sharded collections have free.
+// reusable reads how large the files of the sharded collections are, and what they have free.
 func (r *reading) reusable(ctx context.Context) error {
 	var list []*catalog.CollectionState
 	for _, c := range r.parts.Collections {
@@ -90,7 +90,7 @@ func (r *reading) reusable(ctx context.Context) error {
 	})
 }
 
-// reusableIn reads what the files of one collection have free.
+// reusableIn reads how large the files of one collection are, and what they have free.
 func (r *reading) reusableIn(ctx context.Context, c *catalog.CollectionState) error {
 	db, name, err := catalog.SplitNamespace(c.Namespace)
 	if err != nil {
@@ -104,6 +104,8 @@ func (r *reading) reusableIn(ctx context.Context, c *catalog.CollectionState) er
 		id := catalog.ShardID(text(doc, "shard"))
 		if data, known := c.Sizes[id]; known {
 			data.Reusable = reusableOf(doc)
+			data.Stored, data.IndexBytes = integer(doc, "storageStats", "storageSize"),
+				integer(doc, "storageStats", "totalIndexSize")
 			c.Sizes[id] = data
 		}
 	}
@@ -117,11 +119,12 @@ func reusableOf(doc bson.Raw) int64 {
 		integer(doc, "storageStats", "wiredTiger", "block-manager", "file bytes available for reuse"))
 }
 
-// reusableQuery asks the shards with chunks of a collection for what its files have free.
+// reusableQuery asks the shards with chunks of a collection for its files.
 func reusableQuery(db, name string) query {
 	return query{database: db, collection: name, pipeline: []bson.D{
 		{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
 		{{Key: "$project", Value: bson.D{{Key: "shard", Value: 1}, {Key: "storageStats.freeStorageSize", Value: 1},
+			{Key: "storageStats.storageSize", Value: 1}, {Key: "storageStats.totalIndexSize", Value: 1},
 			{Key: "storageStats.wiredTiger.block-manager.file bytes available for reuse", Value: 1}}}},
 	}}
 }

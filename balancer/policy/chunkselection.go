@@ -21,6 +21,9 @@ type Situation struct {
 	ForceJumbo bool
 	// Reasons are what chunks may move for; nil means all.
 	Reasons []Reason
+	// Fits reports whether a shard has room for what a migration takes of a chunk; nil
+	// does not ask. No cluster's own balancer does.
+	Fits func(to catalog.ShardID, c catalog.Chunk) bool
 	// Random is set while the server's fail point for random migrations is on.
 	Random Chance
 }
@@ -220,7 +223,13 @@ func (sel *selection) evict(donor *member, zone int, reason Reason) bool {
 		sel.stranded(donor, zone, reason)
 		return false
 	}
-	c, _, ok := sel.candidate(donor, zone, reason)
+	var c catalog.Chunk
+	var ok bool
+	if sel.Fits == nil {
+		c, _, ok = sel.candidate(donor, zone, reason)
+	} else {
+		c, recipient, ok = sel.fitting(donor, zone, reason, func(*member) bool { return true })
+	}
 	if ok {
 		sel.take(donor, recipient, zone, c, reason, Numbers{Donor: donor.size, Recipient: recipient.size})
 	}
@@ -376,6 +385,9 @@ func (sel *selection) pair(zone int, ideal int64) bool {
 		return false
 	}
 	c, flagged, ok := sel.candidate(donor, zone, ReasonChunksImbalance)
+	if ok && sel.Fits != nil {
+		return sel.fittingPair(donor, zone, numbers)
+	}
 	if ok {
 		sel.take(donor, recipient, zone, c, ReasonChunksImbalance, numbers)
 		return true
@@ -393,16 +405,6 @@ func (sel *selection) pair(zone int, ideal int64) bool {
 	return false
 }
 
-// rejectPair reports why the largest shard gives the smallest one nothing.
-func (sel *selection) rejectPair(code Code, donor, recipient *member, zone int, n Numbers, flagged int) {
-	if sel.why.Wants() {
-		sel.decide(Decision{
-			Code: code, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone],
-			Shard: donor.ID, Recipient: recipient.ID, Numbers: n, Count: flagged,
-		})
-	}
-}
-
 // most returns the largest free shard, the first of equals; nil if there is
 // none. Zones and draining play no part (rules/01-selection §6.2).
 func (sel *selection) most() *member {
@@ -418,10 +420,16 @@ func (sel *selection) most() *member {
 // least returns the smallest free shard that may receive chunks of a zone, the
 // first of equals; nil if there is none (rules/01-selection §6.2).
 func (sel *selection) least(zone int) *member {
+	return sel.leastOf(zone, func(*member) bool { return true })
+}
+
+// leastOf is least of some shards.
+func (sel *selection) leastOf(zone int, among func(*member) bool) *member {
 	var best *member
 	for i := range sel.members {
 		m := &sel.members[i]
-		if m.free && m.measured && !m.Draining && (best == nil || m.size < best.size) && sel.belongs(m, zone) {
+		if m.free && m.measured && !m.Draining && (best == nil || m.size < best.size) && sel.belongs(m, zone) &&
+			among(m) {
 			best = m
 		}
 	}
@@ -475,25 +483,4 @@ func (sel *selection) decide(d Decision) {
 		d.Namespace = sel.Namespace
 		sel.why.Add(d)
 	}
-}
-
-// rejectZone counts why each shard can't receive chunks of a zone.
-func (sel *selection) rejectZone(donor catalog.ShardID, zone int, step Reason) {
-	if !sel.why.Wants() {
-		return
-	}
-	w := Decision{Code: NoRecipient, Step: step, Shard: donor, Zone: sel.layout.names[zone]}
-	for i := range sel.members {
-		switch m := &sel.members[i]; {
-		case !sel.belongs(m, zone):
-			w.Ineligible.OutsideZone++
-		case m.Draining:
-			w.Ineligible.Draining++
-		case !m.measured:
-			w.Ineligible.Unmeasured++
-		case !m.free:
-			w.Ineligible.Busy++
-		}
-	}
-	sel.decide(w)
 }
