@@ -48,7 +48,7 @@ func (b *builder) fitOtherwise() error {
 // finds nothing there has proved that there is nothing.
 const (
 	mostFitted = 4_000
-	mostStates = 100_000
+	mostStates = 50_000
 	mostPlaces = 20_000_000
 )
 

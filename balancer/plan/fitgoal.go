@@ -1,7 +1,10 @@
 package plan
 
 import (
+	"cmp"
 	"maps"
+	"math"
+	"slices"
 
 	"shardsh/balancer"
 	"shardsh/balancer/catalog"
@@ -37,27 +40,53 @@ func (f *fitting) displaced(c fitted, on uint8) bool {
 // unbalanced is how far collections are from what the balancer leaves as it is, in bytes.
 func (f *fitting) unbalanced(places []uint8) (sum int64) {
 	for i := range f.colls {
-		s := f.situation(i, places)
-		if s.Table == nil || f.settled(s) {
-			continue
-		}
-		sum++
-		var most, least int64 = 0, -1
-		for _, bytes := range s.Sizes.ByShard {
-			most = max(most, bytes)
-			if least < 0 || bytes < least {
-				least = bytes
+		sizes := f.sizes(i, places)
+		apart := slices.Max(sizes) - slices.Min(sizes)
+		displaced := int64(0)
+		for j := f.first[i]; j < f.end(i); j++ {
+			if c := f.chunks[j]; f.shards[places[j]].Draining || f.displaced(c, places[j]) {
+				displaced += 1 + 2*c.bytes // before the rest, as the balancer has it
 			}
 		}
-		sum += most - least
-		for j, c := range f.chunks[f.first[i]:f.end(i)] {
-			shard := f.shards[places[f.first[i]+j]]
-			if shard.Draining || f.displaced(c, places[f.first[i]+j]) {
-				sum += 1 + 2*c.bytes // before the rest, as the balancer has it
-			}
+		if displaced > 0 || f.uneven(i, sizes) || !f.settled(f.situation(i, places)) {
+			sum += 1 + apart + displaced
 		}
 	}
 	return sum
+}
+
+// sizes returns what each shard has of a collection, with chunks in some places.
+func (f *fitting) sizes(i int, places []uint8) []int64 {
+	sizes := make([]int64, len(f.shards))
+	for at, shard := range f.shards {
+		sizes[at] = f.colls[i].Sizes[shard.ID].Bytes
+	}
+	for j := f.first[i]; j < f.end(i); j++ {
+		c := f.chunks[j]
+		sizes[c.on] -= c.bytes
+		sizes[places[j]] += c.bytes
+	}
+	return sizes
+}
+
+// uneven reports whether the balancer certainly moves something of a collection without
+// zones: it saves asking the policy.
+func (f *fitting) uneven(i int, sizes []int64) bool {
+	c, start := f.colls[i], f.b.scope.start
+	if c.Zones.Len() > 0 || !start.Release().BalancesBySize() || policy.Blocked(c.Collection, start.Release(), nil) ||
+		len(c.Sizes) < len(f.shards) || c.Count().Jumbo > 0 {
+		return false
+	}
+	total, least := int64(0), int64(math.MaxInt64)
+	for at, bytes := range sizes {
+		total += bytes
+		if !f.shards[at].Draining {
+			least = min(least, bytes)
+		}
+	}
+	most, ideal := slices.Max(sizes), total/int64(len(sizes))
+	size := cmp.Or(c.MaxChunkSizeBytes, start.Settings().MaxChunkSizeBytes)
+	return most > ideal && least < ideal && most-least >= policy.ImbalanceFactor*size
 }
 
 // settled reports whether the balancer chooses nothing of a collection.
