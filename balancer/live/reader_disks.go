@@ -164,6 +164,11 @@ func (v *Volumes) Room(ctx context.Context, m pace.Move) (pace.Room, error) {
 
 // Read reads the volumes, and the files of some collections.
 func (v *Volumes) Read(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
+	if len(namespaces) == 0 {
+		return NewCommandReader(v.commands, ReaderOptions{
+			Parts: Shards | Disks, Required: Shards | Disks, Wait: volumesWait,
+		}).Read(ctx)
+	}
 	return NewCommandReader(v.commands, ReaderOptions{
 		Parts: Shards | Disks | Collections | Sizes | OldSizes | Reusable, Required: Shards | Disks | Collections | Sizes,
 		// As servers before 6.0: what all collections have is not worked out for some.

@@ -108,3 +108,16 @@ type Reading struct {
 	// Values are those of the config servers with OfConfig before them.
 	Values map[Quantity]float64
 }
+
+// ParseShare reads a share: "85%" or 0.85.
+func ParseShare(text string) (float64, error) {
+	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	share, err := strconv.ParseFloat(number, 64)
+	if percent {
+		share /= 100
+	}
+	if err != nil || !(share > 0 && share <= 1) {
+		return 0, fmt.Errorf("%q is not a share such as 85%% or 0.85", text)
+	}
+	return share, nil
+}

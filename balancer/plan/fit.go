@@ -48,8 +48,8 @@ func (b *builder) fitOtherwise() error {
 // finds nothing there has proved that there is nothing.
 const (
 	mostFitted = 4_000
-	mostStates = 50_000
-	mostPlaces = 20_000_000
+	mostStates = 20_000
+	mostPlaces = 2_000_000
 )
 
 // fitting is the search for an order of moves to a goal that has room at each step. It moves
