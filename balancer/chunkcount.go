@@ -67,10 +67,10 @@ func (l *Loop) countCandidates(coll catalog.Collection, rules policy.Rules, shar
 	}
 	report := l.why.ofCollection()
 	situation := policy.CountSituation{
-		Situation: NewSituation(routing, nil, shards, l.Settings()), Rules: rules,
+		Situation: l.limited(NewSituation(routing, nil, shards, l.Settings())), Rules: rules,
 		MovedLastRound: l.movedLast, Shuffle: l.rand.Shuffle,
 	}
-	situation.Random, situation.Reasons = l.random(), l.cfg.Reasons
+	situation.Random = l.random()
 	chosen, _ := policy.SelectByCount(situation, available, report)
 	l.why.take(report)
 	return chosen, nil

@@ -131,7 +131,7 @@ func (l *Loop) buildPhase(t *thread, ns string, uuid bson.Binary, name policy.Ph
 			return nil, err
 		}
 	}
-	return policy.NewPhase(name, NewSituation(routing, sizes[ns], shards, l.Settings())), nil
+	return policy.NewPhase(name, l.limited(NewSituation(routing, sizes[ns], shards, l.Settings()))), nil
 }
 
 // defragmentationMoves takes one migration after the other from the

@@ -88,6 +88,9 @@ type Config struct {
 	// Reasons are what chunks may move for, of the first three; nil means all. A
 	// cluster's own balancer has no such setting.
 	Reasons []policy.Reason
+	// Fits reports whether a shard has room for what a migration takes of a chunk; nil
+	// does not ask, as a cluster's own balancer.
+	Fits func(ns string, to catalog.ShardID, c catalog.Chunk) bool
 	// Decided is called, without locks held, at the end of each round with what
 	// the round chose and what it did not, in order. Nil costs nothing.
 	Decided func(at time.Time, decisions []policy.Decision)
@@ -172,6 +175,15 @@ func NewLoop(cfg Config) *Loop {
 	l.begin(l.main)
 	l.streams = newStreams(l)
 	return l
+}
+
+// limited returns a situation with the limits of the engine.
+func (l *Loop) limited(s policy.Situation) policy.Situation {
+	s.Reasons = l.cfg.Reasons
+	if fits, ns := l.cfg.Fits, s.Namespace; fits != nil {
+		s.Fits = func(to catalog.ShardID, c catalog.Chunk) bool { return fits(ns, to, c) }
+	}
+	return s
 }
 
 // Terminate asks the loop and its streams to stop.

@@ -170,8 +170,8 @@ func (l *Loop) candidatesFor(coll *catalog.Collection, sizes map[catalog.ShardID
 		return nil, err
 	}
 	settings := l.Settings()
-	situation := NewSituation(routing, sizes, shards, settings)
-	situation.Random, situation.Reasons = l.random(), l.cfg.Reasons
+	situation := l.limited(NewSituation(routing, sizes, shards, settings))
+	situation.Random = l.random()
 	report := l.why.ofCollection()
 	chosen, _, err := policy.SelectMigrations(situation, available, report)
 	l.why.take(report)

@@ -185,7 +185,7 @@ func (b Balance) foresee(ctx context.Context, c Cluster, r *serial) (
 	if !shown && !b.Foresee && !b.Preflight {
 		return nil, result, nil
 	}
-	if s, err = c.snapshot(ctx, b.Namespaces, r); err != nil {
+	if s, err = c.measuring(b.DiskLimit).snapshot(ctx, b.Namespaces, r); err != nil {
 		return nil, result, err
 	}
 	if result.Plan, err = c.compute(func() (*plan.Plan, error) { return b.plan(s) }); err != nil || b.Preflight {
@@ -213,7 +213,8 @@ func (b Balance) plan(s *catalog.Snapshot) (*plan.Plan, error) {
 	parts.Settings.AutoMerge = false
 	return plan.Make(catalog.NewSnapshot(parts), plan.Options{
 		Goal:   plan.Goal{Kind: plan.Balance, Namespaces: names},
-		Limits: plan.Limits{Bytes: b.maxBytes(), Moves: b.maxMoves(), Time: b.For}, Seed: b.Seed, IgnoreWindow: true,
+		Limits: plan.Limits{Bytes: b.maxBytes(), Moves: b.maxMoves(), Time: b.For, Disk: b.DiskLimit}, Seed: b.Seed,
+		IgnoreWindow: true,
 	})
 }
 
@@ -246,6 +247,7 @@ func (b Balance) balance(ctx context.Context, c Cluster, p *plan.Plan, r *serial
 	result, err := b.whileLeased(ctx, c, &lease, r, runner.Options{
 		Namespaces: b.Namespaces, Goal: b.Goal, Order: b.Order, Parallel: b.Parallel, TakeOver: b.PauseBalancing,
 		Rand: randomSource(b.Seed), Gate: gate, For: b.For, CoolDown: b.CoolDown, OpsInterval: b.OpsInterval, Clock: c.Clock,
+		DiskLimit: b.DiskLimit, Volumes: live.NewVolumes(live.NewCommandRunner(c.Client), b.DiskLimit).Read,
 		Hard: b.Hard,
 		Tell: func(e runner.Event) {
 			if p != nil {

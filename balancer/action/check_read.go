@@ -36,6 +36,7 @@ var checkParts = []struct {
 	{check.Routers, live.Routers},
 	{check.Reach, live.Reach},
 	{check.Leases, live.Leases},
+	{check.Disks, live.Disks},
 }
 
 // snapshot looks at the cluster, and reads all of it where that is needed.

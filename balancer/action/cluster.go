@@ -34,6 +34,22 @@ type Cluster struct {
 	Computing func(compute func() (*plan.Plan, error)) (*plan.Plan, error)
 
 	zone *time.Location // of the config servers, if it was named
+	// disks has snapshots have the volumes of shards, and what files there are.
+	disks bool
+}
+
+// measuring returns the cluster with the volumes of its shards read, if there is a disk limit.
+func (c Cluster) measuring(limit float64) Cluster {
+	c.disks = limit > 0
+	return c
+}
+
+// parts are what a plan reads.
+func (c Cluster) parts() live.Part {
+	if c.disks {
+		return live.Current | live.Disks | live.Reusable
+	}
+	return live.Current
 }
 
 // in returns the cluster with the time zone of its config servers; empty leaves it to
@@ -72,7 +88,7 @@ func (e *AccessError) Unwrap() error { return e.Err }
 // because of us, or of a run before this one that was killed, count as on. What a
 // plan can do without is noted when it could not be read.
 func (c Cluster) snapshot(ctx context.Context, namespaces []string, r *serial) (*catalog.Snapshot, error) {
-	s, err := live.NewReader(c.Client, live.ReaderOptions{Parts: live.Current, Zone: c.zone}).Read(ctx)
+	s, err := live.NewReader(c.Client, live.ReaderOptions{Parts: c.parts(), Zone: c.zone}).Read(ctx)
 	if err != nil {
 		return nil, &AccessError{err}
 	}

@@ -87,6 +87,9 @@ func (c Consent) bound(p Pace) (Pace, error) {
 	if err != nil {
 		return p, err
 	}
+	if p.DiskLimit, err = c.diskLimit(p.DiskLimit); err != nil {
+		return p, err
+	}
 	for _, policy := range c.Policies {
 		if l := policy.Limits; l.For > 0 {
 			if p.For > l.For {
@@ -104,6 +107,22 @@ func (c Consent) bound(p Pace) (Pace, error) {
 		}
 	}
 	return p, nil
+}
+
+// diskLimit returns a limit of disks as the policies have it.
+func (c Consent) diskLimit(given float64) (float64, error) {
+	limit := given
+	for _, policy := range c.Policies {
+		most := policy.Limits.Disk
+		if most > 0 && given > most {
+			return given, policy.Refuse("limits.disk-limit", "%s is more than %s", humanize.Percent(given),
+				humanize.Percent(most))
+		}
+		if most > 0 && (limit == 0 || most < limit) {
+			limit = most
+		}
+	}
+	return limit, nil
 }
 
 // bounded returns a limit as the policies have it, and what a run says at its end that

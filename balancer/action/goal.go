@@ -36,6 +36,9 @@ func (a aim) run(ctx context.Context, c Cluster, r *serial) (PlanResult, error) 
 	}
 	open := func() (*apply.Execution, error) { return a.resume() }
 	var read *catalog.Snapshot
+	if a.DiskLimit, err = c.diskLimit(a.DiskLimit); err != nil {
+		return PlanResult{}, err
+	}
 	if a.Resume == "" {
 		var p *plan.Plan
 		if read, p, err = a.plan(ctx, c, r); err != nil {
@@ -68,7 +71,7 @@ func (a aim) resume() (*apply.Execution, error) {
 
 // plan reads the cluster and makes a plan from it.
 func (a aim) plan(ctx context.Context, c Cluster, r *serial) (*catalog.Snapshot, *plan.Plan, error) {
-	s, err := c.snapshot(ctx, a.namespaces, r)
+	s, err := c.measuring(a.DiskLimit).snapshot(ctx, a.namespaces, r)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -76,7 +79,9 @@ func (a aim) plan(ctx context.Context, c Cluster, r *serial) (*catalog.Snapshot,
 	if err != nil {
 		return s, nil, err
 	}
-	p, err := c.compute(func() (*plan.Plan, error) { return plan.Make(s, plan.Options{Goal: goal, IgnoreWindow: true}) })
+	p, err := c.compute(func() (*plan.Plan, error) {
+		return plan.Make(s, plan.Options{Goal: goal, IgnoreWindow: true, Limits: plan.Limits{Disk: a.DiskLimit}})
+	})
 	return s, p, err
 }
 

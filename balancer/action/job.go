@@ -68,6 +68,9 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 		}
 		j.Pace = j.within(planned.Limits)
 	}
+	if j.DiskLimit == 0 { // that of the plan is part of what was asked for
+		j.DiskLimit = planned.Limits.Disk
+	}
 	r.Report(Planned{planned})
 	dryRun := j.DryRun || c.Guarded
 	var misfit error

@@ -32,6 +32,7 @@ type jobOptions struct {
 	Window         string          `json:"window,omitzero"`
 	TimeZone       string          `json:"timeZone,omitzero"`
 	PauseWhen      string          `json:"pauseWhen,omitzero"`
+	DiskLimit      float64         `json:"diskLimit,omitzero"`
 	Parallel       int             `json:"parallel"`
 	Despite        string          `json:"despite,omitzero"` // codes, with commas
 }
@@ -95,7 +96,7 @@ func (o *jobOptions) take(e RunOptions) error {
 	}
 	o.PauseBalancing, o.ForceJumbo, o.Parallel = e.PauseBalancing, e.ForceJumbo, e.Parallel
 	o.MaxMoves, o.MaxBytes, o.TimeZone = e.MaxMoves, e.MaxBytes, e.TimeZone
-	o.Despite = strings.Join(e.Despite, ",")
+	o.DiskLimit, o.Despite = e.DiskLimit, strings.Join(e.Despite, ",")
 	o.For, o.PauseBetween = spanText(e.For), spanText(e.PauseBetween)
 	if e.Window != nil {
 		o.Window = e.Window.String()
@@ -131,7 +132,7 @@ func optionsOf(job *live.Job) (o jobOptions) {
 // runOptions returns the options that all verbs have.
 func (o jobOptions) runOptions() (e RunOptions, err error) {
 	e.PauseBalancing, e.ForceJumbo, e.Parallel = o.PauseBalancing, o.ForceJumbo, o.Parallel
-	e.MaxMoves, e.MaxBytes, e.TimeZone = o.MaxMoves, o.MaxBytes, o.TimeZone
+	e.MaxMoves, e.MaxBytes, e.TimeZone, e.DiskLimit = o.MaxMoves, o.MaxBytes, o.TimeZone, o.DiskLimit
 	if o.Despite != "" {
 		e.Despite = strings.Split(o.Despite, ",")
 	}
@@ -179,6 +180,9 @@ func (o jobOptions) line() string {
 	add("window", o.Window)
 	add("timeZone", o.TimeZone)
 	add("pauseWhen", o.PauseWhen)
+	if o.DiskLimit > 0 {
+		add("diskLimit", strconv.FormatFloat(o.DiskLimit, 'g', -1, 64))
+	}
 	if o.Parallel > DefaultParallel {
 		add("parallel", strconv.Itoa(o.Parallel))
 	}

@@ -128,7 +128,11 @@ func (l *leased) run(ctx context.Context, work *apply.Execution, o apply.Options
 // replan makes a plan from the cluster as it is. What is switched off only because
 // of us, or of a run before this one that was killed, counts as on.
 func (l *leased) replan(ctx context.Context, g plan.Goal, limits plan.Limits, paused []string) (*plan.Plan, error) {
-	s, err := live.NewReader(l.Client, live.ReaderOptions{Zone: l.zone}).Read(ctx)
+	parts := live.Whole
+	if limits.Disk > 0 {
+		parts |= live.Reusable
+	}
+	s, err := live.NewReader(l.Client, live.ReaderOptions{Parts: parts, Zone: l.zone}).Read(ctx)
 	if err != nil {
 		return nil, live.ServerError(err)
 	}

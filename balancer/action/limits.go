@@ -77,7 +77,7 @@ func isDefault(given bool, flag, option string) string {
 func (p Pace) rules() pace.Rules {
 	return pace.Rules{
 		MaxMoves: p.maxMoves(), MaxBytes: p.maxBytes(), For: p.For, Pause: p.PauseBetween, Window: p.Window,
-		PauseWhen: p.PauseWhen, Hours: p.hours,
+		PauseWhen: p.PauseWhen, Hours: p.hours, DiskLimit: p.DiskLimit,
 		MovesNote: p.movesNote + isDefault(p.MaxMoves != 0, "max-moves", "maxMoves"),
 		BytesNote: p.bytesNote + isDefault(p.MaxBytes != 0, "max-bytes", "maxBytes"),
 	}
@@ -90,6 +90,9 @@ func (p Pace) within(l plan.Limits) Pace {
 	}
 	if now := p.maxBytes(); l.Bytes > 0 && (now == 0 || l.Bytes < now) {
 		p.MaxBytes, p.bytesNote = l.Bytes, ""
+	}
+	if l.Disk > 0 && (p.DiskLimit == 0 || l.Disk < p.DiskLimit) {
+		p.DiskLimit = l.Disk
 	}
 	return p
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode"
 
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/pace"
 )
 
@@ -62,6 +63,9 @@ type Pace struct {
 	TimeZone string
 	// PauseWhen is when nothing begins; nil is never.
 	PauseWhen *pace.Condition
+	// DiskLimit is the share of its volume that no shard may fill by what it receives; zero
+	// does not ask.
+	DiskLimit float64
 	// Parallel is how many moves run at once: DefaultParallel, unless set. A shard
 	// takes part in one at a time.
 	Parallel int
@@ -81,8 +85,19 @@ func (p Pace) validate() error {
 	case p.MaxBytes < 0 && p.MaxBytes != NoLimit:
 		return refuse("{maxBytes} can't be negative: %d", p.MaxBytes)
 	}
+	if err := checkDiskLimit(p.DiskLimit); err != nil {
+		return err
+	}
 	_, err := locationOf(p.TimeZone)
 	return err
+}
+
+// checkDiskLimit refuses what is no share of a volume.
+func checkDiskLimit(share float64) error {
+	if share < 0 || share > 1 {
+		return refuse("{diskLimit} is a share from 1%% to 100%%, not %s", humanize.Percent(share))
+	}
+	return nil
 }
 
 // RunOptions says how a plan is carried out.

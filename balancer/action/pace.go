@@ -21,13 +21,16 @@ func (p Pace) gate(
 	ctx context.Context, c Cluster, rules pace.Rules, dryRun bool, r *serial, lease *atomic.Pointer[live.LeasedCluster],
 ) (*pace.Gate, func(), error) {
 	if dryRun {
-		rules.PauseWhen = nil
+		rules.PauseWhen, rules.DiskLimit = nil, 0
 	}
 	wait := func(e pace.Event) { r.Report(Wait{e}) }
 	now := func(ctx context.Context) (time.Time, error) { return live.Now(ctx, live.NewCommandRunner(c.Client)) }
 	given := []pace.Option{pace.Time(now), pace.Tell(wait)}
 	if !dryRun {
 		given = append(given, pace.Holds(c.holds(lease, r)))
+	}
+	if rules.DiskLimit > 0 {
+		given = append(given, pace.Volumes(live.NewVolumes(live.NewCommandRunner(c.Client), rules.DiskLimit).Room))
 	}
 	leave := func() {}
 	if rules.PauseWhen != nil {

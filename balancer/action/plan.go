@@ -18,6 +18,9 @@ type Plan struct {
 	MaxBytes            int64
 	MaxMoves, MaxRounds int
 	For                 time.Duration // by the cluster's clock
+	// DiskLimit is the share of its volume that no shard may fill by what it receives; zero
+	// does not ask.
+	DiskLimit float64
 	// Model is how large chunks are taken to be: measured, even, or skewed=SPREAD.
 	// Empty is measured.
 	Model string
@@ -40,6 +43,9 @@ func (p Plan) Validate() error {
 		return refuse("{maxRounds} is %d, and can't be negative", p.MaxRounds)
 	case p.For < 0:
 		return refuse("{for} is %s, and can't be negative", p.For)
+	}
+	if err := checkDiskLimit(p.DiskLimit); err != nil {
+		return err
 	}
 	if p.Cuts != nil {
 		if err := p.Cuts.Validate(); err != nil {
@@ -73,7 +79,11 @@ func (p Plan) Run(ctx context.Context, source Source, r Reporter) (*plan.Plan, e
 	if err != nil {
 		return nil, err
 	}
-	s, err := source.look(ctx, live.ReaderOptions{Zone: zone}, reporter)
+	options := live.ReaderOptions{Zone: zone}
+	if p.DiskLimit > 0 {
+		options.Parts = live.Whole | live.Reusable
+	}
+	s, err := source.look(ctx, options, reporter)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +112,7 @@ func (p Plan) Run(ctx context.Context, source Source, r Reporter) (*plan.Plan, e
 	err = source.compute(func() (err error) {
 		made, err = plan.Make(s, plan.Options{
 			Goal: goal, Model: model, Seed: p.Seed, IgnoreWindow: p.IgnoreWindow, Watch: reporter.watch(ctx),
-			Limits: plan.Limits{Bytes: p.MaxBytes, Moves: p.MaxMoves, Rounds: p.MaxRounds, Time: p.For},
+			Limits: plan.Limits{Bytes: p.MaxBytes, Moves: p.MaxMoves, Rounds: p.MaxRounds, Time: p.For, Disk: p.DiskLimit},
 		})
 		return err
 	})

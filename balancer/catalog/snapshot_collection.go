@@ -75,6 +75,9 @@ type ShardData struct {
 	// Reusable is free inside of the collection's file, where only its own data may come;
 	// 0 where it was not read.
 	Reusable int64
+	// Stored is the file on disk, with what is reusable in it, IndexBytes are those of the
+	// indexes; 0 where they were not read.
+	Stored, IndexBytes int64
 }
 
 // ChunkSize is the measured size of the chunk that begins at Min.

@@ -41,6 +41,7 @@ const (
 	Routers                   // config.mongos
 	Reach                     // which shards answer
 	Leases                    // the lease of shardsh
+	Disks                     // volumes of the shards
 	Metadata                  // checkMetadataConsistency
 	Tables                    // every chunk, with sizes and logs: the whole Snapshot
 )
@@ -74,6 +75,10 @@ func Rules() []Rule {
 			Quantity{}, nil, true, Routers, (*looking).versions},
 		{"orphans", "orphaned documents that a collection may have", diagnosis.Warning,
 			count(100_000), counts, false, Sizes, (*looking).orphans},
+		{"disk", "how full the volume of a shard may be", diagnosis.Warning,
+			Quantity{85, Percent}, []diagnosis.Unit{Percent}, false, Disks, (*looking).disk},
+		{"deletions", "orphaned documents that a shard may have to delete", diagnosis.Warning,
+			count(1_000_000), counts, false, Sizes, (*looking).deletions},
 		{"uneven", "how far a shard may be from its fair share", diagnosis.Warning,
 			Quantity{20, Percent}, []diagnosis.Unit{Percent, diagnosis.Bytes}, false, Sizes | Zones,
 			(*looking).uneven},

@@ -152,7 +152,7 @@ type ruleCase struct {
 // says when it does not know.
 func TestRules(t *testing.T) {
 	var all []ruleCase
-	for _, list := range [][]ruleCase{balancerCases(t), shardCases(t), balanceCases(), sizeCases(t), otherCases()} {
+	for _, list := range [][]ruleCase{balancerCases(t), shardCases(t), balanceCases(), sizeCases(t), otherCases(), diskCases()} {
 		all = append(all, list...)
 	}
 	tested := map[string]bool{}

@@ -36,6 +36,8 @@ type Limits struct {
 	Bytes    int64
 	For      time.Duration
 	Parallel int
+	// Disk is the share of its volume that no shard may fill by what it receives.
+	Disk float64
 }
 
 // Verbs are those that a policy can allow.

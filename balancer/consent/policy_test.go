@@ -11,7 +11,7 @@ const whole = `
 verbs: [apply, balance, quiesce]
 namespaces: ["shop.*", crm.contacts]
 hours: ["22:00-06:00 UTC", "12:00-13:00 Europe/Berlin"]
-limits: {max-moves: 5000, max-bytes: 2TB, for: 8h, parallel: 2}
+limits: {max-moves: 5000, max-bytes: 2TB, for: 8h, parallel: 2, disk-limit: 85%}
 defaults: {max-moves: 500, max-bytes: 50GB}
 audit: syslog
 `
@@ -31,9 +31,9 @@ func TestParse(t *testing.T) {
 	yaml := parsed(t, whole)
 	json := parsed(t, `{"verbs": ["apply", "balance", "quiesce"], "namespaces": ["shop.*", "crm.contacts"],
 		"hours": ["22:00-06:00 UTC", "12:00-13:00 Europe/Berlin"], "limits": {"max-moves": 5000, "max-bytes": "2TB",
-		"for": "8h", "parallel": 2}, "defaults": {"max-moves": 500, "max-bytes": "50GB"}, "audit": "syslog"}`)
+		"for": "8h", "parallel": 2, "disk-limit": "85%"}, "defaults": {"max-moves": 500, "max-bytes": "50GB"}, "audit": "syslog"}`)
 	for _, p := range []*Policy{yaml, json} {
-		if p.Limits != (Limits{5000, 2e12, 8 * time.Hour, 2}) || p.Defaults != (Limits{Moves: 500, Bytes: 5e10}) ||
+		if p.Limits != (Limits{5000, 2e12, 8 * time.Hour, 2, 0.85}) || p.Defaults != (Limits{Moves: 500, Bytes: 5e10}) ||
 			len(p.Verbs) != 3 || len(p.Namespaces) != 2 || len(p.Hours) != 2 || p.Audit != "syslog" || p.Approval {
 			t.Errorf("%+v", p)
 		}
@@ -60,6 +60,8 @@ func TestParseRefuses(t *testing.T) {
 		"limits: {max-moves: none}":        "is not a limit above 0",
 		"limits: {max-bytes: much}":        "is not a limit above 0",
 		"limits: {for: -1h}":               "is not a limit above 0",
+		"limits: {disk-limit: 850%}":       "limits.disk-limit: \"850%\" is not a share such as 85%",
+		"defaults: {disk-limit: 85%}":      "defaults are of max-moves and max-bytes",
 		"defaults: {parallel: 3}":          "defaults are of max-moves and max-bytes",
 		"require-approval: perhaps":        "cannot unmarshal",
 		"verbs: [apply]\nverbs: [balance]": "already defined",

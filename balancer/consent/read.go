@@ -36,6 +36,7 @@ type limitsForm struct {
 	Bytes    string `yaml:"max-bytes"`
 	For      string `yaml:"for"`
 	Parallel string `yaml:"parallel"`
+	Disk     string `yaml:"disk-limit"`
 }
 
 // mostBytes is more than any policy.
@@ -105,7 +106,7 @@ func Parse(text []byte) (*Policy, error) {
 	if p.Defaults, err = f.Defaults.limits("defaults"); err != nil {
 		return nil, err
 	}
-	if f.Defaults.Parallel != "" || f.Defaults.For != "" {
+	if f.Defaults.Parallel != "" || f.Defaults.For != "" || f.Defaults.Disk != "" {
 		return nil, errors.New("defaults are of max-moves and max-bytes")
 	}
 	return p, nil
@@ -152,6 +153,11 @@ func (f limitsForm) limits(of string) (l Limits, err error) {
 			return l, fmt.Errorf("%s.%s: %q is not a limit above 0", of, one.name, one.text)
 		}
 		one.set(n)
+	}
+	if f.Disk != "" {
+		if l.Disk, err = pace.ParseShare(f.Disk); err != nil {
+			return l, fmt.Errorf("%s.disk-limit: %w", of, err)
+		}
 	}
 	return l, nil
 }

@@ -20,6 +20,7 @@ const (
 	NoSizeEntry         = policy.NoSizeEntry
 	NoRecipient         = policy.NoRecipient
 	ShardFull           = policy.ShardFull
+	NoRoom              = policy.NoRoom
 	LargestOutsideZone  = policy.LargestOutsideZone
 	OnlyJumboChunks     = policy.OnlyJumboChunks
 	BelowThreshold      = policy.BelowThreshold
@@ -188,6 +189,7 @@ func Definitions() []Definition {
 		{LittleRoom, Warning, Operator,
 			"Preflight: a shard is to receive more than the volume of its primary has free, before compression.",
 			"Free or add space, or move less with --max-bytes (maxBytes)."},
+		ofPolicy(NoRoom, Warning, Operator),
 		{PrivilegeMissing, Warning, Operator,
 			"Preflight: the user lacks a privilege that a run needs.",
 			"Grant the role shardshEngine; load(\"shardsh:roles.js\") creates it, or brings it up to date."},

@@ -199,7 +199,7 @@ func TestDefinitions(t *testing.T) {
 		BalancerOff: true, WindowShut: true, BalancingOff: true, MigrationsForbidden: true, Resharding: true,
 		ZoneWithoutShards: true, UnalignedZones: true, NoSizeEntry: true, NoRecipient: true, ShardFull: true,
 		LargestOutsideZone: true, OnlyJumboChunks: true, BelowThreshold: true,
-		NoChunkInZone: true,
+		NoChunkInZone: true, NoRoom: true,
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)

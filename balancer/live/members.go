@@ -27,6 +27,7 @@ type Members struct {
 	cluster  CommandRunner
 	settings *options.ClientOptions
 	wanted   []pace.Quantity
+	ofConfig []pace.Quantity // of the config servers
 
 	mu      sync.Mutex
 	clients map[catalog.ShardID]*member
@@ -80,10 +81,19 @@ func isLogin(err error) bool {
 		strings.Contains(err.Error(), "unable to authenticate")
 }
 
-// NewMembers returns the members of a cluster's shards, to read some quantities of them.
-// They are reached with the settings of the cluster's client, such as user and TLS.
+// NewMembers returns the members of a cluster's shards, to read some quantities of them, and
+// those of the config servers, if some of those are wanted. They are reached with the settings
+// of the cluster's client, such as user and TLS.
 func NewMembers(cluster CommandRunner, settings *options.ClientOptions, wanted []pace.Quantity) *Members {
-	return &Members{cluster: cluster, settings: settings, wanted: wanted, clients: map[catalog.ShardID]*member{}}
+	m := &Members{cluster: cluster, settings: settings, clients: map[catalog.ShardID]*member{}}
+	for _, q := range wanted {
+		if bare, config := q.Bare(); config {
+			m.ofConfig = append(m.ofConfig, bare)
+		} else {
+			m.wanted = append(m.wanted, q)
+		}
+	}
+	return m
 }
 
 // Close ends the connections.
@@ -101,27 +111,68 @@ func (m *Members) Close(ctx context.Context) error {
 // answering limits how long a member may take to answer.
 const answering = 5 * time.Second
 
-// Read reads the members of some shards. The error is a *MembersError if one does not
-// answer.
+// Read reads the members of some shards, and of the config servers. The error is a
+// *MembersError if one does not answer.
 func (m *Members) Read(ctx context.Context, ids []catalog.ShardID) ([]pace.Reading, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var list []pace.Reading
 	for _, id := range ids {
+		if len(m.wanted) == 0 {
+			break
+		}
 		c, err := m.of(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		asking, cancel := context.WithTimeout(ctx, answering)
-		readings, err := m.ask(asking, id, c)
-		cancel()
+		readings, err := m.readFrom(ctx, id, c, m.wanted)
 		if err != nil {
-			return nil, &MembersError{id, c.hosts, err}
+			return nil, err
 		}
 		list = append(list, readings...)
 	}
-	return list, nil
+	if len(m.ofConfig) == 0 {
+		return list, nil
+	}
+	readings, err := m.configServers(ctx)
+	return append(list, readings...), err
 }
+
+func (m *Members) readFrom(ctx context.Context, id catalog.ShardID, c *member, wanted []pace.Quantity) (
+	[]pace.Reading, error) {
+	asking, cancel := context.WithTimeout(ctx, answering)
+	defer cancel()
+	readings, err := c.ask(asking, id, wanted)
+	if err != nil {
+		return nil, &MembersError{id, c.hosts, err}
+	}
+	return readings, nil
+}
+
+// configServers reads what the config servers tell.
+func (m *Members) configServers(ctx context.Context) ([]pace.Reading, error) {
+	reply, err := m.cluster.RunCommand(ctx, "admin", bson.D{{Key: "getShardMap", Value: 1}})
+	if err != nil {
+		return nil, ServerError(err)
+	}
+	const id = "config"
+	c, err := m.client(ctx, configServersID, text(reply, "map", id))
+	if err != nil {
+		return nil, err
+	}
+	readings, err := m.readFrom(ctx, id, c, m.ofConfig)
+	for i, r := range readings {
+		readings[i].Values = map[pace.Quantity]float64{}
+		for q, value := range r.Values {
+			readings[i].Values[pace.OfConfig+q] = value
+		}
+	}
+	return readings, err
+}
+
+// configServersID is the client of the config servers, which may be a shard as well: of that
+// the share of CPU is another difference.
+const configServersID = "config servers"
 
 // Check reads the members of all shards, so that an unreachable one is found before
 // anything moves. Some quantities are the difference of two reads.
@@ -130,7 +181,7 @@ func (m *Members) Check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err = m.Read(ctx, ids); err != nil || !m.wants(pace.CPU) {
+	if _, err = m.Read(ctx, ids); err != nil || !slices.Contains(slices.Concat(m.wanted, m.ofConfig), pace.CPU) {
 		return err
 	}
 	select {
@@ -150,7 +201,7 @@ func (m *Members) shards(ctx context.Context) (ids []catalog.ShardID, err error)
 	return ids, ServerError(err)
 }
 
-// of returns the client of a shard; a new one if its hosts have changed.
+// of returns the client of a shard.
 func (m *Members) of(ctx context.Context, id catalog.ShardID) (*member, error) {
 	docs, err := m.cluster.RunCursorCommand(ctx, "config", bson.D{
 		{Key: "find", Value: "shards"}, {Key: "filter", Value: bson.D{{Key: "_id", Value: string(id)}}},
@@ -161,7 +212,11 @@ func (m *Members) of(ctx context.Context, id catalog.ShardID) (*member, error) {
 	if len(docs) == 0 {
 		return nil, mongoerr.New(mongoerr.ShardNotFound, "shard %s not found", id)
 	}
-	hosts := text(docs[0], "host")
+	return m.client(ctx, id, text(docs[0], "host"))
+}
+
+// client returns the client of a replica set; a new one if its hosts have changed.
+func (m *Members) client(ctx context.Context, id catalog.ShardID, hosts string) (*member, error) {
 	if c := m.clients[id]; c != nil {
 		if c.hosts == hosts {
 			return c, nil
@@ -195,8 +250,4 @@ func memberSettings(from *options.ClientOptions, hosts string) *options.ClientOp
 	o.DisableOCSPEndpointCheck, o.DisableCertificateRevocationCheck = from.DisableOCSPEndpointCheck,
 		from.DisableCertificateRevocationCheck
 	return o
-}
-
-func (m *Members) wants(list ...pace.Quantity) bool {
-	return slices.ContainsFunc(list, func(q pace.Quantity) bool { return slices.Contains(m.wanted, q) })
 }

@@ -3,6 +3,7 @@ package live
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -12,9 +13,12 @@ import (
 	"shardsh/balancer/pace"
 )
 
-// ask reads the wanted quantities of a shard's replica set.
-func (m *Members) ask(ctx context.Context, id catalog.ShardID, c *member) ([]pace.Reading, error) {
+// ask reads the wanted quantities of a replica set.
+func (c *member) ask(ctx context.Context, id catalog.ShardID, wanted []pace.Quantity) ([]pace.Reading, error) {
 	a := NewCommandRunner(c.client)
+	wants := func(list ...pace.Quantity) bool {
+		return slices.ContainsFunc(list, func(q pace.Quantity) bool { return slices.Contains(wanted, q) })
+	}
 	status, err := a.RunCommand(ctx, "admin", bson.D{
 		{Key: "serverStatus", Value: 1}, {Key: "metrics", Value: 0}, {Key: "locks", Value: 0}, {Key: "repl", Value: 1},
 	})
@@ -26,27 +30,73 @@ func (m *Members) ask(ctx context.Context, id catalog.ShardID, c *member) ([]pac
 		Values: load(status),
 	}
 	list := []pace.Reading{own}
-	if m.wants(pace.Lag) {
+	if wants(pace.Lag, pace.MajorityLag) {
 		set, err := a.RunCommand(ctx, "admin", bson.D{{Key: "replSetGetStatus", Value: 1}})
 		switch err = ServerError(err); {
 		case mongoerr.Is(err, mongoerr.NoReplicationEnabled): // there are no secondaries
 		case err != nil:
 			return nil, err
-		default:
+		case wants(pace.Lag):
 			list = append(list, lags(id, set, delayed(ctx, a))...)
+			fallthrough
+		default:
+			if behind, told := uncommitted(set); told {
+				own.Values[pace.MajorityLag] = behind.Seconds()
+			}
 		}
 	}
-	if m.wants(pace.Oplog) {
+	if wants(pace.Oplog) {
 		if window, told := oplogWindow(ctx, a); told {
 			own.Values[pace.Oplog] = window.Seconds()
 		}
 	}
-	if m.wants(pace.CPU) {
+	if wants(pace.CPU) {
 		if busy, told := c.busy(ctx, a, status); told {
 			own.Values[pace.CPU] = busy
 		}
 	}
-	return list, nil
+	return list, disks(ctx, a, own.Values, wants)
+}
+
+// disks reads how full the volume is, and what is to be deleted on it.
+func disks(ctx context.Context, a CommandRunner, values map[pace.Quantity]float64,
+	wants func(...pace.Quantity) bool) error {
+	if wants(pace.Disk) {
+		database, command := VolumesCommand()
+		reply, err := a.RunCommand(ctx, database, command)
+		if err != nil {
+			return ServerError(err)
+		}
+		if d := volumeIn(reply); d.Known() {
+			values[pace.Disk] = d.Share()
+		}
+	}
+	if !wants(pace.Deletions, pace.Orphans) {
+		return nil
+	}
+	docs, err := a.RunCursorCommand(ctx, "config", bson.D{
+		{Key: "find", Value: "rangeDeletions"}, {Key: "projection", Value: bson.D{{Key: "numOrphanDocs", Value: 1}}},
+	})
+	if err != nil {
+		return ServerError(err)
+	}
+	values[pace.Deletions] = float64(len(docs))
+	orphans, told := 0.0, len(docs) == 0
+	for _, doc := range docs {
+		n, ok := doc.Lookup("numOrphanDocs").AsFloat64OK()
+		orphans, told = orphans+n, told || ok
+	}
+	if told { // releases before 6.0 do not count them
+		values[pace.Orphans] = orphans
+	}
+	return nil
+}
+
+// uncommitted returns how far what a majority has is behind what the primary has applied.
+func uncommitted(status bson.Raw) (time.Duration, bool) {
+	applied, ok := status.Lookup("optimes", "lastAppliedWallTime").TimeOK()
+	committed, also := status.Lookup("optimes", "lastCommittedWallTime").TimeOK()
+	return max(0, applied.Sub(committed)), ok && also
 }
 
 // load returns what a serverStatus says. Before WiredTiger, and on a mock, there is no

@@ -4,11 +4,13 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/pace"
 )
 
 // VolumesCommand has a mongos ask all shards for their volumes. It is for a database that each
@@ -43,7 +45,11 @@ func (r *reading) disks(ctx context.Context) error {
 // VolumeOf returns the volume of a shard with a host, by the reply of VolumesCommand; the
 // zero Disk if it does not say.
 func VolumeOf(reply bson.Raw, host string) catalog.Disk {
-	own := ofShard(reply, host)
+	return volumeIn(ofShard(reply, host))
+}
+
+// volumeIn returns the volume that the reply of a member has.
+func volumeIn(own bson.Raw) catalog.Disk {
 	d := catalog.Disk{Total: integer(own, "fsTotalSize"), Used: integer(own, "fsUsedSize")}
 	if d.Total <= 0 || d.Used < 0 || d.Used > d.Total { // -1: the file system does not say
 		return catalog.Disk{}
@@ -72,7 +78,7 @@ func ofShard(reply bson.Raw, host string) bson.Raw {
 // probedReuse limits of how many collections the free storage is read: of others none counts.
 const probedReuse = 100
 
-// reusable reads what the files of the sharded collections have free.
+// reusable reads how large the files of the sharded collections are, and what they have free.
 func (r *reading) reusable(ctx context.Context) error {
 	var list []*catalog.CollectionState
 	for _, c := range r.parts.Collections {
@@ -90,7 +96,7 @@ func (r *reading) reusable(ctx context.Context) error {
 	})
 }
 
-// reusableIn reads what the files of one collection have free.
+// reusableIn reads how large the files of one collection are, and what they have free.
 func (r *reading) reusableIn(ctx context.Context, c *catalog.CollectionState) error {
 	db, name, err := catalog.SplitNamespace(c.Namespace)
 	if err != nil {
@@ -104,6 +110,8 @@ func (r *reading) reusableIn(ctx context.Context, c *catalog.CollectionState) er
 		id := catalog.ShardID(text(doc, "shard"))
 		if data, known := c.Sizes[id]; known {
 			data.Reusable = reusableOf(doc)
+			data.Stored, data.IndexBytes = integer(doc, "storageStats", "storageSize"),
+				integer(doc, "storageStats", "totalIndexSize")
 			c.Sizes[id] = data
 		}
 	}
@@ -117,11 +125,53 @@ func reusableOf(doc bson.Raw) int64 {
 		integer(doc, "storageStats", "wiredTiger", "block-manager", "file bytes available for reuse"))
 }
 
-// reusableQuery asks the shards with chunks of a collection for what its files have free.
+// reusableQuery asks the shards with chunks of a collection for its files.
 func reusableQuery(db, name string) query {
 	return query{database: db, collection: name, pipeline: []bson.D{
 		{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
 		{{Key: "$project", Value: bson.D{{Key: "shard", Value: 1}, {Key: "storageStats.freeStorageSize", Value: 1},
+			{Key: "storageStats.storageSize", Value: 1}, {Key: "storageStats.totalIndexSize", Value: 1},
 			{Key: "storageStats.wiredTiger.block-manager.file bytes available for reuse", Value: 1}}}},
 	}}
+}
+
+// Volumes reads what the volumes of shards have below a limit, and what files there are of
+// some collections, each for itself.
+type Volumes struct {
+	commands CommandRunner
+	limit    float64
+}
+
+// NewVolumes returns Volumes with a limit, which is a share of each of them.
+func NewVolumes(commands CommandRunner, limit float64) *Volumes { return &Volumes{commands, limit} }
+
+// volumesWait limits how long a read waits for shards that do not answer.
+const volumesWait = 5 * time.Second
+
+// Room reads what the recipient of a move has room for.
+func (v *Volumes) Room(ctx context.Context, m pace.Move) (pace.Room, error) {
+	s, err := v.Read(ctx, []string{m.Namespace})
+	if err != nil {
+		return pace.Room{}, err
+	}
+	volumes := catalog.NewVolumes(s, v.limit)
+	room := pace.Room{Lacks: func(bytes int64) int64 { return volumes.Lacks(m.Namespace, m.To, bytes) }}
+	if c := s.Collection(m.Namespace); c != nil {
+		room.Orphans = c.Sizes[m.To].Orphans
+	}
+	return room, nil
+}
+
+// Read reads the volumes, and the files of some collections.
+func (v *Volumes) Read(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
+	if len(namespaces) == 0 {
+		return NewCommandReader(v.commands, ReaderOptions{
+			Parts: Shards | Disks, Required: Shards | Disks, Wait: volumesWait,
+		}).Read(ctx)
+	}
+	return NewCommandReader(v.commands, ReaderOptions{
+		Parts: Shards | Disks | Collections | Sizes | OldSizes | Reusable, Required: Shards | Disks | Collections | Sizes,
+		// As servers before 6.0: what all collections have is not worked out for some.
+		Namespaces: namespaces, Release: catalog.Release50, Wait: volumesWait,
+	}).Read(ctx)
 }

@@ -29,10 +29,15 @@ const (
 // looked at once more after them: that takes a while.
 func (g *Gate) clusterObstacle(ctx context.Context, m Move) (*obstacle, error) {
 	o, err := g.holdOrWindow(ctx)
-	if o != nil || err != nil || g.rules.PauseWhen == nil {
+	if o != nil || err != nil || g.rules.PauseWhen == nil && g.rules.DiskLimit == 0 {
 		return o, err
 	}
-	if o, err := g.members(ctx, m); o != nil || err != nil {
+	if g.rules.PauseWhen != nil {
+		if o, err := g.members(ctx, m); o != nil || err != nil {
+			return o, err
+		}
+	}
+	if o, err := g.space(ctx, m); o != nil || err != nil {
 		return o, err
 	}
 	return g.holdOrWindow(ctx)

@@ -226,13 +226,13 @@ func (p *parser) part(deep int) (node, error) {
 
 func (p *parser) comparison() (node, error) {
 	c := comparison{of: Quantity(strings.ToLower(p.word))}
-	if _, known := units()[c.of]; !known {
+	if _, known := unitOf(c.of); !known {
 		names := slices.Sorted(maps.Keys(units()))
 		list := make([]string, len(names))
 		for i, name := range names {
 			list[i] = string(name)
 		}
-		return nil, p.wrong("expected one of %s", strings.Join(list, ", "))
+		return nil, p.wrong("expected one of %s, or one with %s before it", strings.Join(list, ", "), OfConfig)
 	}
 	p.next()
 	c.sign = p.word

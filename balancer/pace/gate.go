@@ -27,6 +27,7 @@ type Gate struct {
 	read  func(context.Context, []catalog.ShardID) ([]Reading, error)
 	tell  func(Event)
 	holds func(context.Context, Moment) (string, error) // nil: nobody can hold the run
+	room  func(context.Context, Move) (Room, error)
 
 	telling sync.Mutex // is held before mu
 
@@ -45,6 +46,7 @@ type Gate struct {
 	waits    map[Reason]*wait
 	busy     map[pair]time.Time // that were, since when they are not
 	untold   map[Quantity]bool  // and it was told of
+	arriving arriving
 
 	first        time.Time // step that began; how long a window was shut before it
 	shutBefore   time.Duration
@@ -79,8 +81,9 @@ func NewGate(r Rules, c Clock, options ...Option) *Gate {
 	g := &Gate{
 		rules: r, clock: c, began: c.Now().Add(-r.Spent), claimed: r.Before, free: c.Now().Add(r.Rest), tell: func(Event) {},
 		failures: newFailures(r.MaxFailures), waits: map[Reason]*wait{},
-		busy: map[pair]time.Time{}, untold: map[Quantity]bool{},
+		busy: map[pair]time.Time{}, untold: map[Quantity]bool{}, arriving: arriving{},
 	}
+	g.room = func(context.Context, Move) (Room, error) { return Room{}, errNobodyAsks }
 	g.read = func(context.Context, []catalog.ShardID) ([]Reading, error) { return nil, errNobodyAsks }
 	g.time = func(context.Context) (time.Time, error) { return c.Now(), nil }
 	for _, option := range options {
@@ -106,7 +109,7 @@ func (g *Gate) Rehearsal() *Gate {
 	r := g.rules
 	return NewGate(Rules{
 		MaxMoves: r.MaxMoves, MaxBytes: r.MaxBytes, MovesNote: r.MovesNote, BytesNote: r.BytesNote,
-	}, g.clock)
+	}, g.clock) // nobody asks for room: what nothing moves fills no disk
 }
 
 // errNobodyAsks is a mistake of whoever made the Gate.
@@ -161,8 +164,12 @@ func (g *Gate) wait(ctx context.Context, try func() (o *obstacle, done bool, err
 			g.waitsFor(o)
 		}
 		text = o.text
-		if o.err != nil && g.clock.Now().Sub(since) >= mostSilence {
+		waits := g.clock.Now().Sub(since)
+		if o.err != nil && waits >= mostSilence {
 			return &AskError{Err: o.err}
+		}
+		if o.reason == NoSpace && waits >= mostDeleting {
+			return &OverError{o.text}
 		}
 		if err := g.sleep(ctx, o); err != nil {
 			return err
@@ -239,6 +246,7 @@ func (g *Gate) claim(m Move) bool {
 func (g *Gate) begun(m Move, times int) {
 	if !m.Stays {
 		g.underWay += times
+		g.arriving.count(m, times, g.clock.Now())
 		g.beyond += int64(times) * max(0, m.Most-m.Bytes)
 	}
 }

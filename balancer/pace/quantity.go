@@ -23,7 +23,21 @@ const (
 	Cache       Quantity = "cache" // how full the storage engine's is
 	Dirty       Quantity = "dirty" // how much of the cache is not written yet
 	CPU         Quantity = "cpu"   // how busy, of all cores
+
+	MajorityLag Quantity = "majority-lag" // how far the majority's commit point is behind the primary
+	Disk        Quantity = "disk"         // how full the volume of the primary is
+	Deletions   Quantity = "deletions"    // ranges that are to be deleted
+	Orphans     Quantity = "orphans"      // documents in them
 )
+
+// OfConfig before a quantity is that of the config servers.
+const OfConfig = "config."
+
+// Bare returns a quantity without OfConfig, and whether it had that.
+func (q Quantity) Bare() (bare Quantity, config bool) {
+	name, config := strings.CutPrefix(string(q), OfConfig)
+	return Quantity(name), config
+}
 
 // unit is how a quantity is written.
 type unit int
@@ -38,7 +52,15 @@ func units() map[Quantity]unit {
 	return map[Quantity]unit{
 		Lag: seconds, Oplog: seconds, Queue: number, Active: number, Connections: number,
 		Cache: share, Dirty: share, CPU: share,
+		MajorityLag: seconds, Disk: share, Deletions: number, Orphans: number,
 	}
+}
+
+// unitOf returns the unit of a quantity, and whether there is one with that name.
+func unitOf(q Quantity) (unit, bool) {
+	bare, _ := q.Bare()
+	u, known := units()[bare]
+	return u, known
 }
 
 // unitForms says how values of a unit are written.
@@ -48,7 +70,7 @@ func unitForms(u unit) string {
 
 // parseValue reads a value of a quantity.
 func parseValue(q Quantity, text string) (float64, error) {
-	u := units()[q]
+	u, _ := unitOf(q)
 	var value float64
 	var err error
 	switch {
@@ -70,7 +92,8 @@ func parseValue(q Quantity, text string) (float64, error) {
 
 // text writes a value of a quantity.
 func (q Quantity) text(value float64) string {
-	switch units()[q] {
+	u, _ := unitOf(q)
+	switch u {
 	case seconds:
 		return humanize.Duration(time.Duration(value * float64(time.Second)))
 	case share:
@@ -81,6 +104,20 @@ func (q Quantity) text(value float64) string {
 
 // Reading is what one member tells. What it does not tell is not in it.
 type Reading struct {
-	Where  string // such as "shard2/host:27018"
+	Where string // such as "shard2/host:27018"
+	// Values are those of the config servers with OfConfig before them.
 	Values map[Quantity]float64
+}
+
+// ParseShare reads a share: "85%" or 0.85.
+func ParseShare(text string) (float64, error) {
+	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	share, err := strconv.ParseFloat(number, 64)
+	if percent {
+		share /= 100
+	}
+	if err != nil || !(share > 0 && share <= 1) {
+		return 0, fmt.Errorf("%q is not a share such as 85%% or 0.85", text)
+	}
+	return share, nil
 }

@@ -34,6 +34,9 @@ type Rules struct {
 	Hours [][]*Window
 	// PauseWhen is when none begins; nil is never.
 	PauseWhen *Condition
+	// DiskLimit is the share of its volume that no shard may fill by what it receives; zero
+	// does not ask.
+	DiskLimit float64
 	// MaxFailures is after how many failures in a row nothing begins any more; zero
 	// is 10.
 	MaxFailures int
@@ -48,6 +51,8 @@ type Move struct {
 	// Most is what it may move, as far as anybody knows: beside moves under way another
 	// one begins only if all of them may move so much. Zero is Bytes.
 	Most int64
+	// Room is what has to have room on the recipient's volume. Zero is Bytes.
+	Room int64
 	// Stays tells that nothing moves: a split or a merge, which the limits of moves
 	// do not count.
 	Stays bool

@@ -21,6 +21,7 @@ const (
 	Busy     Reason = "condition" // one of those to pause when
 	Near     Reason = "limit"     // moves under way may reach it
 	Held     Reason = "freeze"    // somebody wants nothing to begin
+	NoSpace  Reason = "disk"      // the recipient's volume has no room yet
 	// Untold is no wait: something that is asked about is told by nobody.
 	Untold Reason = "untold"
 )

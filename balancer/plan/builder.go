@@ -37,6 +37,12 @@ type builder struct {
 	// reached.
 	lacking []diagnosis.Finding
 
+	// volumes are those of the shards, with what steps that the engine does not choose
+	// bring there; nil without a disk limit. shortages are what had no room, with the
+	// bytes that it lacked.
+	volumes   *catalog.Volumes
+	shortages map[sim.Shortage]int64
+
 	rest bool // the balancer has nothing more to do
 	end  *catalog.Snapshot
 }

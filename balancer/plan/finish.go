@@ -29,7 +29,7 @@ func (b *builder) left() []diagnosis.Finding {
 		return append(list, diagnosis.NewFinding(diagnosis.PlanLimited, diagnosis.Scope{},
 			fmt.Sprintf("the plan reaches its limit of %s before its goal", b.passed)))
 	case len(b.lacking) > 0:
-		return append(list, b.lacking...)
+		return append(append(list, b.lacking...), b.withoutRoom()...)
 	case b.closed, b.o.Goal.Kind == Consolidate:
 	case !b.rest && b.o.Goal.Kind != Drain:
 		why := "no more moves after " + b.end.Time().UTC().Format("2006-01-02 15:04")
@@ -37,6 +37,9 @@ func (b *builder) left() []diagnosis.Finding {
 			why = "migrations would keep failing: " + b.trouble.last.Error()
 		}
 		list = append(list, diagnosis.NewFinding(diagnosis.PlanStuck, diagnosis.Scope{}, why))
+	}
+	if !b.arrived() || b.o.Goal.Kind != Drain {
+		list = append(list, b.withoutRoom()...)
 	}
 	if !slices.Contains([]GoalKind{Balance, Drain, Zones}, b.o.Goal.Kind) {
 		return list

@@ -67,11 +67,13 @@ type Goal struct {
 	Points []catalog.Key `json:"points,omitempty"`
 }
 
-// Limits bound a plan: it ends before the first step that would pass one. Zero
-// is no limit.
+// Limits bound a plan: it ends before the first step that would pass one, but for
+// that of disks, which has other shards receive. Zero is no limit.
 type Limits struct {
 	Bytes  int64         `json:"bytes,omitzero"`
 	Moves  int           `json:"moves,omitzero"`
 	Rounds int           `json:"rounds,omitzero"`
 	Time   time.Duration `json:"timeNanos,omitzero"`
+	// Disk is the share of its volume that no shard may fill by what it receives.
+	Disk float64 `json:"disk,omitzero"`
 }

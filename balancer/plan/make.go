@@ -32,6 +32,9 @@ func Make(s *catalog.Snapshot, o Options) (*Plan, error) {
 	}
 	b := newBuilder(sc, o)
 	b.plan.Basis = basis
+	if err := b.limitDisks(s); err != nil {
+		return nil, err
+	}
 	if o.unplaced {
 		b.plan.Note = unplaced(s)
 	}
@@ -63,7 +66,10 @@ func (b *builder) choose() error {
 		b.pack()
 		return nil
 	}
-	return b.simulate()
+	if err := b.simulate(); err != nil {
+		return err
+	}
+	return b.fitOtherwise()
 }
 
 // complete puts the usual in the place of what is not set.
@@ -88,7 +94,7 @@ func (b *builder) config() sim.Config {
 	return sim.Config{
 		Location: b.scope.start.BalancerTime().Location(), Rand: b.o.rand(), Parameters: b.o.Parameters, IgnoreMode: true,
 		Reasons: b.scope.reasons, Contents: b.o.Model.Contents, Costs: b.o.Costs, Decided: b.decided,
-		ChosenOnly: true, Watch: b.o.Watch,
+		ChosenOnly: true, Watch: b.o.Watch, DiskLimit: b.o.Limits.Disk,
 	}
 }
 
@@ -111,6 +117,7 @@ func (b *builder) simulate() error {
 		return err
 	}
 	b.rest = run.AtRest()
+	b.shortages = run.Refused()
 	b.end = run.Snapshot()
 	return nil
 }

@@ -46,6 +46,9 @@ func (o Options) check() error {
 			return fmt.Errorf("plan: the limit of %s is %d, and can't be negative", limit.name, limit.value)
 		}
 	}
+	if o.Limits.Disk < 0 || o.Limits.Disk > 1 {
+		return fmt.Errorf("plan: the disk limit is %v, and has to be a share from 0 to 1", o.Limits.Disk)
+	}
 	if o.Goal.Shard != "" && o.Goal.Kind != Drain {
 		return fmt.Errorf("plan: the goal %s has no shard", o.Goal.Kind)
 	}

@@ -29,6 +29,7 @@ type packing struct {
 	limit int64
 	// may reports whether chunks of a zone may come to a shard.
 	may   func(zone string, id catalog.ShardID) bool
+	room  *builder
 	cells []cell
 	held  map[catalog.ShardID]int64 // bytes
 	steps []Step
@@ -44,8 +45,8 @@ type cell struct {
 func (b *builder) packed(c *catalog.CollectionState) []Step {
 	p := &packing{
 		c: c, limit: cmp.Or(c.MaxChunkSizeBytes, b.scope.start.Settings().MaxChunkSizeBytes),
-		held: map[catalog.ShardID]int64{},
-		may:  func(zone string, id catalog.ShardID) bool { return slices.Contains(b.shardsOf(zone), id) },
+		held: map[catalog.ShardID]int64{}, room: b,
+		may: func(zone string, id catalog.ShardID) bool { return slices.Contains(b.shardsOf(zone), id) },
 	}
 	contents := b.o.Model.Contents(c, p.limit)
 	for chunk := range c.Table.All() {
@@ -149,6 +150,7 @@ func (p *packing) join(i, to int) int {
 			Documents: c.docs, Reason: policy.ReasonDefragmentation,
 			Why: fmt.Sprintf("The chunk is small, and its neighbour at %s is on %s.", beside.min, beside.on),
 		})
+		p.room.arrives(p.c.Namespace, beside.on, c.bytes)
 		p.held[c.on] -= c.bytes
 		p.held[beside.on] += c.bytes
 		p.cells[i].on = beside.on
@@ -165,7 +167,7 @@ func (p *packing) neighbour(i int) (to int, found bool) {
 	c := p.cells[i]
 	var beside []int
 	for _, j := range []int{c.prev, c.next} {
-		if j >= 0 && p.fits(min(i, j), max(i, j)) && (p.cells[j].on == c.on || p.may(c.zone, p.cells[j].on)) {
+		if j >= 0 && p.fits(min(i, j), max(i, j)) && p.mayGo(c, p.cells[j].on) {
 			beside = append(beside, j)
 		}
 	}
@@ -173,6 +175,12 @@ func (p *packing) neighbour(i int) (to int, found bool) {
 		return 0, false
 	}
 	return slices.MinFunc(beside, func(x, y int) int { return p.compare(c, p.cells[x], p.cells[y]) }), true
+}
+
+// mayGo reports whether a cell may be on a shard.
+func (p *packing) mayGo(c cell, to catalog.ShardID) bool {
+	return c.on == to || p.may(c.zone, to) &&
+		len(p.room.withRoom(p.c.Namespace, c.bytes, []catalog.ShardID{to})) > 0
 }
 
 func (p *packing) compare(c, x, y cell) int {

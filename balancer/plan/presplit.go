@@ -144,13 +144,14 @@ func (b *builder) spread(c *catalog.CollectionState, pieces []piece, members []i
 			if p.to != p.on || p.held || have[p.on] <= wanted[p.on] || beside && !besideOwn(pieces, i) {
 				continue
 			}
-			to := neediest(pieces, i, shards, have, wanted)
+			to := neediest(pieces, i, b.withRoom(c.Namespace, p.bytes, shards), have, wanted)
 			if to == "" {
 				continue
 			}
 			have[p.on]--
 			have[to]++
 			p.to = to
+			b.arrives(c.Namespace, to, p.bytes)
 		}
 	}
 	for _, i := range members {

@@ -3,6 +3,8 @@ package plan_test
 import (
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/catalog/snaptest"
 	"shardsh/balancer/plan"
@@ -25,7 +27,7 @@ func collection(t testing.TB, ns string, shards int, bytes int64, owners ...int)
 	return snaptest.RowOf(t, ns, shards, len(owners), func(i int) (int, int64) { return owners[i], bytes })
 }
 
-func mustMake(t testing.TB, s *catalog.Snapshot, o plan.Options) *plan.Plan {
+func mustMake(t rapid.TB, s *catalog.Snapshot, o plan.Options) *plan.Plan {
 	t.Helper()
 	p, err := plan.Make(s, o)
 	if err != nil {

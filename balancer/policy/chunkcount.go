@@ -166,6 +166,9 @@ func (sel *countSelection) evict(donor *countMember, reason Reason, concerns fun
 		}
 		sel.decideFlagged(donor, zone, reason)
 		c, ok := sel.layout.firstUnflagged(donor.ID, zone)
+		if sel.Fits != nil && recipient != nil {
+			c, recipient, ok = sel.fitting(donor, zone, reason, func(*countMember) bool { return true })
+		}
 		if ok && recipient != nil && (to == nil || c.Min.Less(first.Min)) {
 			first, to, of = c, recipient, zone
 		}
@@ -298,6 +301,14 @@ func (sel *countSelection) threshold() int {
 func (sel *countSelection) takeFirst(p countPair) bool {
 	sel.decideFlagged(p.donor, p.zone, ReasonChunksImbalance)
 	c, ok := sel.layout.firstUnflagged(p.donor.ID, p.zone)
+	if ok && sel.Fits != nil {
+		c, p.recipient, ok = sel.fitting(p.donor, p.zone, ReasonChunksImbalance, func(m *countMember) bool {
+			return sel.apart(p, m)
+		})
+		if !ok {
+			return false
+		}
+	}
 	if !ok {
 		owned := p.donor.inZone[p.zone]
 		sel.event(Event{ID: EventOnlyJumboChunks, Shard: p.donor.ID, Zone: sel.layout.names[p.zone], Flagged: owned})
@@ -305,6 +316,15 @@ func (sel *countSelection) takeFirst(p countPair) bool {
 	}
 	sel.take(p.donor, p.recipient, p.zone, c, ReasonChunksImbalance, p.numbers())
 	return true
+}
+
+// apart reports whether a donor may give to a shard that is not the one with the fewest
+// chunks.
+func (sel *countSelection) apart(p countPair, m *countMember) bool {
+	if sel.Rules.oneMove() {
+		return p.donor.inZone[p.zone]-m.inZone[p.zone] >= p.threshold
+	}
+	return m.inZone[p.zone] < p.ideal
 }
 
 // most returns the free shard with the most chunks of a zone, at least one; the
@@ -322,10 +342,16 @@ func (sel *countSelection) most(zone int) *countMember {
 // least returns the free shard with the fewest chunks of the collection, in all
 // zones, that may receive chunks of a zone; the first of equals.
 func (sel *countSelection) least(zone int) *countMember {
+	return sel.leastOf(zone, func(*countMember) bool { return true })
+}
+
+// leastOf is least of some shards.
+func (sel *countSelection) leastOf(zone int, among func(*countMember) bool) *countMember {
 	var best *countMember
 	for i := range sel.members {
 		m := &sel.members[i]
-		if m.free && !m.Full() && !m.Draining && sel.belongs(m, zone) && (best == nil || m.total < best.total) {
+		if m.free && !m.Full() && !m.Draining && sel.belongs(m, zone) && (best == nil || m.total < best.total) &&
+			among(m) {
 			best = m
 		}
 	}

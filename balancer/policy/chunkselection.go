@@ -22,6 +22,9 @@ type Situation struct {
 	ForceJumbo bool
 	// Reasons are what chunks may move for; nil means all.
 	Reasons []Reason
+	// Fits reports whether a shard has room for what a migration takes of a chunk; nil
+	// does not ask. No cluster's own balancer does.
+	Fits func(to catalog.ShardID, c catalog.Chunk) bool
 	// Random is set while the server's fail point for random migrations is on.
 	Random Chance
 }
@@ -234,7 +237,13 @@ func (sel *selection) evict(donor *member, zone int, reason Reason) bool {
 		sel.stranded(donor, zone, reason)
 		return false
 	}
-	c, _, ok := sel.candidate(donor, zone, reason)
+	var c catalog.Chunk
+	var ok bool
+	if sel.Fits == nil {
+		c, _, ok = sel.candidate(donor, zone, reason)
+	} else {
+		c, recipient, ok = sel.fitting(donor, zone, reason, func(*member) bool { return true })
+	}
 	if ok {
 		sel.take(donor, recipient, zone, c, reason, Numbers{Donor: donor.size, Recipient: recipient.size})
 	}
@@ -356,25 +365,4 @@ func (sel *selection) decide(d Decision) {
 		d.Namespace = sel.Namespace
 		sel.why.Add(d)
 	}
-}
-
-// rejectZone counts why each shard can't receive chunks of a zone.
-func (sel *selection) rejectZone(donor catalog.ShardID, zone int, step Reason) {
-	if !sel.why.Wants() {
-		return
-	}
-	w := Decision{Code: NoRecipient, Step: step, Shard: donor, Zone: sel.layout.names[zone]}
-	for i := range sel.members {
-		switch m := &sel.members[i]; {
-		case !sel.belongs(m, zone):
-			w.Ineligible.OutsideZone++
-		case m.Draining:
-			w.Ineligible.Draining++
-		case !m.measured:
-			w.Ineligible.Unmeasured++
-		case !m.free:
-			w.Ineligible.Busy++
-		}
-	}
-	sel.decide(w)
 }

@@ -54,6 +54,7 @@ const (
 const (
 	ShardBusy      Code = "shardBusy"   // donor or recipient of a migration of this round already
 	ShardFull      Code = "shardFull"   // before 6.0
+	NoRoom         Code = "noRoom"      // with a disk limit
 	NoSizeEntry    Code = "noSizeEntry" // not measured: no recipient, and no donor by size
 	NothingToDrain Code = "nothingToDrain"
 )

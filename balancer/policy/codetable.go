@@ -157,6 +157,13 @@ var shardCodes = []CodeInfo{
 }
 
 var zoneCodes = []CodeInfo{
+	{NoRoom, SubjectZone, false,
+		"No shard that may receive a chunk has room for it below the disk limit of the plan or run. No balancer of a " +
+			"cluster asks for that.",
+		"Wait for the deletion of what has moved, add a shard, enlarge a volume, or raise --disk-limit (diskLimit).",
+		func(d Decision) string {
+			return fmt.Sprintf("No shard has room below the disk limit for a chunk%s of %s.", d.ofZone(), d.Shard)
+		}},
 	{NoRecipient, SubjectZone, false,
 		"No shard can receive chunks of the zone: each is outside it, full, draining, of unknown size or busy.",
 		"Add another shard to the zone: sh.addShardToZone(shard, zone).",

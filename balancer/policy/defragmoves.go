@@ -22,7 +22,8 @@ type movePhase struct {
 	moving  map[catalog.Key]pair
 	merging map[span]pair
 	toMerge []pair
-	reached rank // by the present scan of small chunks
+	reached rank                                      // by the present scan of small chunks
+	fits    func(catalog.ShardID, catalog.Chunk) bool // that of the Situation
 
 	// barren are the shards that had nothing to give to those of asked. As a round
 	// takes more of these, there is not more to give; a reply ends that.
@@ -41,6 +42,7 @@ func newMovePhase(s Situation) *movePhase {
 		moving:  make(map[catalog.Key]pair),
 		merging: make(map[span]pair),
 		chunks:  make([]smallOrLarge, 0, s.Table.Len()),
+		fits:    s.Fits,
 	}
 	number := make(map[catalog.ShardID]int32)
 	zoneNumber := make(map[string]int32)
@@ -137,7 +139,7 @@ func (p *movePhase) pick(n int, avail *Available, now time.Time) (pair, bool) {
 		for _, j := range siblings[:count] {
 			switch s := &p.chunks[j]; {
 			case s.busy || !avail.Has(p.shards[s.shard].id):
-			case slices.Contains(p.avoided[i], s.shard):
+			case slices.Contains(p.avoided[i], s.shard), !p.hasRoom(i, s.shard):
 				avoided++
 			default:
 				eligible = append(eligible, j)
@@ -151,6 +153,16 @@ func (p *movePhase) pick(n int, avail *Available, now time.Time) (pair, bool) {
 		}
 	}
 	return pair{}, false
+}
+
+// hasRoom reports whether a small chunk fits on the shard of a sibling.
+func (p *movePhase) hasRoom(i, shard int32) bool {
+	c := &p.chunks[i]
+	if p.fits == nil || c.shard == shard {
+		return true
+	}
+	lower, upper := p.bounds(c.span)
+	return p.fits(p.shards[shard].id, catalog.Chunk{Min: lower, Max: upper, Shard: p.shards[c.shard].id})
 }
 
 // postpone puts a chunk that all its siblings' shards refused behind the

@@ -88,6 +88,9 @@ func (sel *selection) pair(zone int, ideal int64) bool {
 		return false
 	}
 	c, flagged, ok := sel.candidate(donor, zone, ReasonChunksImbalance)
+	if ok && sel.Fits != nil {
+		return sel.fittingPair(donor, zone, numbers)
+	}
 	if ok {
 		sel.take(donor, recipient, zone, c, ReasonChunksImbalance, numbers)
 		return true
@@ -103,16 +106,6 @@ func (sel *selection) pair(zone int, ideal int64) bool {
 	}
 	sel.rejectPair(not, donor, recipient, zone, numbers, flagged)
 	return false
-}
-
-// rejectPair reports why the largest shard gives the smallest one nothing.
-func (sel *selection) rejectPair(code Code, donor, recipient *member, zone int, n Numbers, flagged int) {
-	if sel.why.Wants() {
-		sel.decide(Decision{
-			Code: code, Step: ReasonChunksImbalance, Zone: sel.layout.names[zone],
-			Shard: donor.ID, Recipient: recipient.ID, Numbers: n, Count: flagged,
-		})
-	}
 }
 
 // most returns the largest free shard that may give data of a zone, the first of equals;
@@ -136,10 +129,16 @@ func (sel *selection) gives(m *member, zone int) bool {
 // least returns the smallest free shard that may receive chunks of a zone, the
 // first of equals; nil if there is none (rules/01-selection §6.2).
 func (sel *selection) least(zone int) *member {
+	return sel.leastOf(zone, func(*member) bool { return true })
+}
+
+// leastOf is least of some shards.
+func (sel *selection) leastOf(zone int, among func(*member) bool) *member {
 	var best *member
 	for i := range sel.members {
 		m := &sel.members[i]
-		if m.free && m.measured && !m.Draining && (best == nil || m.size < best.size) && sel.belongs(m, zone) {
+		if m.free && m.measured && !m.Draining && (best == nil || m.size < best.size) && sel.belongs(m, zone) &&
+			among(m) {
 			best = m
 		}
 	}

@@ -17,11 +17,31 @@ type Shard struct {
 	Draining    bool            `json:"draining,omitzero"`
 	Drain       string          `json:"drain,omitzero"` // how far it is, in words
 	Unreachable string          `json:"unreachable,omitzero"`
+	// Disk is the volume; not there where it is not known.
+	Disk *Disk `json:"disk,omitempty"`
+	// Deletions are ranges that the shard has yet to delete, where that is known: through a
+	// mongos alone it is not.
+	Deletions int `json:"deletions,omitzero"`
 	// Collections is how many it has something of.
 	Collections int `json:"collections"`
 	// Deviation is how far its bytes are from the mean of all shards that don't
 	// drain, as a part of that mean: 0.5 is half as much more. 0 for those that drain.
 	Deviation float64 `json:"deviation"`
+}
+
+// Disk is the volume with the data of a shard's primary.
+type Disk struct {
+	Total int64   `json:"total"`
+	Used  int64   `json:"used"`
+	Share float64 `json:"share"`
+}
+
+// diskOf returns a volume; nil for one that is not known.
+func diskOf(d catalog.Disk) *Disk {
+	if !d.Known() {
+		return nil
+	}
+	return &Disk{d.Total, d.Used, d.Share()}
 }
 
 // ShardsOf returns the shards: those that do not answer, those that drain, then
@@ -32,10 +52,16 @@ func ShardsOf(s *catalog.Snapshot, collections []Collection) []Shard {
 		one := &Shard{
 			ID: shard.ID, Zones: append([]string{}, shard.Zones...), Draining: shard.Draining, Unreachable: shard.Unreachable,
 		}
+		one.Disk = diskOf(shard.Disk)
 		if shard.Draining {
 			one.Drain = diagnosis.DrainOf(s, shard).String()
 		}
 		sums[shard.ID] = one
+	}
+	for _, d := range s.Parts().Deletions {
+		if shard := sums[d.Shard]; shard != nil {
+			shard.Deletions++
+		}
 	}
 	for _, c := range collections {
 		for _, p := range c.Parts {

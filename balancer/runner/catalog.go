@@ -41,6 +41,9 @@ func (r *run) catalog(ctx context.Context) (*Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := r.readDisks(ctx); err != nil {
+		return nil, err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.round.catalog, r.before = read, read

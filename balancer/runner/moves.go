@@ -29,11 +29,12 @@ type waitingMove struct {
 	policy.Migration
 	at    int // its place in the round
 	bytes int64
+	room  int64 // what it may bring at most; 0 where nobody asks
 }
 
 func (m waitingMove) pace() pace.Move {
 	return pace.Move{Namespace: m.Namespace, Min: m.Min, Max: m.Max, From: m.From, To: m.To, Bytes: m.bytes,
-		Most: 2 * m.MaxChunkSizeBytes}
+		Most: 2 * m.MaxChunkSizeBytes, Room: m.room}
 }
 
 // moves runs the migrations of a round, some at once, and returns how each ended.
@@ -63,7 +64,7 @@ func (r *run) moves(ctx context.Context, chosen []policy.Migration) []error {
 func (r *run) inOrder(ctx context.Context, chosen []policy.Migration) []waitingMove {
 	list := make([]waitingMove, len(chosen))
 	for i, m := range chosen {
-		list[i] = waitingMove{m, i, r.expected(ctx, m)}
+		list[i] = waitingMove{m, i, r.expected(ctx, m), r.mostOf(m.Namespace, m.From, m.MaxChunkSizeBytes)}
 	}
 	if r.o.Order == Hottest {
 		load := r.loadOf(ctx, chosen)
@@ -208,6 +209,7 @@ func (r *run) move(m waitingMove, told Move) error {
 	if r.o.CoolDown > 0 {
 		r.skipped.rest(m.Namespace, m.Min, r.o.Clock.Now().Add(r.o.CoolDown), "it was moved recently")
 	}
+	r.grown(m.Namespace)
 	r.tell(Event{Kind: Moved, Move: told})
 	return nil
 }

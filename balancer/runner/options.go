@@ -127,6 +127,12 @@ type Options struct {
 	// For is how long moves begin, zero without a limit: for so long the cluster's
 	// own balancer has to keep away. The Gate has the limit itself.
 	For time.Duration
+	// DiskLimit is the share of its volume that no shard may fill by what it receives; zero
+	// does not ask. The Gate asks once more before each move.
+	DiskLimit float64
+	// Volumes reads the volumes of the shards, and the files of some collections, for a
+	// DiskLimit.
+	Volumes func(ctx context.Context, namespaces []string) (*catalog.Snapshot, error)
 	// CoolDown is how long a range that was moved is left alone.
 	CoolDown time.Duration
 	// OpsInterval is how long operations are counted before each round, for the goal

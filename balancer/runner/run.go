@@ -76,6 +76,7 @@ type run struct {
 	mu     sync.Mutex // holds what follows
 	round  round
 	before *Catalog // of an earlier round
+	disks  disks
 	// forgotten are the collections whose chunks are to be read anew.
 	forgotten map[string]bool
 	limit     string // that was reached
@@ -207,7 +208,7 @@ func (r *run) seen(c catalog.Collection) catalog.Collection {
 func (r *run) rounds(ctx context.Context) error {
 	loop := balancer.NewLoop(balancer.Config{
 		Version: r.o.Goal.Version(r.cluster.Release()), Parameters: r.o.Parameters, Rand: r.o.Rand, Location: time.UTC,
-		IgnoreMode: true, Restless: true,
+		IgnoreMode: true, Restless: true, Fits: r.fits(),
 		Decided: func(_ time.Time, decisions []policy.Decision) { r.round.ended, r.round.decisions = true, decisions },
 	})
 	defer loop.Close()

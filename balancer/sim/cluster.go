@@ -29,6 +29,7 @@ type cluster struct {
 	entries     []catalog.Collection // of order; nil when one has changed
 	collections map[string]*collection
 
+	volumes  *volumes                   // nil = without a limit
 	underWay int                        // migrations and actions
 	moves    int                        // that were committed
 	donating map[catalog.ShardID]string // the collections whose chunks shards are giving away
@@ -78,6 +79,9 @@ func newCluster(s *catalog.Snapshot, cfg Config) (*cluster, error) {
 		coll := newCollection(s, state, cfg.Contents, cmp.Or(state.MaxChunkSizeBytes, c.settings.MaxChunkSizeBytes))
 		c.order = append(c.order, coll)
 		c.collections[state.Namespace] = coll
+	}
+	if cfg.DiskLimit > 0 {
+		c.volumes = &volumes{Volumes: catalog.NewVolumes(s, cfg.DiskLimit), refused: map[Shortage]int64{}}
 	}
 	c.takeDeletions(s.Parts())
 	return c, nil

@@ -70,9 +70,11 @@ func (c *cluster) leaveOrphans(coll *collection, m policy.Migration, lower, uppe
 	takes := c.costs.transfer(amount.Bytes, c.costs.DeleteRate)
 	if c.settings.WaitForDelete || c.costs.OrphanDelay+takes == 0 {
 		coll.local[m.From] = coll.local[m.From].minus(amount)
+		c.deleted(coll, m.From, now, amount.Bytes)
 		return
 	}
 	gone := now.Add(c.costs.OrphanDelay + takes)
+	c.deleted(coll, m.From, gone, amount.Bytes)
 	coll.deletionsOf(m.From).add(&deletion{min: lower, max: upper, gone: gone, amount: amount})
 }
 
@@ -118,6 +120,8 @@ func (c *cluster) deletionWait(coll *collection, m policy.Migration, lower, uppe
 
 // takeDeletions takes over the range deletions that the snapshot knows.
 func (c *cluster) takeDeletions(parts catalog.SnapshotParts) {
+	last := map[place]time.Time{}
+	defer func() { c.orphansGo(last) }()
 	for _, x := range parts.Deletions {
 		coll := c.collections[x.Namespace]
 		if coll == nil || !coll.entry.UUID.Equal(x.UUID) {
@@ -128,15 +132,26 @@ func (c *cluster) takeDeletions(parts catalog.SnapshotParts) {
 		if errLower != nil || errUpper != nil {
 			continue
 		}
-		gone := parts.Time
-		if x.Delayed {
-			if x.Timestamp.T > 0 {
-				gone = time.Unix(int64(x.Timestamp.T), 0).UTC()
-			}
-			if gone = gone.Add(c.costs.OrphanDelay); gone.Before(parts.Time) {
-				gone = parts.Time
-			}
-		}
+		gone := DeletionDue(x, parts.Time, c.costs.OrphanDelay)
 		coll.deletionsOf(x.Shard).add(&deletion{min: lower, max: upper, gone: gone})
+		if at := (place{coll, x.Shard}); last[at].Before(gone) {
+			last[at] = gone
+		}
 	}
+}
+
+// DeletionDue returns when a range deletion that a snapshot shows is done: none of those of
+// the past still is there.
+func DeletionDue(x catalog.RangeDeletion, now time.Time, delay time.Duration) time.Time {
+	gone := now
+	if x.Delayed {
+		if x.Timestamp.T > 0 {
+			gone = time.Unix(int64(x.Timestamp.T), 0).UTC()
+		}
+		gone = gone.Add(delay)
+	}
+	if gone.Before(now) {
+		return now
+	}
+	return gone
 }

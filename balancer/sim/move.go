@@ -33,6 +33,7 @@ type move struct {
 	coll         *collection
 	lower, upper catalog.Key // of the range that the donor gives
 	before       catalog.ChunkVersion
+	claimed      int64 // bytes that have their place on the recipient's volume
 	began        time.Time
 	done         func(error)
 }
@@ -56,11 +57,15 @@ func (m *move) prepare() (time.Duration, error) {
 		return c.costs.Refused, mongoerr.New(mongoerr.ChunkTooBig,
 			"Cannot move chunk: the maximum number of documents for a chunk is %d, the range holds %d", limit, amount.Documents)
 	}
+	if lacks := c.lacks(m.coll, m.To, amount.Bytes); lacks > 0 {
+		return c.costs.Refused, mongoerr.New(mongoerr.OutOfDiskSpace, "shard %s lacks %d bytes of disk", m.To, lacks)
+	}
 	wait, err := c.deletionWait(m.coll, m.Migration, lower, upper)
 	if err != nil {
 		return wait, err
 	}
 	m.lower, m.upper, m.before = lower, upper, chunk.Version
+	m.claim(amount.Bytes)
 	took, err := c.moveTime(m.From, m.To, amount.Bytes)
 	if took += wait; err != nil {
 		return took, err
@@ -86,11 +91,13 @@ func (m *move) end(err error) {
 		e.Bytes, e.Documents = moved.Bytes, moved.Documents
 	}
 	if e.Err != nil {
+		m.giveUp()
 		e.Kind, e.Min, e.Max = MoveFailed, m.Min, m.Max
 	}
 	c.tell(e)
 	if e.Kind == Moved {
 		c.moves++
+		c.forgetRefused()
 	}
 	m.done(e.Err)
 }
@@ -105,6 +112,7 @@ func (c *cluster) donated(
 		lower, upper = m.Min, m.Max
 	} else if c.first.Release().BalancesBySize() {
 		if point, ok := c.splitPoint(coll, chunk, m.MaxChunkSizeBytes); ok {
+			coll.guessed.add(point, chunk)
 			upper = point
 		}
 	}
@@ -124,11 +132,7 @@ func (c *cluster) splitPoint(coll *collection, chunk catalog.Chunk, chunkSize in
 	if !ok {
 		return catalog.Key{}, false
 	}
-	point, ok := coll.extents.after(chunk.Min, chunk.Max, n)
-	if ok {
-		coll.guessed.add(point, chunk)
-	}
-	return point, ok
+	return coll.extents.after(chunk.Min, chunk.Max, n)
 }
 
 // commitMove changes the owner, and returns what moved and how many pieces of
@@ -155,6 +159,7 @@ func (c *cluster) commitMove(m *move) (amount Amount, left int, err error) {
 		return Amount{}, 0, err
 	}
 	amount = coll.transfer(moved, m.From)
+	m.claim(amount.Bytes) // with the last chunk comes what dividing left over
 	c.leaveOrphans(coll, m.Migration, lower, upper, amount)
 	return amount, left, nil
 }

@@ -35,6 +35,10 @@ type Config struct {
 	Link func(from, to catalog.ShardID) Link
 	// Seed is that of the chance by which Links spread.
 	Seed uint64
+	// DiskLimit is the share of its volume that no shard may fill by what it receives; 0
+	// does not ask. What a donor gave away takes its place until it is deleted, and in its
+	// files for good: catalog.Volumes.
+	DiskLimit float64
 	// GoesOn has the engine go on where the snapshot shows it: when the migrations
 	// under way have ended, as the round does that they are of, and with the
 	// auto-merger's rounds an hour apart. Else it begins anew.
@@ -153,7 +157,7 @@ const (
 // whose window is shut is not, as long as it would go on.
 func (r *Run) AtRest() bool {
 	c := r.cluster
-	if c.underWay > 0 {
+	if c.underWay > 0 || c.awaitsRoom() {
 		return false
 	}
 	settings := c.settings

@@ -24,7 +24,7 @@ import (
 )
 
 // paceNames are the options of helpers that move something, all at a pace.
-const paceNames = "maxMoves,maxBytes,for,pauseBetween,window,timeZone,pauseWhen"
+const paceNames = "maxMoves,maxBytes,for,pauseBetween,window,timeZone,pauseWhen,diskLimit"
 
 // runOptionNames are the options of helpers that carry a plan out.
 const runOptionNames = "pauseBalancing,forceJumbo,parallel,journal,resume,dryRun," + beforeNames + "," + paceNames
@@ -36,7 +36,7 @@ const beforeNames = "preflight,despite"
 // says of these options.
 const pacedHelp = "With any of " +
 	"{pauseBalancing, forceJumbo, parallel, maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, " +
-	"journal, resume, dryRun, preflight, despite} shardsh's own engine does it by plan, at that pace, and returns its " +
+	"diskLimit, journal, resume, dryRun, preflight, despite} shardsh's own engine does it by plan, at that pace, and returns its " +
 	"result, like sh.apply()."
 
 // paced reports whether one of the options of a pace was given. Others that are for
@@ -65,7 +65,7 @@ func (h helperOptions) pace() action.Pace {
 	p := action.Pace{
 		MaxMoves: int(h.limit("maxMoves", h.count)), MaxBytes: h.limit("maxBytes", h.size), For: h.duration("for", 0),
 		PauseBetween: h.duration("pauseBetween", 0), Parallel: action.DefaultParallel,
-		TimeZone: h.text("timeZone"),
+		TimeZone: h.text("timeZone"), DiskLimit: h.share("diskLimit"),
 	}
 	if h.get("parallel") != nil {
 		p.Parallel = int(h.count("parallel"))
@@ -82,6 +82,19 @@ func (h helperOptions) pace() action.Pace {
 		}
 	}
 	return p
+}
+
+// share reads a share: "85%" or 0.85.
+func (h helperOptions) share(name string) float64 {
+	v := h.get(name)
+	if v == nil {
+		return 0
+	}
+	share, err := pace.ParseShare(v.String())
+	if err != nil {
+		h.c.JS.ThrowInvalid("sh.%s: option %s: %s", h.helper, name, err)
+	}
+	return share
 }
 
 // limit reads a limit that has a default: 0 and "none" are without one.

@@ -84,7 +84,7 @@ func (m helper) shown() string {
 }
 
 // paceOptions are shared by all that moves data step by step; docs/pace.md has them.
-const paceOptions = "maxMoves,maxBytes,for,pauseBetween,window,timeZone,pauseWhen"
+const paceOptions = "maxMoves,maxBytes,for,pauseBetween,window,timeZone,pauseWhen,diskLimit"
 
 // details is where a line of help begins to name options, which the call shows.
 var details = regexp.MustCompile(`[;:,]? *\{.*|\. .*|: for c =>.*`)

@@ -15,7 +15,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-const planOptions = "goal,maxBytes,maxMoves,maxRounds,for,model,seed,ignoreWindow,timeZone"
+const planOptions = "goal,maxBytes,maxMoves,maxRounds,for,model,seed,ignoreWindow,timeZone,diskLimit"
 
 // shardPlanMethods() say what would be done.
 func shardPlanMethods() []helper {
@@ -23,7 +23,7 @@ func shardPlanMethods() []helper {
 		{"plan", "ns?:string|object options?:object{" + planOptions + "}", checked(shPlan),
 			"Plans what the balancer would do if it were on, step by step: for a collection, [collections] or all; {goal} is " +
 				"balance, {drain: shard}, zones, defragment, consolidate or {presplit: {chunks|perShard|fromSample|points}}; " +
-				"{maxBytes, maxMoves, maxRounds, for}."},
+				"{maxBytes, maxMoves, maxRounds, for, diskLimit}."},
 	}
 }
 
@@ -67,6 +67,7 @@ func (c *call) planArguments() action.Plan {
 		MaxBytes: given.size("maxBytes"), MaxMoves: int(given.count("maxMoves")), MaxRounds: int(given.count("maxRounds")),
 		For: given.duration("for", 0), Model: given.text("model"), Seed: uint64(given.count("seed")),
 		IgnoreWindow: given.flag("ignoreWindow", false), TimeZone: given.text("timeZone"),
+		DiskLimit: given.share("diskLimit"),
 	}
 	if p.Cuts = c.presplitOption(given, names); p.Cuts == nil {
 		p.Goal = c.goalOption(given)

@@ -22,7 +22,7 @@ func shardPresplitMethods() []helper {
 				"{perShard} for a hashed key, {points: [documents]}, or {fromSample: chunks}; " +
 				"{pauseBalancing, forceJumbo, parallel, " +
 				"journal, resume, dryRun, preflight, despite, maxMoves, maxBytes, for, pauseBetween, window, timeZone, " +
-				"pauseWhen, progress}."},
+				"pauseWhen, diskLimit, progress}."},
 	}
 }
 

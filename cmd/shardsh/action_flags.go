@@ -124,6 +124,7 @@ type paceFlags struct {
 	window              windowFlag
 	zone                string
 	pauseWhen           conditionFlag
+	disk                shareFlag
 	parallel            int
 	metrics             string
 }
@@ -141,7 +142,9 @@ func (o *paceFlags) group(more ...func(*pflag.FlagSet)) cmdline.Group {
 		zoneFlag(f, &o.zone)
 		f.Var(&o.pauseWhen, "pause-when",
 			"`\"lag > 10s or queue > 50 or cpu > 0.8\"` start no step while this holds: lag, oplog, queue, "+
-				"active, connections, cache, dirty, cpu of the shards' members")
+				"active, connections, cache, dirty, cpu, majority-lag, disk, deletions, orphans of the shards' members; "+
+				"config.queue and the like of the config servers")
+		diskLimitFlag(f, &o.disk)
 		f.StringVar(&o.metrics, "metrics", "",
 			"`[HOST:]PORT` serve metrics for Prometheus; without HOST on this machine only")
 		f.IntVar(&o.parallel, "parallel", action.DefaultParallel,
@@ -160,5 +163,6 @@ func (o *paceFlags) pace() action.Pace {
 	return action.Pace{
 		MaxMoves: int(o.moves), MaxBytes: int64(o.bytes), For: time.Duration(o.time), PauseBetween: time.Duration(o.between),
 		Window: o.window.Window, TimeZone: o.zone, PauseWhen: o.pauseWhen.Condition, Parallel: o.parallel, Metrics: o.metrics,
+		DiskLimit: float64(o.disk),
 	}
 }

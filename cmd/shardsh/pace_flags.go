@@ -3,6 +3,8 @@ package main
 import (
 	_ "time/tzdata" // windows name time zones, and not every machine knows them
 
+	"github.com/spf13/pflag"
+
 	"shardsh/balancer/action"
 	"shardsh/balancer/pace"
 )
@@ -62,4 +64,23 @@ func (c *conditionFlag) Type() string { return "condition" }
 func (c *conditionFlag) Set(text string) (err error) {
 	c.Condition, err = pace.ParseCondition(text)
 	return err
+}
+
+// shareFlag is a share of something.
+type shareFlag float64
+
+func (s *shareFlag) String() string { return "" }
+
+// Type is shown in messages.
+func (s *shareFlag) Type() string { return "share" }
+
+// Set reads a share.
+func (s *shareFlag) Set(text string) error {
+	share, err := pace.ParseShare(text)
+	*s = shareFlag(share)
+	return err
+}
+
+func diskLimitFlag(f *pflag.FlagSet, limit *shareFlag) {
+	f.Var(limit, "disk-limit", "`85%` move nothing to a shard whose volume would be fuller")
 }

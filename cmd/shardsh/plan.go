@@ -26,6 +26,7 @@ type planFlags struct {
 	seed         uint64
 	ignoreWindow bool
 	zone         string
+	disk         shareFlag
 	all          bool
 
 	action action.Plan // what comes of them
@@ -40,6 +41,7 @@ func (o *planFlags) groups() []cmdline.Group {
 		f.IntVar(&o.rounds, "max-rounds", 0, "`N` stop after N rounds")
 		f.Var(&o.time, "for", "`TIME` stop after 90, 30m, 4h of the cluster's time")
 		cmdline.Alias(f, "max-time", "for")
+		diskLimitFlag(f, &o.disk)
 		f.StringVar(&o.model, "model", "", "`measured|even|skewed[=SPREAD]` how large chunks are")
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed, as of a mock; without it ties go by catalog order")
 		f.BoolVar(&o.ignoreWindow, "ignore-window", false, "ignore the balancer window")
@@ -58,6 +60,7 @@ func (o *planFlags) complete(env environment, words []string) error {
 		Goal:     plan.Goal{Kind: o.goal.kind, Shard: o.goal.shard, Namespaces: o.namespaces},
 		MaxBytes: o.bytes.Bytes, MaxMoves: o.moves, MaxRounds: o.rounds, For: time.Duration(o.time),
 		Model: o.model, Seed: o.seed, IgnoreWindow: o.ignoreWindow, TimeZone: o.zone,
+		DiskLimit: float64(o.disk),
 	}
 	if err := o.action.Validate(); err != nil {
 		return wrongOptions(err)

@@ -3,6 +3,7 @@ package watch
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -182,11 +183,36 @@ func (v View) shard(s report.Shard, width int) line {
 	}
 	bars := max(4, width-name-size-rate-chunks-min(len(state), 12))
 	count := humanize.Count(s.Chunks, "chunk")
+	full, fullness := 0, ""
+	if v.disks() {
+		full = 11
+		if bars = max(4, bars-full); s.Disk != nil {
+			fullness = humanize.Percent(s.Disk.Share) + " full"
+		}
+	}
+	if s.Orphans > 0 {
+		state += fmt.Sprintf(" %s to delete", humanize.Count(s.Orphans, "orphan"))
+	}
 	return line{
 		cell("  "+string(s.ID), name, bold), bar(s.Bytes, v.most(), bars, look),
 		number(humanize.Bytes(s.Bytes), size, plain), number(v.rate(s), rate, dim), number(count, chunks, dim),
-		cell(state, max(0, width-name-bars-size-rate-chunks), look),
+		number(fullness, full, fullStyle(s)), cell(state, max(0, width-name-bars-size-rate-chunks-full), look),
 	}
+}
+
+// nearlyFull is from where on a volume is marked.
+const nearlyFull = 0.9
+
+func fullStyle(s report.Shard) style {
+	if s.Disk != nil && s.Disk.Share >= nearlyFull {
+		return red
+	}
+	return dim
+}
+
+// disks reports whether the volume of a shard is known.
+func (v View) disks() bool {
+	return slices.ContainsFunc(v.Now.Shards, func(s report.Shard) bool { return s.Disk != nil })
 }
 
 func (v View) most() (most int64) {

@@ -226,7 +226,7 @@ func (g generator) collection(ns string, shards int) *catalog.CollectionState {
 	}
 	c.Table = g.table(c.Collection, shards)
 	c.Sizes = map[catalog.ShardID]catalog.ShardData{g.shard(shards): {Bytes: g.number("bytes"), Documents: 5, Orphans: 1,
-		OrphanBytes: 9}}
+		OrphanBytes: 9, Reusable: g.number("reusable"), Stored: g.number("stored"), IndexBytes: 7}}
 	for chunk := range c.Table.All() {
 		if g.bool("measured") {
 			size := catalog.ChunkSize{Min: chunk.Min, Bytes: g.number("bytes"), Documents: g.number("documents")}

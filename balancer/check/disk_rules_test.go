@@ -1,0 +1,32 @@
+package check_test
+
+import (
+	"shardsh/balancer/catalog"
+)
+
+func diskCases() []ruleCase {
+	volumes := func(a, b catalog.Disk) *cluster {
+		c := newCluster()
+		c.Shards[0].Disk, c.Shards[1].Disk = a, b
+		return c
+	}
+	left := coll("x.y", func(c *catalog.CollectionState) {
+		c.Sizes = map[catalog.ShardID]catalog.ShardData{"a": {Orphans: 600_000, OrphanBytes: gib}, "b": {Orphans: 1}}
+	})
+	more := coll("x.z", func(c *catalog.CollectionState) {
+		c.Sizes = map[catalog.ShardID]catalog.ShardData{"a": {Orphans: 600_000}}
+	})
+	return []ruleCase{
+		{"room on both", "disk", "", nil, volumes(catalog.Disk{Total: 100, Used: 85}, catalog.Disk{Total: 100, Used: 1}), "ok"},
+		{"one is too full", "disk", "", nil, volumes(catalog.Disk{Total: 100, Used: 86}, catalog.Disk{Total: 100, Used: 1}),
+			"findings; warning a 86%"},
+		{"another threshold", "disk", "50%", nil, volumes(catalog.Disk{Total: 100, Used: 50}, catalog.Disk{Total: 8, Used: 5}),
+			"findings; warning b 62.5%"},
+		{"one is not known", "disk", "", nil, volumes(catalog.Disk{}, catalog.Disk{Total: 100, Used: 1}), "ok"},
+		{"none is known", "disk", "", nil, newCluster(), "unknown; unknown"},
+		{"not allowed", "disk", "", nil, newCluster().gap("disks", ""), "unknown; unknown"},
+		{"few", "deletions", "", nil, newCluster(left), "ok"},
+		{"many in all", "deletions", "", nil, newCluster(left, more), "findings; warning a 1200000"},
+		{"no sizes", "deletions", "", nil, newCluster().gap("sizes", ""), "unknown; unknown"},
+	}
+}

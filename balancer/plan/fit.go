@@ -1,0 +1,238 @@
+package plan
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
+	"shardsh/balancer/sim"
+)
+
+// fitOtherwise looks for another way to the goal where the balancer's own has no room: the
+// balancer only ever moves a chunk to where it belongs, and does not make room first. Where
+// it finds none the steps stay as they are.
+func (b *builder) fitOtherwise() error {
+	searched := []GoalKind{Balance, Drain, Zones}
+	if len(b.shortages) == 0 || b.passed != "" || !slices.Contains(searched, b.o.Goal.Kind) ||
+		b.o.Goal.Kind == Drain && b.arrived() {
+		return nil
+	}
+	f := newFitting(b)
+	if f == nil {
+		return nil
+	}
+	moves, found, err := f.search()
+	if err != nil || !found {
+		return err
+	}
+	end, err := f.snapshot(f.after(moves))
+	if err != nil {
+		return err
+	}
+	other := newBuilder(b.scope, b.o)
+	other.plan.Basis, other.plan.Note = b.plan.Basis, b.plan.Note
+	other.volumes = catalog.NewVolumes(b.scope.start, b.o.Limits.Disk)
+	if !other.scheduleInRoom(f.steps(moves)) {
+		return nil
+	}
+	other.rest, other.end = true, end
+	*b = *other
+	return nil
+}
+
+// mostFitted is how many chunks times shards a search is for: each of its states has up to
+// so many moves. mostStates and mostPlaces are how many states it keeps, and how many places
+// of chunks in all of them. The states of a small cluster are fewer, so that a search that
+// finds nothing there has proved that there is nothing.
+const (
+	mostFitted = 4_000
+	mostStates = 20_000
+	mostPlaces = 2_000_000
+)
+
+// fitting is the search for an order of moves to a goal that has room at each step. It moves
+// whole chunks, one at a time, and waits after each until the donor has deleted it.
+type fitting struct {
+	b      *builder
+	colls  []*catalog.CollectionState
+	shards []catalog.ShardState
+	chunks []fitted
+	first  []int // the first of the chunks of each collection
+	start  *catalog.Volumes
+	tried  map[string][]*catalog.Volumes // by places of the chunks
+	kept   int                           // states
+}
+
+// fitted is a chunk that a search may move.
+type fitted struct {
+	catalog.Chunk
+	coll  int
+	bytes int64
+	docs  int64
+	on    uint8   // the place of its shard
+	to    []uint8 // where it may go
+}
+
+// newFitting returns a search, nil for a cluster that is too large for one.
+func newFitting(b *builder) *fitting {
+	f := &fitting{b: b, colls: b.scope.colls, shards: b.scope.start.Shards(), tried: map[string][]*catalog.Volumes{}}
+	count := 0
+	for _, c := range f.colls {
+		count += c.Table.Len()
+	}
+	if len(f.shards) > 250 || count*len(f.shards) > mostFitted {
+		return nil
+	}
+	for i := range f.colls {
+		f.first = append(f.first, len(f.chunks))
+		if !f.add(i) {
+			return nil
+		}
+	}
+	f.start = catalog.NewVolumes(b.scope.start, b.o.Limits.Disk)
+	for _, d := range b.pending() { // a search may wait for all of them
+		f.start.Delete(d.ns, d.on, d.bytes)
+	}
+	return f
+}
+
+// add takes the chunks of a collection into the search. It is false for one on a shard that
+// the cluster does not have.
+func (f *fitting) add(i int) bool {
+	c, release := f.colls[i], f.b.scope.start.Release()
+	size := cmp.Or(c.MaxChunkSizeBytes, f.b.scope.start.Settings().MaxChunkSizeBytes)
+	contents := f.b.o.Model.Contents(c, size)
+	stays := policy.Blocked(c.Collection, release, nil)
+	for chunk := range c.Table.All() {
+		amount, data := contents(chunk), c.Sizes[chunk.Shard]
+		most := policy.MostDocuments(release, data.Documents+data.Orphans, data.Bytes+data.OrphanBytes, size)
+		one := fitted{Chunk: chunk, coll: i, bytes: amount.Bytes, docs: amount.Documents}
+		if _, there := f.b.scope.start.Shard(chunk.Shard); !there {
+			return false
+		}
+		for at, shard := range f.shards {
+			if shard.ID == chunk.Shard {
+				one.on = uint8(at)
+			}
+			zone := c.Zones.ZoneOf(chunk.Min, chunk.Max)
+			if !stays && chunk.Jumbo != catalog.JumboTrue && amount.Documents <= most && !shard.Draining && !shard.Full() &&
+				(zone == catalog.NoZone || shard.HasZone(zone)) {
+				one.to = append(one.to, uint8(at))
+			}
+		}
+		f.chunks = append(f.chunks, one)
+	}
+	return true
+}
+
+// state is where chunks are, after some moves.
+type state struct {
+	places  []uint8
+	volumes *catalog.Volumes
+	left    int64 // an estimate of what there is to do; 0 at the goal
+	before  *state
+	moved   int // the chunk that the last move brought here
+	moves   int
+	number  int // in the order in which states were found
+}
+
+// fittingMove is a move of a search.
+type fittingMove struct {
+	chunk    int
+	from, to uint8
+}
+
+// search returns the moves to the goal: what seems nearest to it is tried first.
+func (f *fitting) search() (moves []fittingMove, found bool, err error) {
+	first := &state{volumes: f.start}
+	for _, c := range f.chunks {
+		first.places = append(first.places, c.on)
+	}
+	first.left = f.distance(first.places)
+	queue := states{first}
+	f.note(first)
+	for most := min(mostStates, mostPlaces/max(1, len(f.chunks))); len(queue) > 0 && f.kept < most; {
+		s := heap.Pop(&queue).(*state)
+		if s.left == 0 {
+			return s.path(), true, nil
+		}
+		if watch := f.b.o.Watch; watch != nil {
+			if err := watch(sim.Progress{Moves: s.moves, At: f.b.scope.start.Time()}); err != nil {
+				return nil, false, err
+			}
+		}
+		for next := range f.next(s) {
+			heap.Push(&queue, next)
+		}
+	}
+	return nil, false, nil
+}
+
+// next visits the states that are a move away.
+func (f *fitting) next(s *state) func(yield func(*state) bool) {
+	return func(yield func(*state) bool) {
+		for i, c := range f.chunks {
+			ns := f.colls[c.coll].Namespace
+			for _, to := range c.to {
+				from := s.places[i]
+				id := f.shards[to].ID
+				if to == from || s.volumes.Lacks(ns, id, c.bytes) > 0 {
+					continue
+				}
+				next := &state{places: slices.Clone(s.places), volumes: s.volumes.Clone(), before: s, moved: i, moves: s.moves + 1}
+				next.places[i] = to
+				next.volumes.Arrive(ns, id, c.bytes)
+				next.volumes.Delete(ns, f.shards[from].ID, c.bytes)
+				if !f.note(next) {
+					continue
+				}
+				next.left = f.distance(next.places)
+				if !yield(next) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// note remembers a state, and reports whether none was as good before: with all chunks in
+// the same places, and with files that are nowhere larger.
+func (f *fitting) note(s *state) bool {
+	key := string(s.places)
+	for _, had := range f.tried[key] {
+		if had.NoLarger(s.volumes) {
+			return false
+		}
+	}
+	f.tried[key] = append(f.tried[key], s.volumes)
+	f.kept++
+	s.number = f.kept
+	return true
+}
+
+// path returns the moves that have led to a state.
+func (s *state) path() (moves []fittingMove) {
+	for ; s.before != nil; s = s.before {
+		moves = append(moves, fittingMove{s.moved, s.before.places[s.moved], s.places[s.moved]})
+	}
+	slices.Reverse(moves)
+	return moves
+}
+
+// states is a heap with the one that is nearest to the goal first.
+type states []*state
+
+func (h states) Len() int { return len(h) }
+func (h states) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(h[i].left, h[j].left), cmp.Compare(h[i].moves, h[j].moves),
+		cmp.Compare(h[i].number, h[j].number)) < 0
+}
+func (h states) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *states) Push(x any)   { *h = append(*h, x.(*state)) }
+func (h *states) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}

@@ -1,0 +1,122 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/policy"
+	"shardsh/balancer/sim"
+)
+
+// steps are the moves of a search.
+func (f *fitting) steps(moves []fittingMove) []Step {
+	steps := make([]Step, len(moves))
+	for i, m := range moves {
+		c := f.chunks[m.chunk]
+		s := Step{
+			Kind: Move, Namespace: f.colls[c.coll].Namespace, From: f.shards[m.from].ID, To: f.shards[m.to].ID, Min: c.Min,
+			Max: c.Max, Bytes: c.bytes, Documents: c.docs, Reason: policy.ReasonChunksImbalance,
+		}
+		limit := humanize.Percent(f.b.o.Limits.Disk)
+		switch {
+		case f.shards[m.from].Draining:
+			s.Reason = policy.ReasonDrain
+			s.Why = fmt.Sprintf("Shard %s is draining; on %s the chunk fits below the disk limit of %s.", s.From, s.To, limit)
+		case f.b.o.Goal.Kind != Drain && f.displaced(c, m.from):
+			s.Reason = policy.ReasonZoneViolation
+			s.Why = fmt.Sprintf("Shard %s is not in the chunk's zone; on %s it fits below the disk limit of %s.", s.From, s.To,
+				limit)
+		default:
+			s.Why = fmt.Sprintf("With the chunk on %s all of the goal fits below the disk limit of %s.", s.To, limit)
+		}
+		steps[i] = s
+	}
+	return steps
+}
+
+// going is a range that a shard is to delete at a time.
+type going struct {
+	ns       string
+	on       catalog.ShardID
+	min, max catalog.Key // zero for what is not known
+	bytes    int64
+	gone     time.Time
+}
+
+// pending are the range deletions that the snapshot shows: the orphans of a collection on a
+// shard go with the last of them.
+func (b *builder) pending() (list []going) {
+	s := b.scope.start
+	for _, x := range s.Parts().Deletions {
+		c := s.Collection(x.Namespace)
+		if c == nil || !c.UUID.Equal(x.UUID) {
+			continue
+		}
+		d := going{ns: x.Namespace, on: x.Shard, bytes: c.Sizes[x.Shard].OrphanBytes,
+			gone: sim.DeletionDue(x, s.Time(), b.o.Costs.OrphanDelay)}
+		d.min, _ = c.Pattern.Key(x.Min)
+		d.max, _ = c.Pattern.Key(x.Max)
+		at := slices.IndexFunc(list, func(had going) bool { return had.ns == d.ns && had.on == d.on && had.bytes > 0 })
+		switch {
+		case at < 0:
+		case list[at].gone.Before(d.gone):
+			list[at].bytes = 0
+		default:
+			d.bytes = 0
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+// scheduleInRoom takes steps one after the other. Each begins when there is room for it, and
+// waits for what its recipient is to delete rather than have a file grow for good. It is
+// false for one that never has room.
+func (b *builder) scheduleInRoom(steps []Step) bool {
+	at, pending := b.scope.start.Time(), b.pending()
+	for _, s := range steps {
+		for {
+			pending = slices.DeleteFunc(pending, func(d going) bool {
+				gone := !d.gone.After(at)
+				if gone {
+					b.volumes.Delete(d.ns, d.on, d.bytes)
+				}
+				return gone
+			})
+			next := waitsFor(pending, s, b.volumes.Grows(s.Namespace, s.To, s.Bytes))
+			if next.IsZero() {
+				break
+			}
+			at = next
+		}
+		if b.volumes.Lacks(s.Namespace, s.To, s.Bytes) > 0 {
+			return false
+		}
+		b.volumes.Arrive(s.Namespace, s.To, s.Bytes)
+		ended := at.Add(b.takes(s))
+		pending = append(pending, going{s.Namespace, s.From, s.Min, s.Max, s.Bytes, ended.Add(b.o.Costs.OrphanDelay)})
+		b.step(s, sim.Event{
+			Began: at, Ended: ended, Namespace: s.Namespace, From: s.From, Min: s.Min, Max: s.Max,
+		})
+		b.round++
+		at = ended
+	}
+	return true
+}
+
+// waitsFor returns when the first deletion is done that a step waits for: of its range, and,
+// if a file grew otherwise, of whatever its recipient has to delete of the collection. The
+// zero time is for none.
+func waitsFor(pending []going, s Step, grows bool) (first time.Time) {
+	for _, d := range pending {
+		same := d.on == s.From || d.on == s.To
+		overlaps := same && !d.min.IsZero() && !d.max.IsZero() && d.min.Less(s.Max) && s.Min.Less(d.max)
+		if d.ns == s.Namespace && (overlaps || grows && d.on == s.To) && (first.IsZero() || d.gone.Before(first)) {
+			first = d.gone
+		}
+	}
+	return first
+}

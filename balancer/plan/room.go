@@ -1,0 +1,89 @@
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/sim"
+)
+
+// errNoVolumes says that a disk limit can't be kept at all.
+var errNoVolumes = errors.New("plan: a disk limit needs the volumes of the shards, and the size of none is known: " +
+	"they are read with dbStats of admin, need the storage engine WiredTiger, and older snapshot files have none")
+
+// limitDisks begins to count what shards have room for, if there is a limit.
+func (b *builder) limitDisks(s *catalog.Snapshot) error {
+	if b.o.Limits.Disk == 0 {
+		return nil
+	}
+	known := func(shard catalog.ShardState) bool { return shard.Disk.Known() }
+	if !slices.ContainsFunc(s.Shards(), known) {
+		return errNoVolumes
+	}
+	b.volumes, b.shortages = catalog.NewVolumes(b.scope.start, b.o.Limits.Disk), map[sim.Shortage]int64{}
+	return nil
+}
+
+// withRoom returns those of some shards that have room for data of a collection, and notes
+// the others.
+func (b *builder) withRoom(ns string, bytes int64, shards []catalog.ShardID) []catalog.ShardID {
+	if b.volumes == nil {
+		return shards
+	}
+	var list []catalog.ShardID
+	for _, id := range shards {
+		lacks := b.volumes.Lacks(ns, id, bytes)
+		if lacks == 0 {
+			list = append(list, id)
+			continue
+		}
+		at := sim.Shortage{Shard: id, Namespace: ns}
+		if least, noted := b.shortages[at]; !noted || lacks < least {
+			b.shortages[at] = lacks
+		}
+	}
+	return list
+}
+
+// arrives counts what a step brings to a shard, where the engine does not. What the donor
+// deletes meanwhile makes no room: nobody knows how long its deletion waits.
+func (b *builder) arrives(ns string, to catalog.ShardID, bytes int64) {
+	if b.volumes != nil {
+		b.volumes.Arrive(ns, to, bytes)
+	}
+}
+
+// withoutRoom says which shards had no room for what a plan leaves, by shard.
+func (b *builder) withoutRoom() (list []diagnosis.Finding) {
+	least := map[catalog.ShardID]int64{}
+	for at, lacks := range b.shortages {
+		if known, noted := least[at.Shard]; !noted || lacks < known {
+			least[at.Shard] = lacks
+		}
+	}
+	for id, lacks := range least {
+		list = append(list, b.noRoom(id, lacks))
+	}
+	slices.SortFunc(list, func(x, y diagnosis.Finding) int { return cmp.Compare(x.Scope.Shard, y.Scope.Shard) })
+	return list
+}
+
+// noRoom says that a shard can't receive more.
+func (b *builder) noRoom(id catalog.ShardID, lacks int64) diagnosis.Finding {
+	limit := humanize.Percent(b.o.Limits.Disk)
+	if lacks == math.MaxInt64 {
+		return diagnosis.NewFinding(diagnosis.NoRoom, diagnosis.Scope{Shard: id}, fmt.Sprintf(
+			"the size of the volume of shard %s is not known: with a disk limit it receives nothing", id))
+	}
+	f := diagnosis.NewFinding(diagnosis.NoRoom, diagnosis.Scope{Shard: id}, fmt.Sprintf(
+		"shard %s has no room for the next chunk below the disk limit of %s: it lacks %s on disk", id, limit,
+		humanize.Bytes(lacks)))
+	f.Numbers = []diagnosis.Number{{Name: "lacks", Value: lacks, Unit: diagnosis.Bytes}}
+	return f
+}

@@ -1,0 +1,100 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"shardsh/balancer/catalog"
+)
+
+// disks are what a run with a disk limit knows of volumes and files.
+type disks struct {
+	volumes *catalog.Volumes                    // of the round under way
+	files   map[string]*catalog.CollectionState // nil before the first read
+	grown   map[string]bool                     // collections of which something has moved since they were read
+}
+
+// mostFiles is of how many collections files are read at the beginning: of others data count
+// as much as they are before compression, and nothing is reusable.
+const mostFiles = 100
+
+// readDisks reads what shards have room for: the volumes in each round, files where something
+// has moved.
+func (r *run) readDisks(ctx context.Context) error {
+	if r.o.DiskLimit == 0 {
+		return nil
+	}
+	r.mu.Lock()
+	names := slices.Sorted(maps.Keys(r.disks.grown))
+	if r.disks.files == nil {
+		names = r.namespaces[:min(len(r.namespaces), mostFiles)]
+	}
+	r.mu.Unlock()
+	s, err := r.o.Volumes(ctx, names)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.disks.files == nil {
+		r.disks.files = map[string]*catalog.CollectionState{}
+	}
+	for _, c := range s.Collections() {
+		r.disks.files[c.Namespace] = c
+	}
+	parts := s.Parts()
+	parts.Collections = nil
+	for _, ns := range r.namespaces {
+		c := r.disks.files[ns]
+		if c == nil {
+			c = &catalog.CollectionState{Collection: catalog.Collection{Namespace: ns}}
+		}
+		parts.Collections = append(parts.Collections, c)
+	}
+	r.disks.volumes, r.disks.grown = catalog.NewVolumes(catalog.NewSnapshot(parts), r.o.DiskLimit), nil
+	return nil
+}
+
+// grown notes that something of a collection has moved.
+func (r *run) grown(ns string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.disks.grown == nil {
+		r.disks.grown = map[string]bool{}
+	}
+	r.disks.grown[ns] = true
+}
+
+// fits returns what the engine asks for room; nil without a limit.
+func (r *run) fits() func(ns string, to catalog.ShardID, c catalog.Chunk) bool {
+	if r.o.DiskLimit == 0 {
+		return nil
+	}
+	return func(ns string, to catalog.ShardID, c catalog.Chunk) bool {
+		size := r.chunkSize
+		r.mu.Lock()
+		volumes, read := r.disks.volumes, r.round.catalog
+		r.mu.Unlock()
+		if read != nil {
+			size = cmp.Or(read.Routings[ns].Collection.MaxChunkSizeBytes, size)
+		}
+		return volumes != nil && volumes.Lacks(ns, to, r.mostOf(ns, c.Shard, size)) == 0
+	}
+}
+
+// mostOf is how much a chunk of a shard may bring to another: a migration refuses more than
+// two chunk sizes, and the shard has no more than all that it has of the collection.
+func (r *run) mostOf(ns string, from catalog.ShardID, chunkSize int64) int64 {
+	if r.o.DiskLimit == 0 {
+		return 0
+	}
+	most := 2 * cmp.Or(chunkSize, catalog.DefaultMaxChunkSizeBytes)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if has, known := r.round.sizes[ns][from]; known && r.o.Goal != Ops {
+		return min(most, has)
+	}
+	return most
+}
