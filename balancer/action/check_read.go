@@ -36,6 +36,7 @@ var checkParts = []struct {
 	{check.Routers, live.Routers},
 	{check.Reach, live.Reach},
 	{check.Leases, live.Leases},
+	{check.Faults, live.Routers | live.Zones | live.Counts | live.Migrations | live.Reshardings | live.Compatible},
 }
 
 // snapshot looks at the cluster, and reads all of it where that is needed.

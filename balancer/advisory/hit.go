@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/humanize"
 )
@@ -36,6 +37,16 @@ func (l List) Before(c Cluster, commands []Command) []Hit {
 	})
 }
 
+// Asks reports whether a fault that concerns commands depends on a state, on a cluster of
+// these versions.
+func (l List) Asks(s *catalog.Snapshot, state State, commands []Command) bool {
+	return slices.ContainsFunc(l.Advisories, func(a Advisory) bool {
+		return slices.Contains(a.States, state) &&
+			slices.ContainsFunc(a.Commands, func(c Command) bool { return slices.Contains(commands, c) }) &&
+			slices.ContainsFunc(VersionsOf(s), func(v Version) bool { _, has := a.in(v); return has })
+	})
+}
+
 // hits returns the advisories whose versions the cluster has, whose states it is in, and
 // that are meant.
 func (l List) hits(c Cluster, meant func(Advisory, *Hit) bool) (list []Hit) {
@@ -63,6 +74,13 @@ func (h Hit) rank() int {
 		return len(Severities())
 	}
 	return slices.Index(Severities(), h.Severity)
+}
+
+// OfCollections reports whether the fault depends on what a collection is like.
+func (a Advisory) OfCollections() bool {
+	return slices.ContainsFunc(a.States, func(s State) bool {
+		return slices.Contains([]State{Zones, TimeSeries, Unsharded, Jumbo, Deletions}, s)
+	})
 }
 
 // Finding returns the hit as a finding.

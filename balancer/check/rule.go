@@ -41,6 +41,7 @@ const (
 	Routers                   // config.mongos
 	Reach                     // which shards answer
 	Leases                    // the lease of shardsh
+	Faults                    // what known faults of servers depend on
 	Metadata                  // checkMetadataConsistency
 	Tables                    // every chunk, with sizes and logs: the whole Snapshot
 )
@@ -72,6 +73,8 @@ func Rules() []Rule {
 			Quantity{}, nil, true, Leases, (*looking).paused},
 		{"versions", "all routers run the same version", diagnosis.Warning,
 			Quantity{}, nil, true, Routers, (*looking).versions},
+		{"advisories", "no known fault of the servers concerns the cluster", diagnosis.Critical,
+			Quantity{}, nil, false, Faults, (*looking).advisories},
 		{"orphans", "orphaned documents that a collection may have", diagnosis.Warning,
 			count(100_000), counts, false, Sizes, (*looking).orphans},
 		{"uneven", "how far a shard may be from its fair share", diagnosis.Warning,

@@ -38,7 +38,7 @@ func look[R any](c *call, sh *Helpers, helper string, verb looker[R], about ...s
 
 // tryLook is look for a helper with errors of its own.
 func tryLook[R any](c *call, sh *Helpers, verb looker[R]) (R, error) {
-	r := &actiontext.Reporter{Progress: c.s.Display.Progress(true)}
+	r := &actiontext.Reporter{Progress: c.s.Display.Progress(true), Note: c.JS.Out.Warn}
 	defer r.Progress.End()
 	return verb.Run(c.JS.Context(), sh.source(), r)
 }

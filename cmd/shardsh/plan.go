@@ -26,6 +26,7 @@ type planFlags struct {
 	seed         uint64
 	ignoreWindow bool
 	zone         string
+	advisories   string
 	all          bool
 
 	action action.Plan // what comes of them
@@ -44,6 +45,7 @@ func (o *planFlags) groups() []cmdline.Group {
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed, as of a mock; without it ties go by catalog order")
 		f.BoolVar(&o.ignoreWindow, "ignore-window", false, "ignore the balancer window")
 		zoneFlag(f, &o.zone)
+		advisoriesFlag(f, &o.advisories)
 		f.BoolVar(&o.all, "all", false, "print all steps and shards")
 		o.flags(f, "text", "json", "script")
 	})}
@@ -57,7 +59,7 @@ func (o *planFlags) complete(env environment, words []string) error {
 	o.action = action.Plan{
 		Goal:     plan.Goal{Kind: o.goal.kind, Shard: o.goal.shard, Namespaces: o.namespaces},
 		MaxBytes: o.bytes.Bytes, MaxMoves: o.moves, MaxRounds: o.rounds, For: time.Duration(o.time),
-		Model: o.model, Seed: o.seed, IgnoreWindow: o.ignoreWindow, TimeZone: o.zone,
+		Model: o.model, Seed: o.seed, IgnoreWindow: o.ignoreWindow, TimeZone: o.zone, Advisories: o.advisories,
 	}
 	if err := o.action.Validate(); err != nil {
 		return wrongOptions(err)
