@@ -17,10 +17,11 @@ type looker[R any] interface {
 
 // source is what such actions read: the cluster of the current db.
 func (sh *Helpers) source() action.Source {
-	conn := sh.current().Conn
-	return action.Source{
-		Client: conn.Client, Origin: catalog.Source{Kind: catalog.SourceLive, Name: conn.Address},
+	conn, kind := sh.current().Conn, catalog.SourceLive
+	if sh.s.Mock {
+		kind = catalog.SourceMock
 	}
+	return action.Source{Client: conn.Client, Origin: catalog.Source{Kind: kind, Name: conn.Address}}
 }
 
 // look runs such an action for a helper and returns its result. It is about some
