@@ -27,8 +27,8 @@ func (l *look) faults() {
 		}
 	}
 	if rest > 0 {
-		l.warns(diagnosis.NewFinding(diagnosis.KnownFault, diagnosis.Scope{}, humanize.Count(int64(rest), "milder known fault")+
-			" of these versions may show, too"))
+		l.warns(diagnosis.NewFinding(diagnosis.KnownFault, diagnosis.Scope{},
+			humanize.Count(int64(rest), "milder known fault")+" of these versions may show, too"))
 	}
 }
 

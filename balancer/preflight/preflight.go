@@ -188,8 +188,8 @@ func Look(run Run, facts Facts) Report {
 		report.Plan = run.Plan.ID
 	}
 	for _, part := range []func(){
-		l.others, l.frozen, l.faults, l.balancer, l.noPlan, l.shards, l.left, l.collections, l.operations, l.indexes, l.unmovable,
-		l.deletions, l.room, l.versions, l.privileges,
+		l.others, l.frozen, l.faults, l.balancer, l.noPlan, l.shards, l.left, l.collections, l.operations, l.indexes,
+		l.unmovable, l.deletions, l.room, l.versions, l.privileges,
 	} {
 		part()
 	}

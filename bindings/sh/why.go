@@ -52,7 +52,8 @@ func (c *call) scopeArgument() action.Why {
 	about := action.Why{Shard: catalog.ShardID(o.text("shard")), Zone: o.text("zone"), TimeZone: o.text("timeZone"),
 		Advisories: c.advisories(o)}
 	if about.Shard == "" && about.Zone == "" && about.TimeZone == "" && about.Advisories == "" {
-		c.ThrowArgument("Shard.why", "ns", "a collection, { shard }, { zone }, { timeZone } or { advisories }", c.s.Display.Inspect(v))
+		c.ThrowArgument("Shard.why", "ns", "a collection, { shard }, { zone }, { timeZone } or { advisories }",
+			c.s.Display.Inspect(v))
 	}
 	return about
 }
