@@ -52,6 +52,7 @@ func (t text) show(to io.Writer, r check.Report) {
 		}
 		if f.Rule == "advisories" && !f.Unknown {
 			if faults++; faults > mostFaults {
+				t.moreFaults(to, r.Result, faults)
 				continue
 			}
 		}
@@ -60,11 +61,21 @@ func (t text) show(to io.Writer, r check.Report) {
 			fmt.Fprintf(to, "%10s%s\n", "", plaintext.VisibleLine(command))
 		}
 	}
-	if more := faults - mostFaults; more > 0 {
-		fmt.Fprintf(to, "%10sand %s (--json has all)\n", "", humanize.Count(int64(more), "milder known fault"))
-	}
 	if status := r.Status(); !t.quiet || status != check.Passed {
 		fmt.Fprintln(to, plaintext.VisibleLine(Headline(r)))
+	}
+}
+
+// moreFaults counts the known faults that have no line, in place of the first of them.
+func (t text) moreFaults(to io.Writer, r *check.Result, at int) {
+	more := int64(-mostFaults)
+	for _, f := range r.Findings {
+		if f.Rule == "advisories" && !f.Unknown && (!t.quiet || f.Excuse == "") {
+			more++
+		}
+	}
+	if at == mostFaults+1 {
+		fmt.Fprintf(to, "%10sand %s (--json has all)\n", "", humanize.Count(more, "milder known fault"))
 	}
 }
 
