@@ -1,6 +1,8 @@
 package bindings
 
 import (
+	"strings"
+
 	"github.com/dop251/goja"
 
 	"shardsh/bindings/console"
@@ -22,6 +24,7 @@ func (s *Shell) makeParts() {
 	s.sharding = &sh.Host{
 		JS: s.JS, Display: s.display, Gateway: s.gateway, Compat: s.cfg.Compat, MaxTimeMS: maxTime,
 		DB: s.current.Server, Objects: shardingObjects{s.current, cursors}, Sandbox: s.cfg.Sandbox, Consent: s.cfg.Consent,
+		Mock: strings.HasPrefix(s.cfg.Deployment, "mock"),
 	}
 	s.database = database.New(database.Host{
 		JS: s.JS, Gateway: s.gateway, Display: s.display, Cursors: cursors, Sharding: s.sharding, Current: s.current,

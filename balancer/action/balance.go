@@ -159,8 +159,8 @@ func (c Cluster) askGuard(ctx context.Context) error {
 // look looks at what is in the way of a run, of which there may be a plan.
 func (b Balance) look(ctx context.Context, c Cluster, read *catalog.Snapshot, p *plan.Plan, noPlan error) (
 	preflight.Report, error) {
-	return c.preflight(ctx, preflight.Run{
-		Verb: "balance", Plan: p, Namespaces: b.Namespaces, PauseBalancing: b.PauseBalancing, Despite: b.despite(),
+	return c.preflight(ctx, b.Before, preflight.Run{
+		Verb: "balance", Plan: p, Namespaces: b.Namespaces, PauseBalancing: b.PauseBalancing,
 		Limited: true, // there is no goal that one chunk keeps it from
 	}, read, noPlan)
 }

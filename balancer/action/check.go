@@ -18,6 +18,8 @@ type Check struct {
 	Policy *check.Policy
 	// Address names the cluster in the report.
 	Address string
+	// Advisories is a file that adds known faults of servers, or mutes some.
+	Advisories string
 	// Numbers has the numbers of shards and collections read, whether or not a rule
 	// needs them.
 	Numbers bool
@@ -38,7 +40,8 @@ func (c Check) Validate() error {
 	if c.Every != 0 && c.Wait == 0 {
 		return refuse("{every} needs {wait}")
 	}
-	return nil
+	_, err := Advisories(c.Advisories)
+	return err
 }
 
 // Run checks the cluster, until all is well where that is waited for. What keeps the
@@ -79,6 +82,13 @@ func (c Check) once(ctx context.Context, open Opener, r *serial) (check.Report, 
 	if err != nil {
 		report, err := c.troubled(err)
 		return report, source.Clock, err
+	}
+	if c.Policy.Needs().Has(check.Faults) {
+		list, err := Advisories(c.Advisories)
+		if err != nil {
+			return check.Report{}, source.Clock, err
+		}
+		cluster.Advisories = &list
 	}
 	cluster.Watch = r.watch(ctx)
 	return c.Policy.Report(c.Address, cluster), source.Clock, nil

@@ -37,6 +37,7 @@ var checkParts = []struct {
 	{check.Reach, live.Reach},
 	{check.Leases, live.Leases},
 	{check.Disks, live.Disks},
+	{check.Faults, live.Routers | live.Zones | live.Counts | live.Migrations | live.Reshardings | live.Compatible},
 }
 
 // snapshot looks at the cluster, and reads all of it where that is needed.

@@ -93,12 +93,12 @@ func (a aim) unplanned(ctx context.Context, c Cluster, read *catalog.Snapshot, e
 		return PlanResult{}, err
 	}
 	run := a.before
-	run.Verb, run.Namespaces, run.Despite = string(a.kind), a.namespaces, a.despite()
+	run.Verb, run.Namespaces = string(a.kind), a.namespaces
 	if is {
 		return PlanResult{Already: already.what, Preflight: &preflight.Report{
 			Verb: run.Verb, Ready: true, Time: read.Time(), Obstacles: []preflight.Obstacle{},
 		}}, nil
 	}
-	report, looked := c.preflight(ctx, run, read, err)
+	report, looked := c.preflight(ctx, a.Before, run, read, err)
 	return PlanResult{Preflight: &report}, looked
 }

@@ -179,7 +179,7 @@ func (j job) look(ctx context.Context, c Cluster, work *apply.Execution, misfit 
 	run := j.before
 	left := *work.Plan
 	left.Steps = work.Remaining()
-	run.Verb, run.Plan, run.Despite = j.verb, &left, j.despite()
+	run.Verb, run.Plan = j.verb, &left
 	run.ForceJumbo, run.PauseBalancing = j.ForceJumbo, j.PauseBalancing
 	run.Limited = j.MaxMoves > 0 || j.MaxBytes > 0 || j.For > 0
 	if j.goal && work.Plan.Goal.Kind == plan.Drain {
@@ -189,7 +189,7 @@ func (j job) look(ctx context.Context, c Cluster, work *apply.Execution, misfit 
 	if j.read != nil {
 		had = j.read()
 	}
-	return c.preflight(ctx, run, had, misfit)
+	return c.preflight(ctx, j.Before, run, had, misfit)
 }
 
 func (j job) options(l *leased, work *apply.Execution, gate *pace.Gate, r *serial) apply.Options {

@@ -30,6 +30,8 @@ type Plan struct {
 	IgnoreWindow bool
 	// TimeZone is that of the config servers, as that of Forecast.
 	TimeZone string
+	// Advisories is a file that adds known faults of servers, or mutes some.
+	Advisories string
 }
 
 // Validate refuses values that can't be.
@@ -53,6 +55,9 @@ func (p Plan) Validate() error {
 		}
 	}
 	if _, err := locationOf(p.TimeZone); err != nil {
+		return err
+	}
+	if _, err := Advisories(p.Advisories); err != nil {
 		return err
 	}
 	_, err := modelOf(p.Model, p.Seed)
@@ -116,5 +121,8 @@ func (p Plan) Run(ctx context.Context, source Source, r Reporter) (*plan.Plan, e
 		})
 		return err
 	})
+	if err == nil {
+		err = p.warn(s, made, reporter)
+	}
 	return made, err
 }

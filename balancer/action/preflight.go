@@ -24,6 +24,8 @@ type Before struct {
 	Preflight bool
 	// Despite are the codes of what does not stop the run.
 	Despite []string
+	// Advisories is a file that adds known faults of servers, or mutes some.
+	Advisories string
 }
 
 func (b Before) validate() error {
@@ -32,7 +34,8 @@ func (b Before) validate() error {
 			return refuse("{despite}: there is no code %q; --preflight prints the codes of what is in the way", code)
 		}
 	}
-	return nil
+	_, err := Advisories(b.Advisories)
+	return err
 }
 
 func (b Before) despite() (codes []diagnosis.Code) {
@@ -49,8 +52,12 @@ const preflightParts = live.Identity | live.Compatible | live.Settings | live.Ba
 
 // preflight looks at what is in the way of a run. had is the cluster as a plan was made
 // from it just now, or nil. What can't be read is in the report, and stops nothing.
-func (c Cluster) preflight(ctx context.Context, run preflight.Run, had *catalog.Snapshot, noPlan error) (
+func (c Cluster) preflight(ctx context.Context, b Before, run preflight.Run, had *catalog.Snapshot, noPlan error) (
 	report preflight.Report, err error) {
+	run.Despite = b.despite()
+	if run.Advisories, err = Advisories(b.Advisories); err != nil {
+		return report, err
+	}
 	look := preflightLook{Cluster: c, run: run}
 	if err := look.read(ctx, had); err != nil {
 		return report, err
@@ -63,6 +70,7 @@ func (c Cluster) preflight(ctx context.Context, run preflight.Run, had *catalog.
 	look.facts.Own = isOwn
 	look.facts.Balancing = look.balancing()
 	look.server(ctx)
+	look.movingPrimary(ctx)
 	look.indexes(ctx)
 	look.jumbo(ctx)
 	if ctx.Err() != nil {
@@ -264,7 +272,7 @@ func unmovable(ctx context.Context, steps *live.Steps, ns string, from catalog.S
 }
 
 // told are the codes of what a run says before it begins; the rest it says when it comes to it.
-var told = []diagnosis.Code{diagnosis.ChunkUnmovable, diagnosis.ConfigShardLeaves}
+var told = []diagnosis.Code{diagnosis.ChunkUnmovable, diagnosis.ConfigShardLeaves, diagnosis.KnownFault}
 
 // pass returns an error when something stops a run, before anything is sent. A dry run, which
 // needs less, says what would stop the run.

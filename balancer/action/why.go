@@ -22,6 +22,8 @@ type Why struct {
 	Zone  string
 	// TimeZone is that of the config servers, as that of Forecast.
 	TimeZone string
+	// Advisories is a file that adds known faults of servers, or mutes some.
+	Advisories string
 }
 
 // WhyResult is the answer: About a cluster or a part of it, or about a Chunk.
@@ -52,6 +54,9 @@ func (w Why) Validate() error {
 	case w.Key != nil && w.Namespace == "":
 		return refuse("{key} needs {ns}: it is the key of a chunk of a collection")
 	}
+	if _, err := Advisories(w.Advisories); err != nil {
+		return err
+	}
 	_, err := locationOf(w.TimeZone)
 	return err
 }
@@ -80,8 +85,12 @@ func (w Why) Run(ctx context.Context, source Source, r Reporter) (WhyResult, err
 		return WhyResult{}, err
 	}
 	if w.Key == nil {
+		list, err := Advisories(w.Advisories)
 		a := diagnosis.Why(s, scope)
-		return WhyResult{About: &a}, nil
+		if w.Shard == "" && w.Zone == "" {
+			a.Faults = KnownFaults(s, list, w.Namespace)
+		}
+		return WhyResult{About: &a}, err
 	}
 	a, err := diagnosis.WhyKey(s, w.Namespace, w.Key)
 	if wrong, is := errors.AsType[*diagnosis.KeyError](err); is {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"shardsh/balancer/advisory"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/sim"
@@ -19,6 +20,8 @@ type Cluster struct {
 	Inconsistencies []catalog.Inconsistency
 	Unasked         string
 	Refused         string
+	// Advisories are the known faults that count; nil is those of the program.
+	Advisories *advisory.List
 	// Watch looks on at what takes long; nil is nobody.
 	Watch sim.Watch
 }

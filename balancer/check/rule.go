@@ -42,6 +42,7 @@ const (
 	Reach                     // which shards answer
 	Leases                    // the lease of shardsh
 	Disks                     // volumes of the shards
+	Faults                    // what known faults of servers depend on
 	Metadata                  // checkMetadataConsistency
 	Tables                    // every chunk, with sizes and logs: the whole Snapshot
 )
@@ -73,6 +74,8 @@ func Rules() []Rule {
 			Quantity{}, nil, true, Leases, (*looking).paused},
 		{"versions", "all routers run the same version", diagnosis.Warning,
 			Quantity{}, nil, true, Routers, (*looking).versions},
+		{"advisories", "no known fault of the servers concerns the cluster", diagnosis.Critical,
+			Quantity{}, nil, false, Faults, (*looking).advisories},
 		{"orphans", "orphaned documents that a collection may have", diagnosis.Warning,
 			count(100_000), counts, false, Sizes, (*looking).orphans},
 		{"disk", "how full the volume of a shard may be", diagnosis.Warning,

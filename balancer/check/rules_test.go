@@ -61,7 +61,7 @@ func raw(t *testing.T, v any) bson.Raw {
 func newCluster(colls ...*catalog.CollectionState) *cluster {
 	c := &cluster{}
 	c.Time, c.Settings, c.Collections = noon, catalog.DefaultSettings(), colls
-	c.Release, c.Version = catalog.Release80, "8.0.10"
+	c.Release, c.Version = catalog.Release80, "8.0.23"
 	c.Balancer.Mode = catalog.ModeFull
 	c.Config = map[string][]bson.Raw{}
 	c.Outcomes = &catalog.Outcomes{}
@@ -372,6 +372,9 @@ func otherCases() []ruleCase {
 			}
 		})
 	}
+	ofVersion := func(version string) *cluster {
+		return newCluster().with(func(p *catalog.SnapshotParts) { p.Version = version })
+	}
 	bad := newCluster(coll("x.y"), coll("x.z"))
 	for range 3 {
 		bad.found = append(bad.found, catalog.Inconsistency{Type: "MisplacedCollection", Namespace: "x.y", Shard: "a"})
@@ -404,6 +407,11 @@ func otherCases() []ruleCase {
 		{"not asked", "metadata", "", nil, old, "unknown; unknown"},
 		{"not allowed", "metadata", "", nil, refused, "unknown; unknown"},
 
+		{"no known fault", "advisories", "", nil, newCluster(), "passed"},
+		{"a version with one", "advisories", "", nil, ofVersion("8.0.22"), "failed; critical"},
+		{"one of an old router", "advisories", "", nil, routers("8.0.23", "8.0.22"), "failed; critical"},
+		{"a version that is not recorded", "advisories", "", nil, ofVersion(""), "unknown; unknown"},
+
 		{"no window", "window", "", nil, newCluster(coll("x.y")), "passed"},
 	}
 }
@@ -429,5 +437,19 @@ func TestSilentSources(t *testing.T) {
 		if got := file.report(p).Status(); string(got) != want {
 			t.Errorf("%s: %s, want %s", words, got, want)
 		}
+	}
+}
+
+// The severity of the rule is the most that one of its findings has.
+func TestSeverityOfAdvisories(t *testing.T) {
+	old := newCluster().with(func(p *catalog.SnapshotParts) { p.Version = "8.0.22" })
+	p := policy(t, "advisories", "")
+	choice, err := p.Choice("advisories")
+	if err != nil {
+		t.Fatal(err)
+	}
+	choice.Severity = diagnosis.Info
+	if got := shownAs(old.report(p)); got != "passed; info" {
+		t.Error(got)
 	}
 }

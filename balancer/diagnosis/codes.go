@@ -73,6 +73,7 @@ const (
 	BalancesByCount Code = "balancesByCount"
 	UnshardedData   Code = "unshardedData"
 	MixedVersions   Code = "mixedVersions"
+	KnownFault      Code = "knownFault"
 
 	PlanLimited Code = "planLimited"
 	PlanStuck   Code = "planStuck"
@@ -114,6 +115,10 @@ func Definitions() []Definition {
 		{ShardUnreachable, Critical, Operator,
 			"A shard did not answer.",
 			"Restore it; until then no data moves from or to it."},
+		{KnownFault, Critical, Operator,
+			"The servers' version has a known fault that concerns this cluster, or what a run is about to do. It is " +
+				"critical if data can be lost, exposed or wrong, a warning if something hangs or is not done, else info.",
+			"Upgrade to the patch that the finding names; until then do what it says."},
 
 		{ShardSlow, Warning, Operator,
 			"A shard takes 250 ms or more to answer the router: rounds and migrations are slow and may fail.",

@@ -44,13 +44,14 @@ type answerJSON struct {
 	Symptoms []Finding `json:"symptoms"`
 	Causes   []Finding `json:"causes"`
 	Notes    []Finding `json:"notes"`
+	Faults   []Finding `json:"knownFaults,omitempty"`
 	Spreads  []Spread  `json:"spreads,omitempty"`
 }
 
 func (a Answer) form() answerJSON {
 	list := func(of []Finding) []Finding { return append([]Finding{}, of...) }
 	return answerJSON{
-		a.Headline(), a.Healthy(), a.Time, a.About, list(a.Symptoms), list(a.Causes), list(a.Notes), a.Spreads,
+		a.Headline(), a.Healthy(), a.Time, a.About, list(a.Symptoms), list(a.Causes), list(a.Notes), a.Faults, a.Spreads,
 	}
 }
 

@@ -26,6 +26,9 @@ type Answer struct {
 	Causes []Finding
 	// Notes are what is worth knowing and keeps nothing from its place.
 	Notes []Finding
+	// Faults are known faults of the servers that concern what was asked about: others than
+	// this package find them.
+	Faults []Finding
 	// Spreads are how the collection that was asked about lies over the shards.
 	Spreads []Spread
 }

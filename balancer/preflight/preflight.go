@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/advisory"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/plan"
@@ -28,6 +29,8 @@ type Run struct {
 	// Limited runs end at a limit: what only keeps the goal from being reached does not
 	// stop them.
 	Limited bool
+	// Advisories are the known faults of servers that count.
+	Advisories advisory.List
 }
 
 // Facts are what was read of the cluster. What is zero was not read.
@@ -48,6 +51,8 @@ type Facts struct {
 	// Held is why another run of shardsh is in the way; Quiesced that the cluster is kept
 	// quiet.
 	Held, Quiesced error
+	// MovingPrimary are databases of which somebody moves the primary.
+	MovingPrimary []string
 }
 
 // Obstacle is something in the way of a run.
@@ -183,8 +188,8 @@ func Look(run Run, facts Facts) Report {
 		report.Plan = run.Plan.ID
 	}
 	for _, part := range []func(){
-		l.others, l.frozen, l.balancer, l.noPlan, l.shards, l.left, l.collections, l.operations, l.indexes, l.unmovable,
-		l.deletions, l.room, l.versions, l.privileges,
+		l.others, l.frozen, l.faults, l.balancer, l.noPlan, l.shards, l.left, l.collections, l.operations, l.indexes,
+		l.unmovable, l.deletions, l.room, l.versions, l.privileges,
 	} {
 		part()
 	}

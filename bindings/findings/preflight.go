@@ -57,13 +57,7 @@ func (p *page) obstacles(title string, list []preflight.Obstacle, now time.Time,
 	}
 	p.heading(title)
 	for _, o := range list {
-		for i, line := range lines(fmt.Sprintf("%s (%s)", o.Sentence, o.Code), Width-indent) {
-			head := ""
-			if i == 0 {
-				head = "  " + weight(o)
-			}
-			p.line(0, fmt.Sprintf("%-*s%s", indent, head, line))
-		}
+		p.headed(weight(o), fmt.Sprintf("%s (%s)", o.Sentence, o.Code))
 		p.remedy(o.Finding, now)
 		if o.Option != "" {
 			p.wrapped(indent, fmt.Sprintf("or: %s %s", spell(o.Option), o.Does))

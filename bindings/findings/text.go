@@ -38,6 +38,7 @@ func Text(a diagnosis.Answer) string {
 	p.listed("Wrong", a.Symptoms, a.Time)
 	p.listed("Because", a.Causes, a.Time)
 	p.listed("Notes", a.Notes, a.Time)
+	p.faults(a.Faults)
 	p.spreads(a.Spreads)
 	return p.String()
 }
@@ -133,15 +134,38 @@ func (p *page) listed(title string, list []diagnosis.Finding, now time.Time) {
 	}
 }
 
-// finding writes what is the case, its numbers, since when, and what to do.
-func (p *page) finding(f diagnosis.Finding, now time.Time) {
-	for i, line := range lines(fmt.Sprintf("%s (%s)", f.Sentence, f.Code), Width-indent) {
+// mostFaults is how many known faults of servers are named.
+const mostFaults = 3
+
+// faults writes the worst known faults of the servers, and how many more there are.
+func (p *page) faults(list []diagnosis.Finding) {
+	if len(list) == 0 {
+		return
+	}
+	p.heading("Known faults of these servers")
+	for _, f := range list[:min(len(list), mostFaults)] {
+		p.headed(f.Severity.String(), f.Sentence)
+	}
+	if more := len(list) - mostFaults; more > 0 {
+		p.wrapped(indent, fmt.Sprintf("and %s: shardsh check --rules advisories --json",
+			humanize.Count(int64(more), "milder one")))
+	}
+}
+
+// headed writes a text behind a word.
+func (p *page) headed(word, text string) {
+	for i, line := range lines(text, Width-indent) {
 		head := ""
 		if i == 0 {
-			head = "  " + f.Severity.String()
+			head = "  " + word
 		}
 		p.line(0, fmt.Sprintf("%-*s%s", indent, head, line))
 	}
+}
+
+// finding writes what is the case, its numbers, since when, and what to do.
+func (p *page) finding(f diagnosis.Finding, now time.Time) {
+	p.headed(f.Severity.String(), fmt.Sprintf("%s (%s)", f.Sentence, f.Code))
 	if len(f.Numbers) > 0 {
 		p.wrapped(indent, numbers(f.Numbers))
 	}

@@ -30,14 +30,14 @@ const paceNames = "maxMoves,maxBytes,for,pauseBetween,window,timeZone,pauseWhen,
 const runOptionNames = "pauseBalancing,forceJumbo,parallel,journal,resume,dryRun," + beforeNames + "," + paceNames
 
 // beforeNames are the options about what is looked at before something moves.
-const beforeNames = "preflight,despite"
+const beforeNames = "preflight,despite,advisories"
 
 // pacedHelp is what the help of a helper that has the cluster's balancer do something
 // says of these options.
 const pacedHelp = "With any of " +
 	"{pauseBalancing, forceJumbo, parallel, maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, " +
-	"diskLimit, journal, resume, dryRun, preflight, despite} shardsh's own engine does it by plan, at that pace, and returns its " +
-	"result, like sh.apply()."
+	"diskLimit, journal, resume, dryRun, preflight, despite, advisories} shardsh's own engine does it by plan, at that " +
+	"pace, and returns its result, like sh.apply()."
 
 // paced reports whether one of the options of a pace was given. Others that are for
 // the balancer alone are a mistake then.
@@ -117,7 +117,7 @@ func (h helperOptions) limit(name string, read func(name string) int64) int64 {
 func (c *call) runOptions(h helperOptions) action.RunOptions {
 	e := action.RunOptions{
 		Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), DryRun: h.flag("dryRun", false),
-		ForceJumbo: h.flag("forceJumbo", false), Before: h.before(),
+		ForceJumbo: h.flag("forceJumbo", false), Before: c.before(h),
 		Journal: h.text("journal"), Resume: h.text("resume"),
 	}
 	for _, path := range []string{e.Journal, e.Resume} {
@@ -130,8 +130,19 @@ func (c *call) runOptions(h helperOptions) action.RunOptions {
 }
 
 // before reads the options about the look before a run.
-func (h helperOptions) before() action.Before {
-	return action.Before{Preflight: h.flag("preflight", false), Despite: h.texts("despite")}
+func (c *call) before(h helperOptions) action.Before {
+	return action.Before{
+		Preflight: h.flag("preflight", false), Despite: h.texts("despite"), Advisories: c.advisories(h),
+	}
+}
+
+// advisories reads the option that names a file of known faults of servers.
+func (c *call) advisories(h helperOptions) string {
+	path := h.text("advisories")
+	if path != "" {
+		c.mayRead(path)
+	}
+	return path
 }
 
 // texts reads an option that is a text or a list of texts.

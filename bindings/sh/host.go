@@ -31,6 +31,8 @@ type Host struct {
 	Sandbox *sandbox.Rules
 	// Consent is what runs need before they change anything.
 	Consent action.Consent
+	// Mock says that the cluster is the embedded mock.
+	Mock bool
 
 	asked map[*server.Database]bool // about mongos
 }

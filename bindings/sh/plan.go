@@ -15,7 +15,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-const planOptions = "goal,maxBytes,maxMoves,maxRounds,for,model,seed,ignoreWindow,timeZone,diskLimit"
+const planOptions = "goal,maxBytes,maxMoves,maxRounds,for,model,seed,ignoreWindow,timeZone,diskLimit,advisories"
 
 // shardPlanMethods() say what would be done.
 func shardPlanMethods() []helper {
@@ -67,7 +67,7 @@ func (c *call) planArguments() action.Plan {
 		MaxBytes: given.size("maxBytes"), MaxMoves: int(given.count("maxMoves")), MaxRounds: int(given.count("maxRounds")),
 		For: given.duration("for", 0), Model: given.text("model"), Seed: uint64(given.count("seed")),
 		IgnoreWindow: given.flag("ignoreWindow", false), TimeZone: given.text("timeZone"),
-		DiskLimit: given.share("diskLimit"),
+		DiskLimit: given.share("diskLimit"), Advisories: c.advisories(given),
 	}
 	if p.Cuts = c.presplitOption(given, names); p.Cuts == nil {
 		p.Goal = c.goalOption(given)

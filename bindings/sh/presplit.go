@@ -21,8 +21,8 @@ func shardPresplitMethods() []helper {
 			"Pre-splits a collection and spreads its chunks evenly over the shards, by plan, like sh.apply(): {chunks} or " +
 				"{perShard} for a hashed key, {points: [documents]}, or {fromSample: chunks}; " +
 				"{pauseBalancing, forceJumbo, parallel, " +
-				"journal, resume, dryRun, preflight, despite, maxMoves, maxBytes, for, pauseBetween, window, timeZone, " +
-				"pauseWhen, diskLimit, progress}."},
+				"journal, resume, dryRun, preflight, despite, advisories, maxMoves, maxBytes, for, pauseBetween, window, " +
+				"timeZone, pauseWhen, diskLimit, progress}."},
 	}
 }
 

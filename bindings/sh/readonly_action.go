@@ -17,10 +17,11 @@ type looker[R any] interface {
 
 // source is what such actions read: the cluster of the current db.
 func (sh *Helpers) source() action.Source {
-	conn := sh.current().Conn
-	return action.Source{
-		Client: conn.Client, Origin: catalog.Source{Kind: catalog.SourceLive, Name: conn.Address},
+	conn, kind := sh.current().Conn, catalog.SourceLive
+	if sh.s.Mock {
+		kind = catalog.SourceMock
 	}
+	return action.Source{Client: conn.Client, Origin: catalog.Source{Kind: kind, Name: conn.Address}}
 }
 
 // look runs such an action for a helper and returns its result. It is about some
@@ -38,7 +39,7 @@ func look[R any](c *call, sh *Helpers, helper string, verb looker[R], about ...s
 
 // tryLook is look for a helper with errors of its own.
 func tryLook[R any](c *call, sh *Helpers, verb looker[R]) (R, error) {
-	r := &actiontext.Reporter{Progress: c.s.Display.Progress(true)}
+	r := &actiontext.Reporter{Progress: c.s.Display.Progress(true), Note: c.JS.Out.Warn}
 	defer r.Progress.End()
 	return verb.Run(c.JS.Context(), sh.source(), r)
 }

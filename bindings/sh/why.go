@@ -16,7 +16,7 @@ import (
 
 // shardWhyMethods() explain why things are as they are.
 func shardWhyMethods() []helper {
-	const signature = "ns?:string|object{shard,zone,timeZone} key?:object"
+	const signature = "ns?:string|object{shard,zone,timeZone,advisories} key?:object"
 	return []helper{
 		{"why", signature, shWhy,
 			"Explains what is wrong, its causes, and what to do: for the cluster, a collection, {shard} or " +
@@ -49,9 +49,11 @@ func (c *call) scopeArgument() action.Why {
 		c.ThrowArgument("Shard.why", "ns", `a collection such as "shop.orders"`, `""`)
 	}
 	o := c.options("why", 0)
-	about := action.Why{Shard: catalog.ShardID(o.text("shard")), Zone: o.text("zone"), TimeZone: o.text("timeZone")}
-	if about.Shard == "" && about.Zone == "" && about.TimeZone == "" {
-		c.ThrowArgument("Shard.why", "ns", "a collection, { shard }, { zone } or { timeZone }", c.s.Display.Inspect(v))
+	about := action.Why{Shard: catalog.ShardID(o.text("shard")), Zone: o.text("zone"), TimeZone: o.text("timeZone"),
+		Advisories: c.advisories(o)}
+	if about.Shard == "" && about.Zone == "" && about.TimeZone == "" && about.Advisories == "" {
+		c.ThrowArgument("Shard.why", "ns", "a collection, { shard }, { zone }, { timeZone } or { advisories }",
+			c.s.Display.Inspect(v))
 	}
 	return about
 }

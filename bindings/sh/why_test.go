@@ -43,10 +43,10 @@ func TestWhyArguments(t *testing.T) {
 		step{`sh.shardCollection("shop.hashed", {customer: "hashed"}).ok`, "1"})
 	for call, want := range map[string]string{
 		`sh.why(5)`:                                 "Argument ns must be of type string or object, got number instead",
-		`sh.why({})`:                                "Argument ns must be a collection, { shard }, { zone } or { timeZone }, got {} instead",
+		`sh.why({})`:                                "Argument ns must be a collection, { shard }, { zone }, { timeZone } or { advisories }, got {} instead",
 		`sh.why("")`:                                `Argument ns must be a collection such as "shop.orders"`,
 		`sh.why({shard: "a", zone: "b"})`:           "sh.why: ns, shard and zone exclude each other",
-		`sh.why({shrad: "a"})`:                      "sh.why has no option shrad (options: shard, zone, timeZone); did you mean shard?",
+		`sh.why({shrad: "a"})`:                      "sh.why has no option shrad (options: shard, zone, timeZone, advisories); did you mean shard?",
 		`sh.why({shard: 5})`:                        "Argument options.shard must be of type string",
 		`sh.why({shard: "shard8"})`:                 "There is no shard shard8",
 		`sh.why({zone: "EU"})`:                      "There is no zone EU",

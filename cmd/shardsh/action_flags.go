@@ -21,6 +21,7 @@ type changeFlags struct {
 	json, yes, pauseBalancing bool
 	preflight                 bool
 	despite                   []string
+	advisories                string
 }
 
 func (o *changeFlags) flags(f *pflag.FlagSet, dryRun, json string) {
@@ -30,6 +31,7 @@ func (o *changeFlags) flags(f *pflag.FlagSet, dryRun, json string) {
 	cmdline.Alias(f, "take-over", "pause-balancing")
 	f.BoolVar(&o.preflight, "preflight", false, "print what is in the way, with remedies, change nothing")
 	f.StringSliceVar(&o.despite, "despite", nil, "`CODE` begin although the preflight found this; repeat to add")
+	advisoriesFlag(f, &o.advisories)
 	f.BoolVar(&o.dryRun, "dry-run", false, dryRun)
 	f.BoolVar(&o.readOnly, "read-only", false, "refuse to change anything")
 	f.BoolVar(&o.json, "json", false, json)
@@ -110,7 +112,7 @@ func (o *actionFlags) runOptions() action.RunOptions {
 
 // before returns what the options say about the look before the run.
 func (o *changeFlags) before() action.Before {
-	return action.Before{Preflight: o.preflight, Despite: o.despite}
+	return action.Before{Preflight: o.preflight, Despite: o.despite, Advisories: o.advisories}
 }
 
 // shown is where plans go that are shown before they are carried out.

@@ -28,6 +28,11 @@ func (o *answerFlags) flags(f *pflag.FlagSet, formats ...string) {
 	o.sourceFlags.flags(f)
 }
 
+// advisoriesFlag names a file of known faults of servers.
+func advisoriesFlag(f *pflag.FlagSet, file *string) {
+	f.StringVar(file, "advisories", "", "`FILE` known faults of servers to add, or to mute, in YAML")
+}
+
 // checkFormat refuses a format that the verb does not know.
 func (o *answerFlags) checkFormat(formats ...string) error {
 	switch {

@@ -32,6 +32,7 @@ var checkFormats = []string{"text", "json", "junit", "prometheus", "github", "na
 
 func (o *checkFlags) groups() []cmdline.Group {
 	groups := append(o.Options.Groups(), cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
+		advisoriesFlag(f, &o.action.Advisories)
 		f.Var(&o.wait, "wait", "`TIME` check again until all is well, for at most this time")
 		f.Var(&o.every, "every", "`TIME` how often to check with --wait (5s)")
 		o.answerFlags.flags(f, checkFormats...)
@@ -64,7 +65,7 @@ func (o *checkFlags) complete(env environment, words []string) (err error) {
 	if o.wait != 0 && o.from != "" {
 		return usagef("--wait checks a cluster again; the file of --from does not change")
 	}
-	o.action = action.Check{Wait: time.Duration(o.wait), Every: time.Duration(o.every)}
+	o.action.Wait, o.action.Every = time.Duration(o.wait), time.Duration(o.every)
 	if err := o.action.Validate(); err != nil {
 		return wrongOptions(err)
 	}

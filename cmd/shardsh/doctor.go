@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"shardsh/balancer/action"
+	"shardsh/balancer/advisory"
 	"shardsh/balancer/live"
 	"shardsh/cmd/shardsh/built"
 	"shardsh/cmd/shardsh/cmdline"
@@ -25,17 +27,21 @@ type doctorFlags struct {
 	clusterFlags
 	timeout runFlags
 	asJSON  bool
+	file    string // of advisories
+
+	advisories advisory.List
 }
 
 func (o *doctorFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.BoolVar(&o.asJSON, "json", false, "print the report as JSON")
+		advisoriesFlag(f, &o.file)
 		o.timeout.timeoutFlag(f)
 	})}
 	return append(groups, o.server.Flags()...)
 }
 
-func (o *doctorFlags) complete(_ environment, words []string) error {
+func (o *doctorFlags) complete(_ environment, words []string) (err error) {
 	if len(words) > 1 {
 		return usagef("doctor takes one address, not also %q", secret.Redact(words[1]))
 	}
@@ -43,6 +49,9 @@ func (o *doctorFlags) complete(_ environment, words []string) error {
 		if err := o.takeAddress(words[0]); err != nil {
 			return err
 		}
+	}
+	if o.advisories, err = action.Advisories(o.file); err != nil {
+		return wrongOptions(err)
 	}
 	return o.clusterFlags.check()
 }
@@ -105,7 +114,7 @@ func (o *doctorFlags) diagnose(ctx context.Context, env environment) ([]doctor.L
 	defer target.Disconnect(client)
 	seen := doctor.Cluster{Commands: live.NewCommandRunner(client), Kind: greeting.Kind(),
 		Member: greeting.Member(ctx, client),
-		Now:    time.Now}
+		Now:    time.Now, Advisories: o.advisories}
 	return append(lines, seen.Lines(ctx)...), stopped(ctx)
 }
 

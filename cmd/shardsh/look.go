@@ -35,6 +35,7 @@ func look[R any](
 		result, err := verb.Run(ctx, source, lookReporter{
 			read:       func(s *catalog.Snapshot) { o.noteRead(env, source, s, began) },
 			simulating: o.progress.simulating,
+			note:       func(text string) { notice(env.stderr, o.quiet, "%s", text) },
 		})
 		o.progress.end()
 		if errors.As(err, new(*action.OptionError)) {
@@ -51,6 +52,7 @@ func look[R any](
 type lookReporter struct {
 	read       func(s *catalog.Snapshot)
 	simulating func(p sim.Progress)
+	note       func(text string)
 }
 
 // Report shows an event.
@@ -60,5 +62,7 @@ func (r lookReporter) Report(e action.Event) {
 		r.read(e.Snapshot)
 	case action.Simulating:
 		r.simulating(e.Progress)
+	case action.Note:
+		r.note(e.Text)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -66,6 +67,7 @@ func inJSON(call string) string { return "JSON.parse(JSON.stringify(" + call + "
 func TestLooksHaveTwoFaces(t *testing.T) {
 	address := serve(t, heapedTopology).address
 	runProgram(t, "", address, "--quiet", "--eval", `db.getSiblingDB("shop").notes.insertOne({ a: 1 })`)
+	own := filepath.ToSlash(writeFile(t, "own.yaml", ownFaults))
 	for _, c := range []looked{
 		{line: []string{"why"}, call: `sh.why()`, part: "shop.orders"},
 		{line: []string{"why", "--ns", "shop.orders"}, call: `sh.why("shop.orders")`, part: "shop.orders"},
@@ -74,6 +76,8 @@ func TestLooksHaveTwoFaces(t *testing.T) {
 			part: `"chunk"`},
 		{line: []string{"why", "--ns", "shop.notes"}, call: `sh.why("shop.notes")`,
 			part: "shop.notes is not sharded: all of it"},
+		{line: []string{"why", "--advisories", own}, call: `sh.why({ advisories: "` + own + `" })`, part: "SERVER-105047"},
+		{line: []string{"plan", "--advisories", own}, call: inJSON(`sh.plan({ advisories: "` + own + `" })`), part: `"moves":3`},
 		{line: []string{"plan"}, call: inJSON(`sh.plan()`), part: `"moves":3`},
 		{line: strings.Fields("plan --ns shop.orders --goal drain=a --max-bytes 250MB --model even --seed 7"),
 			call: inJSON(`sh.plan("shop.orders", { goal: { drain: "a" }, maxBytes: "250MB", model: "even", seed: 7 })`),

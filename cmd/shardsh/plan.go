@@ -27,6 +27,7 @@ type planFlags struct {
 	ignoreWindow bool
 	zone         string
 	disk         shareFlag
+	advisories   string
 	all          bool
 
 	action action.Plan // what comes of them
@@ -46,6 +47,7 @@ func (o *planFlags) groups() []cmdline.Group {
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed, as of a mock; without it ties go by catalog order")
 		f.BoolVar(&o.ignoreWindow, "ignore-window", false, "ignore the balancer window")
 		zoneFlag(f, &o.zone)
+		advisoriesFlag(f, &o.advisories)
 		f.BoolVar(&o.all, "all", false, "print all steps and shards")
 		o.flags(f, "text", "json", "script")
 	})}
@@ -60,7 +62,7 @@ func (o *planFlags) complete(env environment, words []string) error {
 		Goal:     plan.Goal{Kind: o.goal.kind, Shard: o.goal.shard, Namespaces: o.namespaces},
 		MaxBytes: o.bytes.Bytes, MaxMoves: o.moves, MaxRounds: o.rounds, For: time.Duration(o.time),
 		Model: o.model, Seed: o.seed, IgnoreWindow: o.ignoreWindow, TimeZone: o.zone,
-		DiskLimit: float64(o.disk),
+		DiskLimit: float64(o.disk), Advisories: o.advisories,
 	}
 	if err := o.action.Validate(); err != nil {
 		return wrongOptions(err)
@@ -97,9 +99,8 @@ func (g *goalFlag) Set(text string) error {
 func planText() cmdline.Text {
 	return cmdline.Text{
 		Intro: `Plans what the balancer would do to reach a goal if it were on: splits, moves and
-merges in rounds, with bytes, donor, recipient and reason, and what each shard has
-before and after. Nothing on the cluster changes. At the prompt, sh.plan() returns
-the same.`,
+merges in rounds, with reasons, and what each shard has before and after. Nothing
+on the cluster changes. At the prompt, sh.plan() returns the same.`,
 		Examples: []string{
 			"shardsh plan mongodb://host:27017",
 			"shardsh plan mongodb://host:27017 --goal drain=shard3 --for 6h",

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"shardsh/balancer/action"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/catalog/anonymous"
 	"shardsh/balancer/live"
@@ -20,12 +21,15 @@ type reportFlags struct {
 	answerFlags
 	redact bool
 	quick  bool
+
+	advisories string
 }
 
 func (o *reportFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.BoolVar(&o.redact, "redact", false, "replace names and key values by random ones")
 		f.BoolVar(&o.quick, "quick", false, "no forecast and no plan, which take long on large clusters")
+		advisoriesFlag(f, &o.advisories)
 		o.flags(f, "html", "json")
 	})}
 	return append(groups, o.sharedGroups()...)
@@ -44,7 +48,8 @@ func (o *reportFlags) complete(env environment, words []string) error {
 	case o.format == "html" && o.file == "-" && isTerminal(env.stdout):
 		return usagef("HTML is not for a terminal: use -o FILE")
 	}
-	return nil
+	_, err := action.Advisories(o.advisories)
+	return wrongOptions(err)
 }
 
 // run is "shardsh report": a cluster as one page for a browser.
@@ -62,6 +67,11 @@ func (o *reportFlags) report(env environment, s *catalog.Snapshot) (err error) {
 	}
 	overview := report.Of(s)
 	overview.Look(s)
+	list, err := action.Advisories(o.advisories)
+	if err != nil {
+		return wrongOptions(err)
+	}
+	overview.Answer.Faults = action.KnownFaults(s, list, "")
 	if !o.quick {
 		err := overview.Ahead(s, o.progress.watch)
 		if o.progress.end(); err != nil {

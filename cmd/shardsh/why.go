@@ -19,7 +19,7 @@ import (
 // whyFlags are those of "shardsh why".
 type whyFlags struct {
 	answerFlags
-	ns, key, shard, zone, timeZone string
+	ns, key, shard, zone, timeZone, advisories string
 
 	action action.Why // what comes of them
 }
@@ -31,6 +31,7 @@ func (o *whyFlags) groups() []cmdline.Group {
 		f.StringVar(&o.shard, "shard", "", "`ID` explain this shard")
 		f.StringVar(&o.zone, "zone", "", "`NAME` explain this zone")
 		zoneFlag(f, &o.timeZone)
+		advisoriesFlag(f, &o.advisories)
 		o.flags(f, "text", "json")
 	})}
 	return append(groups, o.sharedGroups()...)
@@ -43,7 +44,9 @@ func (o *whyFlags) complete(env environment, words []string) error {
 	if err := o.checkFormat("text", "json"); err != nil {
 		return err
 	}
-	o.action = action.Why{Namespace: o.ns, Shard: catalog.ShardID(o.shard), Zone: o.zone, TimeZone: o.timeZone}
+	o.action = action.Why{
+		Namespace: o.ns, Shard: catalog.ShardID(o.shard), Zone: o.zone, TimeZone: o.timeZone, Advisories: o.advisories,
+	}
 	if o.key != "" {
 		if err := bson.UnmarshalExtJSON([]byte(o.key), false, &o.action.Key); err != nil {
 			return usagef("--key %s is not valid extended JSON: %w", o.key, err)

@@ -8,11 +8,15 @@ import (
 
 	"shardsh/balancer/check"
 	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/humanize"
 	"shardsh/bindings/plaintext"
 )
 
 // mostBalanced is how many balanced collections have a line each.
 const mostBalanced = 20
+
+// mostFaults is how many known faults of servers have a line each.
+const mostFaults = 5
 
 // text is how people read of a check.
 type text struct{ quiet bool }
@@ -41,9 +45,16 @@ func (t text) show(to io.Writer, r check.Report) {
 	if choice, err := r.Result.Policy.Choice("compliant"); err == nil && choice.On {
 		t.showCollections(to, r.Result)
 	}
+	faults := 0
 	for _, f := range r.Result.Findings {
 		if f.Rule == "compliant" || t.quiet && f.Excuse != "" {
 			continue
+		}
+		if f.Rule == "advisories" && !f.Unknown {
+			if faults++; faults > mostFaults {
+				t.moreFaults(to, r.Result, faults)
+				continue
+			}
 		}
 		fmt.Fprintf(to, "%-8s  %s\n", grade(f), plaintext.VisibleLine(f.Sentence+" ("+reason(r.Result, f)+")"))
 		for _, command := range f.Commands {
@@ -52,6 +63,19 @@ func (t text) show(to io.Writer, r check.Report) {
 	}
 	if status := r.Status(); !t.quiet || status != check.Passed {
 		fmt.Fprintln(to, plaintext.VisibleLine(Headline(r)))
+	}
+}
+
+// moreFaults counts the known faults that have no line, in place of the first of them.
+func (t text) moreFaults(to io.Writer, r *check.Result, at int) {
+	more := int64(-mostFaults)
+	for _, f := range r.Findings {
+		if f.Rule == "advisories" && !f.Unknown && (!t.quiet || f.Excuse == "") {
+			more++
+		}
+	}
+	if at == mostFaults+1 {
+		fmt.Fprintf(to, "%10sand %s (--json has all)\n", "", humanize.Count(more, "milder known fault"))
 	}
 }
 

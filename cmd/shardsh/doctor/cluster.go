@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"shardsh/balancer/advisory"
 	"shardsh/balancer/live"
 )
 
@@ -21,6 +22,8 @@ type Cluster struct {
 	Kind   string // what its hello says it is: mongos, primary, …
 	Member string // which part of a sharded cluster it is in place of a router
 	Now    func() time.Time
+	// Advisories are the known faults of servers that count.
+	Advisories advisory.List
 }
 
 // Lines asks the cluster. What is asked changes nothing.
@@ -31,6 +34,9 @@ func (c Cluster) Lines(ctx context.Context) []Line {
 	c.times(ctx, s)
 	if version != "" {
 		offered(s, version)
+		if c.Kind == "mongos" && c.Member == "" && !c.Mock {
+			c.faults(ctx, s)
+		}
 	}
 	r := &section{name: "Rights"}
 	c.rights(ctx, r, version)

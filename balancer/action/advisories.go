@@ -1,0 +1,85 @@
+package action
+
+import (
+	"context"
+	"time"
+
+	"shardsh/balancer/advisory"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/live"
+	"shardsh/balancer/plan"
+	"shardsh/balancer/preflight"
+	"shardsh/balancer/safefile"
+)
+
+const (
+	mostAdvisories   = 1 << 20 // bytes
+	advisoryPatience = 30 * time.Second
+)
+
+// Advisories returns the known faults of servers, with what a file adds and mutes; empty is
+// no file.
+func Advisories(file string) (advisory.List, error) {
+	if file == "" {
+		return advisory.Known(), nil
+	}
+	text, err := safefile.Read(file, mostAdvisories, advisoryPatience)
+	if err != nil {
+		return advisory.List{}, refuse("{advisories}: %s", err)
+	}
+	own, err := advisory.Parse(text)
+	if err != nil {
+		return advisory.List{}, refuse("{advisories}: %s: %s", file, err)
+	}
+	return advisory.Known().With(own), nil
+}
+
+// KnownFaults returns the known faults that concern a cluster, or those that concern a
+// collection of it. The mock has no servers, and none of their faults.
+func KnownFaults(s *catalog.Snapshot, list advisory.List, ns string) []diagnosis.Finding {
+	if from := s.Parts().Source; from.Kind == catalog.SourceMock || from.Origin.Kind == catalog.SourceMock {
+		return nil
+	}
+	c := advisory.Cluster{Snapshot: s}
+	if ns == "" {
+		return advisory.Findings(list.Concerns(c))
+	}
+	c.Namespaces = []string{ns}
+	var of []diagnosis.Finding
+	for _, h := range list.Concerns(c) {
+		if h.OfCollections() {
+			of = append(of, h.Finding())
+		}
+	}
+	return of
+}
+
+// movingPrimary asks for movePrimary commands under way, where a known fault depends on it.
+func (l *preflightLook) movingPrimary(ctx context.Context) {
+	if !l.run.Advisories.Asks(l.facts.Snapshot, advisory.MovingPrimary, preflight.CommandsOf(l.run, l.facts.Snapshot)) {
+		return
+	}
+	var err error
+	l.facts.MovingPrimary, err = live.MovingPrimary(ctx, live.NewCommandRunner(l.Client))
+	l.failed("movePrimary commands under way", err)
+}
+
+// warn notes the known faults that concern the steps of a plan.
+func (p Plan) warn(s *catalog.Snapshot, made *plan.Plan, r *serial) error {
+	list, err := Advisories(p.Advisories)
+	if err != nil || len(made.Steps) == 0 {
+		return err
+	}
+	run := preflight.Run{Plan: made, Advisories: list}
+	hits := list.Before(preflight.AdvisedOf(run, preflight.Facts{Snapshot: s}), preflight.CommandsOf(run, s))
+	const most = 3
+	for _, h := range hits[:min(len(hits), most)] {
+		r.note("Known fault: " + h.String() + ".")
+	}
+	if more := len(hits) - most; more > 0 {
+		r.note(humanize.Count(int64(more), "milder known fault") + " may show, too.")
+	}
+	return nil
+}

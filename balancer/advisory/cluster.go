@@ -1,0 +1,119 @@
+package advisory
+
+import (
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+)
+
+// Cluster is what an advisory is compared with.
+type Cluster struct {
+	*catalog.Snapshot
+	// Namespace has only states of the cluster and of this collection count; empty is all.
+	Namespaces []string
+	// MovingPrimary are databases of which a movePrimary is under way, where that was asked.
+	MovingPrimary []string
+}
+
+// manyChunks is when the numbers of chunks count.
+const manyChunks = 100_000
+
+// configShard is the shard that the config servers are.
+const configShard = "config"
+
+// Is reports whether the cluster is in a state, as far as the Snapshot tells.
+func (c Cluster) Is(state State) bool {
+	p := c.Parts()
+	switch state {
+	case Zones:
+		return c.zoned()
+	case TimeSeries:
+		return c.timeSeries()
+	case ConfigShard:
+		_, there := c.Shard(configShard)
+		return there
+	case Unsharded:
+		return c.some(func(of *catalog.CollectionState) bool { return of.Unsplittable })
+	case Jumbo:
+		return c.some(func(of *catalog.CollectionState) bool { return of.Count().Jumbo > 0 })
+	case ManyChunks:
+		var n int64
+		for _, of := range c.Collections() {
+			n += of.Count().Chunks
+		}
+		return n >= manyChunks
+	case Deletions:
+		return slices.ContainsFunc(p.Deletions, func(d catalog.RangeDeletion) bool { return c.about(d.Namespace) })
+	case Balancing:
+		on := diagnosis.ModeOf(c.Snapshot) != catalog.ModeOff && len(diagnosis.Sharded(c.Snapshot)) > 0
+		return on || len(p.Migrations) > 0
+	case Draining:
+		return slices.ContainsFunc(c.Shards(), func(s catalog.ShardState) bool { return s.Draining })
+	case Resharding:
+		return len(p.Reshardings) > 0
+	case MovingPrimary:
+		return len(c.MovingPrimary) > 0
+	case Upgrading:
+		return p.Compatibility.Changing() || p.Compatibility.Behind(p.Version) || len(diagnosis.Versions(c.Snapshot)) > 0
+	}
+	return false
+}
+
+func (c Cluster) about(ns string) bool {
+	return len(c.Namespaces) == 0 || slices.Contains(c.Namespaces, ns)
+}
+
+func (c Cluster) some(is func(*catalog.CollectionState) bool) bool {
+	return slices.ContainsFunc(c.Collections(), func(of *catalog.CollectionState) bool {
+		return c.about(of.Namespace) && is(of)
+	})
+}
+
+// zoned reports whether there are ranges of zones. Overviews have only their documents.
+func (c Cluster) zoned() bool {
+	return c.some(func(of *catalog.CollectionState) bool { return of.Zones != nil && len(of.Zones.Ranges()) > 0 }) ||
+		slices.ContainsFunc(c.Parts().Config["tags"], func(doc bson.Raw) bool {
+			ns, _ := doc.Lookup("ns").StringValueOK()
+			return c.about(ns)
+		})
+}
+
+// timeSeries reports whether there are time series: collections of buckets, or, from 9.0 on,
+// collections that say so.
+func (c Cluster) timeSeries() bool {
+	return c.some(func(of *catalog.CollectionState) bool { return catalog.SeriesOf(of.Namespace) != of.Namespace }) ||
+		slices.ContainsFunc(c.Parts().Config["collections"], func(doc bson.Raw) bool {
+			ns, _ := doc.Lookup("_id").StringValueOK()
+			return c.about(ns) && !doc.Lookup("timeseriesFields").IsZero()
+		})
+}
+
+// Runs reports whether a command is seen to run on the cluster.
+func (c Cluster) Runs(command Command) bool {
+	resharding := func(is bool) bool {
+		return slices.ContainsFunc(c.Parts().Reshardings, func(r catalog.ActiveResharding) bool {
+			return (r.Kind == "moveCollection") == is
+		})
+	}
+	switch command {
+	case Move:
+		return c.Is(Balancing)
+	case Drain:
+		return c.Is(Draining)
+	case Transition:
+		shard, _ := c.Shard(configShard)
+		return shard.Draining
+	case MovePrimary:
+		return c.Is(MovingPrimary)
+	case MoveCollection:
+		return resharding(true)
+	case Reshard:
+		return resharding(false)
+	case SetFCV:
+		return c.Parts().Compatibility.Changing()
+	}
+	return false
+}

@@ -1,0 +1,133 @@
+package advisory
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/humanize"
+)
+
+// Hit is a fault that concerns a cluster.
+type Hit struct {
+	Advisory
+	// Versions are those of the cluster that have the fault, Fixed the first patches that have
+	// the mending: one for each line, none where it is not known.
+	Versions, Fixed []Version
+	// Unseen: it takes a command that nobody sees, such as a transaction.
+	Unseen bool
+}
+
+// Concerns returns what concerns a cluster as it is: the worst first, then in the order of
+// the list. What shows only with commands that nobody sees is informational, and named only
+// if a patch has the mending: a cluster of today should hear of what can be done.
+func (l List) Concerns(c Cluster) []Hit {
+	return l.hits(c, func(a Advisory, h *Hit) bool {
+		h.Unseen = a.ofOthers()
+		return len(a.Commands) == 0 || h.Unseen && len(h.Fixed) > 0 || slices.ContainsFunc(a.Commands, c.Runs)
+	})
+}
+
+// Before returns what concerns commands that are about to be sent to a cluster.
+func (l List) Before(c Cluster, commands []Command) []Hit {
+	return l.hits(c, func(a Advisory, _ *Hit) bool {
+		return slices.ContainsFunc(a.Commands, func(of Command) bool { return slices.Contains(commands, of) })
+	})
+}
+
+// Asks reports whether a fault that concerns commands depends on a state, on a cluster of
+// these versions.
+func (l List) Asks(s *catalog.Snapshot, state State, commands []Command) bool {
+	return slices.ContainsFunc(l.Advisories, func(a Advisory) bool {
+		return slices.Contains(a.States, state) &&
+			slices.ContainsFunc(a.Commands, func(c Command) bool { return slices.Contains(commands, c) }) &&
+			slices.ContainsFunc(VersionsOf(s), func(v Version) bool { _, has := a.in(v); return has })
+	})
+}
+
+// hits returns the advisories whose versions the cluster has, whose states it is in, and
+// that are meant.
+func (l List) hits(c Cluster, meant func(Advisory, *Hit) bool) (list []Hit) {
+	versions := VersionsOf(c.Snapshot)
+	for _, a := range l.Advisories {
+		h := Hit{Advisory: a}
+		for _, v := range versions {
+			if r, has := a.in(v); has {
+				h.Versions = append(h.Versions, v)
+				if (r.Fixed != Version{}) && !slices.Contains(h.Fixed, r.Fixed) {
+					h.Fixed = append(h.Fixed, r.Fixed)
+				}
+			}
+		}
+		if len(h.Versions) > 0 && meant(a, &h) && !slices.ContainsFunc(a.States, func(s State) bool { return !c.Is(s) }) {
+			list = append(list, h)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Hit) int { return a.rank() - b.rank() })
+	return list
+}
+
+func (h Hit) rank() int {
+	if h.Unseen {
+		return len(Severities())
+	}
+	return slices.Index(Severities(), h.Severity)
+}
+
+// OfCollections reports whether the fault depends on what a collection is like.
+func (a Advisory) OfCollections() bool {
+	return slices.ContainsFunc(a.States, func(s State) bool {
+		return slices.Contains([]State{Zones, TimeSeries, Unsharded, Jumbo, Deletions}, s)
+	})
+}
+
+// Finding returns the hit as a finding.
+func (h Hit) Finding() diagnosis.Finding {
+	f := diagnosis.NewFinding(diagnosis.KnownFault, diagnosis.Scope{}, h.String())
+	f.Severity = h.Severity.OfFinding()
+	if h.Unseen {
+		f.Severity = diagnosis.Info
+	}
+	return f
+}
+
+// String is "SERVER-115962 of 8.0.10, fixed in 8.0.20: SYMPTOM; REMEDY".
+func (h Hit) String() string {
+	text := h.ID + " of " + texts(h.Versions)
+	if len(h.Fixed) > 0 {
+		text += ", fixed in " + texts(h.Fixed)
+	}
+	return fmt.Sprintf("%s: %s; %s", text, h.Symptom, h.Remedy)
+}
+
+func texts(versions []Version) string {
+	list := make([]string, len(versions))
+	for i, v := range versions {
+		list[i] = v.String()
+	}
+	return strings.Join(list, " and ")
+}
+
+// Findings returns hits as findings.
+func Findings(hits []Hit) []diagnosis.Finding {
+	list := make([]diagnosis.Finding, len(hits))
+	for i, h := range hits {
+		list[i] = h.Finding()
+	}
+	return list
+}
+
+// Headline says in a few words what hits there are: "3 known faults of 8.0.10, the worst
+// SERVER-115962".
+func Headline(hits []Hit) string {
+	if len(hits) == 0 {
+		return "no known fault"
+	}
+	text := humanize.Count(int64(len(hits)), "known fault") + " of " + texts(hits[0].Versions)
+	if len(hits) > 1 {
+		return text + ", the worst " + hits[0].ID
+	}
+	return text + ": " + hits[0].ID
+}

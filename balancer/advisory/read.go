@@ -1,0 +1,131 @@
+package advisory
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// File is what a file adds to the list, and what it takes out.
+type File struct {
+	list List
+	// Mute are tickets that are not to be named.
+	Mute []string
+}
+
+// form is a file as it is written.
+type form struct {
+	Dated      string     `yaml:"dated"`
+	Mute       []string   `yaml:"mute"`
+	Advisories []Advisory `yaml:"advisories"`
+}
+
+// Parse reads a list in YAML or JSON. Errors name the line, and what is wrong there.
+func Parse(text []byte) (File, error) {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	var f form
+	switch err := d.Decode(&f); {
+	case errors.Is(err, io.EOF):
+		return File{}, errors.New("it is empty")
+	case err != nil:
+		return File{}, plain(err)
+	}
+	if err := d.Decode(new(form)); !errors.Is(err, io.EOF) {
+		return File{}, errors.New("it is more than one document")
+	}
+	if _, err := time.Parse(time.DateOnly, f.Dated); err != nil && f.Dated != "" {
+		return File{}, fmt.Errorf("dated: %q is not a date such as 2026-11-24", f.Dated)
+	}
+	seen := map[string]bool{}
+	for i, a := range f.Advisories {
+		err := a.check()
+		if err == nil && seen[a.ID] {
+			err = fmt.Errorf("%s is there twice", a.ID)
+		}
+		if err != nil {
+			return File{}, fmt.Errorf("line %d: advisory %s: %w", lineOf(text, i), cmp.Or(a.ID, "without id"), err)
+		}
+		seen[a.ID] = true
+	}
+	return File{List{f.Dated, f.Advisories}, f.Mute}, nil
+}
+
+// check names a field that is missing or makes no sense.
+func (a Advisory) check() error {
+	for _, of := range []struct {
+		field string
+		empty bool
+	}{
+		{"id", a.ID == ""}, {"severity", a.Severity == ""}, {"affected", len(a.Affected) == 0},
+		{"symptom", a.Symptom == ""}, {"remedy", a.Remedy == ""},
+	} {
+		if of.empty {
+			return fmt.Errorf("%s is missing", of.field)
+		}
+	}
+	for _, r := range a.Affected {
+		if (r.Fixed != Version{}) && r.Fixed.Compare(r.From) <= 0 {
+			return fmt.Errorf("affected: fixed %s is not after from %s", r.Fixed, r.From)
+		}
+	}
+	return nil
+}
+
+var typeName = regexp.MustCompile(` (in type|into) (\[\])*advisory\.\w+`)
+
+// plain takes what belongs to the library and to Go off an error.
+func plain(err error) error {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	text = strings.TrimPrefix(text, "unmarshal errors:\n  ")
+	first, _, _ := strings.Cut(text, "\n")
+	return errors.New(typeName.ReplaceAllString(first, ""))
+}
+
+// lineOf returns on which line an advisory begins.
+func lineOf(text []byte, i int) int {
+	var doc struct {
+		Advisories []yaml.Node `yaml:"advisories"`
+	}
+	if err := yaml.Unmarshal(text, &doc); err != nil || i >= len(doc.Advisories) {
+		return 1
+	}
+	return doc.Advisories[i].Line
+}
+
+// UnmarshalYAML reads a version.
+func (v *Version) UnmarshalYAML(n *yaml.Node) (err error) {
+	if *v, err = ParseVersion(n.Value); err != nil {
+		return fmt.Errorf("line %d: %w", n.Line, err)
+	}
+	return nil
+}
+
+// UnmarshalYAML reads one of the severities.
+func (s *Severity) UnmarshalYAML(n *yaml.Node) error { return oneOf(s, n, "severity", Severities()) }
+
+// UnmarshalYAML reads one of the states.
+func (s *State) UnmarshalYAML(n *yaml.Node) error { return oneOf(s, n, "state", States()) }
+
+// UnmarshalYAML reads one of the commands.
+func (c *Command) UnmarshalYAML(n *yaml.Node) error { return oneOf(c, n, "command", Commands()) }
+
+func oneOf[T ~string](into *T, n *yaml.Node, what string, known []T) error {
+	if !slices.Contains(known, T(n.Value)) {
+		names := make([]string, len(known))
+		for i, name := range known {
+			names[i] = string(name)
+		}
+		return fmt.Errorf("line %d: there is no %s %q; there are %s", n.Line, what, n.Value, strings.Join(names, ", "))
+	}
+	*into = T(n.Value)
+	return nil
+}

@@ -1,0 +1,25 @@
+package check
+
+import (
+	"shardsh/balancer/advisory"
+)
+
+// advisories finds known faults of the servers' versions. Each has a severity of its own; that
+// of the rule is the most that one has.
+func (l *looking) advisories() {
+	c := advisory.Cluster{Snapshot: l.Snapshot}
+	if len(advisory.VersionsOf(l.Snapshot)) == 0 {
+		l.silent("whether the servers have known faults is unknown: their version is not recorded")
+		return
+	}
+	list := advisory.Known()
+	if l.Advisories != nil {
+		list = *l.Advisories
+	}
+	for _, h := range list.Concerns(c) {
+		f := h.Finding()
+		found := taken(f)
+		found.Severity = min(f.Severity, l.choice.Severity)
+		l.add(found)
+	}
+}

@@ -1,0 +1,84 @@
+package preflight
+
+import (
+	"shardsh/balancer/advisory"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/plan"
+)
+
+// mostFaults is how many known faults that stop nothing are named one by one.
+const mostFaults = 3
+
+// faults says which known faults of the servers concern what the run sends. Those that lose
+// data stop it.
+func (l *look) faults() {
+	hits := l.Advisories.Before(AdvisedOf(l.Run, l.Facts), CommandsOf(l.Run, l.Snapshot))
+	rest := 0
+	for i, h := range hits {
+		switch {
+		case h.Severity == advisory.DataLoss:
+			l.stops(h.Finding())
+		case i < mostFaults:
+			l.warns(h.Finding())
+		default:
+			rest++
+		}
+	}
+	if rest > 0 {
+		l.warns(diagnosis.NewFinding(diagnosis.KnownFault, diagnosis.Scope{},
+			humanize.Count(int64(rest), "milder known fault")+" of these versions may show, too"))
+	}
+}
+
+// AdvisedOf returns the cluster as known faults are compared with it: states of collections
+// are those of the ones that the run is about.
+func AdvisedOf(run Run, facts Facts) advisory.Cluster {
+	c := advisory.Cluster{Snapshot: facts.Snapshot, MovingPrimary: facts.MovingPrimary, Namespaces: run.Namespaces}
+	if run.Plan != nil {
+		c.Namespaces = nil
+		for _, of := range run.Plan.Basis.Collections {
+			c.Namespaces = append(c.Namespaces, of.Namespace)
+		}
+	}
+	return c
+}
+
+// CommandsOf returns what a run sends, in the words of advisories.
+func CommandsOf(run Run, s *catalog.Snapshot) (list []advisory.Command) {
+	sends := map[advisory.Command]bool{advisory.Drain: run.Shard != "" && run.Remove}
+	sends[advisory.Transition] = run.Shard == configShard && run.Remove
+	if run.Plan == nil {
+		sends[advisory.Move] = true
+	} else {
+		for _, step := range run.Plan.Steps {
+			sends[commandOf(step.Kind)] = true
+		}
+	}
+	if run.MovePrimaries {
+		for _, db := range s.Parts().Databases {
+			sends[advisory.MovePrimary] = sends[advisory.MovePrimary] || db.Primary == run.Shard
+		}
+		for _, c := range s.Collections() {
+			moves := c.Unsplittable && c.CountOn(run.Shard).Chunks > 0
+			sends[advisory.MoveCollection] = sends[advisory.MoveCollection] || moves
+		}
+	}
+	for _, command := range advisory.Commands() {
+		if sends[command] {
+			list = append(list, command)
+		}
+	}
+	return list
+}
+
+func commandOf(kind plan.Kind) advisory.Command {
+	switch kind {
+	case plan.Move:
+		return advisory.Move
+	case plan.Merge:
+		return advisory.Merge
+	}
+	return advisory.Split
+}
