@@ -13,6 +13,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/mock/wire"
 )
 
@@ -24,6 +25,7 @@ type tally struct {
 	names   map[string]int
 	bytes   int
 	untimed map[string]int // reads without maxTimeMS
+	scans   []string       // reads that no index serves
 }
 
 // around counts what a handler is asked.
@@ -42,6 +44,9 @@ func (c *tally) around(next wire.Handler) wire.Handler {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.names[name]++
+		if scan := mocktest.Scans(r); scan != "" {
+			c.scans = append(c.scans, scan)
+		}
 		c.bytes += len(r.Body) + len(reply)
 		if reads && r.Body.Lookup("maxTimeMS").IsZero() {
 			c.untimed[name]++
@@ -54,7 +59,7 @@ func (c *tally) around(next wire.Handler) wire.Handler {
 func (c *tally) reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.names, c.untimed, c.bytes = map[string]int{}, map[string]int{}, 0
+	c.names, c.untimed, c.scans, c.bytes = map[string]int{}, map[string]int{}, nil, 0
 }
 
 // sum returns how many commands there were, and lists them.
@@ -93,7 +98,7 @@ func manyCollections(n int) string {
 }
 
 // What looks asks a number of commands that hardly grows with the number of collections,
-// each of which ends by itself.
+// each of which ends by itself, and none of which scans a large collection.
 func TestCommandsOfALook(t *testing.T) {
 	n := *countedBeside
 	var counts tally
@@ -130,6 +135,9 @@ func TestCommandsOfALook(t *testing.T) {
 		}
 		if len(counts.untimed) > 0 {
 			t.Errorf("%s: without maxTimeMS: %v", look.name, counts.untimed)
+		}
+		if len(counts.scans) > 0 {
+			t.Errorf("%s scans: %v", look.name, counts.scans)
 		}
 	}
 }
