@@ -81,9 +81,13 @@ func (r *reading) statuses(ctx context.Context) error {
 	if r.judged() && r.options.Required&Statuses == 0 {
 		return nil
 	}
-	if n := len(r.selected()); n > mostAsked && !r.reads(Chunks) && r.options.Required&Statuses == 0 {
-		r.gap(catalog.Gap{What: "balance"}, fmt.Errorf("the server is not asked about %d collections", n))
-		return nil
+	list := r.selected()
+	if n := len(list); n > mostAsked && r.options.Required&Statuses == 0 {
+		if list = list[:mostAsked]; !r.reads(Chunks) { // the rules can judge instead
+			list = nil
+		}
+		r.gap(catalog.Gap{What: "balance"}, fmt.Errorf("the server is not asked about more than %d of %d collections",
+			mostAsked, n))
 	}
 	var skipped atomic.Pointer[NoAnswerError]
 	defer func() {
@@ -91,7 +95,7 @@ func (r *reading) statuses(ctx context.Context) error {
 			r.gap(catalog.Gap{What: "balance"}, why) // once for all that were not asked
 		}
 	}()
-	return inParallel(ctx, r.options.Parallel, r.selected(),
+	return inParallel(ctx, r.options.Parallel, list,
 		func(ctx context.Context, c *catalog.CollectionState) error {
 			gap := catalog.Gap{What: "balance", Namespace: c.Namespace}
 			if !r.parts.Release.JudgesCollections() && r.options.Required&Statuses == 0 {
