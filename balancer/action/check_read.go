@@ -66,6 +66,10 @@ func (c Check) snapshot(
 	if refused {
 		o.Parts = live.Whole
 	}
+	if !needs.Has(check.Tables) {
+		o.Parts |= live.Counts
+		o.Tabled = mayBeUneven()
+	}
 	return live.NewReader(source.Client, o).Read(ctx)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -61,6 +62,38 @@ func (w Why) Validate() error {
 	return err
 }
 
+// mostTabled is how many chunks a cluster may have of which all routing tables are read.
+const mostTabled = 500_000
+
+// reads is what the question needs: the routing tables of the collection that is named, or
+// of those that may not be balanced; in a small cluster of all.
+func (w Why) reads(zone *time.Location) live.ReaderOptions {
+	o := live.ReaderOptions{Parts: live.WithStatus | live.Causes | live.Counts, Zone: zone}
+	asked := func(ns string) bool { return ns == w.Namespace || ns == catalog.BucketsOf(w.Namespace) }
+	if w.Namespace != "" {
+		o.Selected = asked
+		o.Tabled = func(_ *catalog.Snapshot, c *catalog.CollectionState) bool { return asked(c.Namespace) }
+		return o
+	}
+	o.Tabled = mayBeUneven()
+	return o
+}
+
+// mayBeUneven selects, for a ReaderOptions.Tabled, all collections of a small cluster,
+// and of a large one those that may not be balanced.
+func mayBeUneven() func(*catalog.Snapshot, *catalog.CollectionState) bool {
+	chunks := int64(-1)
+	return func(s *catalog.Snapshot, c *catalog.CollectionState) bool {
+		if chunks < 0 {
+			chunks = 0
+			for _, c := range s.Collections() {
+				chunks += c.Count().Chunks
+			}
+		}
+		return chunks <= mostTabled || !c.Unsplittable && !diagnosis.Evident(s, c)
+	}
+}
+
 // Run reads the cluster and answers. For a name that the cluster does not have the
 // error is a *diagnosis.UnknownError.
 func (w Why) Run(ctx context.Context, source Source, r Reporter) (WhyResult, error) {
@@ -71,7 +104,7 @@ func (w Why) Run(ctx context.Context, source Source, r Reporter) (WhyResult, err
 	if err != nil {
 		return WhyResult{}, err
 	}
-	s, err := source.look(ctx, live.ReaderOptions{Parts: live.WithStatus | live.Causes, Zone: zone}, &serial{next: r})
+	s, err := source.look(ctx, w.reads(zone), &serial{next: r})
 	if err != nil {
 		return WhyResult{}, err
 	}

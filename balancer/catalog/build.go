@@ -22,6 +22,17 @@ func NewRoutingTable(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp,
 	return newRoutingTable(usual(), p, epoch, ts, chunks)
 }
 
+// NewestTable is NewRoutingTable of chunks in any order, some of which have changed while
+// they were read: of those that overlap the higher version counts.
+func NewestTable(p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp, chunks []Chunk) (*RoutingTable, error) {
+	for _, c := range chunks {
+		if !c.Min.Less(c.Max) {
+			return nil, emptyRange(c)
+		}
+	}
+	return NewRoutingTable(p, epoch, ts, slices.Values(disjoint(chunks)))
+}
+
 func newRoutingTable(l layout, p KeyPattern, epoch bson.ObjectID, ts bson.Timestamp,
 	chunks iter.Seq[Chunk]) (*RoutingTable, error) {
 	w := newTableWriter(&shardNames{}, l)

@@ -139,6 +139,9 @@ func compute(
 	s *catalog.Snapshot, c *catalog.CollectionState, d Defragmentation, why *policy.Report,
 ) (status policy.Compliance, reason string) {
 	if c.Table == nil {
+		if status, even := byTotals(s, c); even {
+			return status, ""
+		}
 		return status, "its chunks were not read"
 	}
 	situation := situation(s, c)
@@ -156,6 +159,25 @@ func compute(
 		return status, err.Error()
 	}
 	return status, ""
+}
+
+// Evident reports whether a collection is balanced, and has nothing to explain, by how many
+// chunks and bytes each shard has of it. Its routing table need not be read.
+func Evident(s *catalog.Snapshot, c *catalog.CollectionState) bool {
+	_, even := byTotals(s, c)
+	return even && c.Count().Jumbo == 0 && !c.NoBalance
+}
+
+// byTotals asks the rules about a collection whose chunks were only counted.
+func byTotals(s *catalog.Snapshot, c *catalog.CollectionState) (status policy.Compliance, even bool) {
+	if c.Defragment || hasZones(s, c) || c.Counts == nil {
+		return status, false
+	}
+	counts := make(map[catalog.ShardID]int64, len(c.Counts))
+	for id, n := range c.Counts {
+		counts[id] = n.Chunks
+	}
+	return policy.StatusByTotals(policy.RulesOf(s.Release()), situation(s, c), counts)
 }
 
 // situation is a collection as a round would see it.

@@ -31,6 +31,7 @@ type counted struct {
 	commands map[string]int
 	bytes    int
 	untimed  map[string]int // reads without maxTimeMS
+	scans    []string       // reads that no index serves
 }
 
 func (c *counted) Handle(ctx context.Context, r wire.Request) bson.Raw {
@@ -45,6 +46,9 @@ func (c *counted) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.commands[name]++
+	if scan := mocktest.Scans(r); scan != "" {
+		c.scans = append(c.scans, scan)
+	}
 	c.bytes += len(r.Body) + len(reply)
 	reads := strings.HasPrefix(name, "find ") || strings.HasPrefix(name, "aggregate") || strings.HasPrefix(name, "count ")
 	if reads && r.Body.Lookup("maxTimeMS").IsZero() {
@@ -57,7 +61,7 @@ func (c *counted) Handle(ctx context.Context, r wire.Request) bson.Raw {
 func (c *counted) reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.commands, c.untimed, c.bytes = map[string]int{}, map[string]int{}, 0
+	c.commands, c.untimed, c.scans, c.bytes = map[string]int{}, map[string]int{}, nil, 0
 }
 
 // sum returns how many commands there were, and lists them.
@@ -130,6 +134,9 @@ func TestCommandsOfAMove(t *testing.T) {
 		}
 		if len(c.untimed) > 0 {
 			t.Errorf("without maxTimeMS: %v", c.untimed)
+		}
+		if len(c.scans) > 0 {
+			t.Errorf("scans: %v", c.scans)
 		}
 		if err := turn.End(t.Context()); err != nil {
 			t.Error(err)

@@ -218,16 +218,21 @@ func (d *Executor) readTables(
 func ownersOf(chunks []bson.Raw) map[string][]bson.Raw {
 	by := map[string][]bson.Raw{}
 	for _, doc := range chunks {
-		key := text(doc, "ns")
-		if _, uuid, ok := doc.Lookup("uuid").BinaryOK(); ok {
-			key = string(uuid)
-		}
+		key := ownerOf(doc)
 		by[key] = append(by[key], doc)
 	}
 	return by
 }
 
-// ownerKey is how ownersOf groups the chunks of a collection.
+// ownerOf returns what tells the collection of a chunk.
+func ownerOf(chunk bson.Raw) string {
+	if _, uuid, ok := chunk.Lookup("uuid").BinaryOK(); ok {
+		return string(uuid)
+	}
+	return text(chunk, "ns")
+}
+
+// ownerKey is the ownerOf of a collection's chunks.
 func ownerKey(coll catalog.Collection) string {
 	if uuid, is := coll.ChunkFilter().Value.(bson.Binary); is {
 		return string(uuid.Data)

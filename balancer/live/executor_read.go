@@ -214,18 +214,25 @@ func (d *Executor) Mergeable(ctx context.Context) ([]policy.MergeWork, error) {
 	}
 	cutoff := bson.Timestamp{T: uint32(now.Add(-historyWindow).Unix())}
 	byUUID := make(map[string]string, len(colls))
+	var uuids []bson.Binary
 	for _, coll := range colls {
 		if !coll.Defragment && coll.EnableAutoMerge {
 			byUUID[string(coll.UUID.Data)] = coll.Namespace
+			uuids = append(uuids, coll.UUID)
 		}
 	}
-	groups, err := d.list(ctx, "config", append(aggregate("chunks",
-		bson.D{{Key: "$match", Value: bson.D{{Key: "onCurrentShardSince", Value: bson.D{{Key: "$lt", Value: cutoff}}}}}},
-		bson.D{{Key: "$group", Value: bson.D{
-			{Key: "_id", Value: bson.D{{Key: "shard", Value: "$shard"}, {Key: "uuid", Value: "$uuid"}}},
-		}}}), majority))
-	if err != nil {
-		return nil, err
+	var groups []bson.Raw
+	for batch := range slices.Chunk(uuids, askedTogether) { // each has bounds in an index
+		some, err := d.listWithin(ctx, tableWait, "config", append(aggregate("chunks",
+			bson.D{{Key: "$match", Value: bson.D{{Key: "uuid", Value: bson.D{{Key: "$in", Value: batch}}},
+				{Key: "onCurrentShardSince", Value: bson.D{{Key: "$lt", Value: cutoff}}}}}},
+			bson.D{{Key: "$group", Value: bson.D{
+				{Key: "_id", Value: bson.D{{Key: "shard", Value: "$shard"}, {Key: "uuid", Value: "$uuid"}}},
+			}}}), majority))
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, some...)
 	}
 	return mergeWork(groups, byUUID), nil
 }

@@ -38,9 +38,13 @@ type ReaderOptions struct {
 	// Namespaces are the only collections to read; nil means all. Without the part
 	// Collections the Reader assumes that they exist.
 	Namespaces []string
+	// Tabled, with the parts Chunks and Counts, selects the collections whose routing tables
+	// are read, by what was read before: of the others the chunks are only counted. Nil is
+	// all. The Snapshot is valid until Tabled returns.
+	Tabled func(s *catalog.Snapshot, c *catalog.CollectionState) bool
 	// Shard limits Counts and Drains to one shard; empty means all shards.
 	Shard catalog.ShardID
-	// Selected limits Statuses to some collections; nil means all.
+	// Selected limits Statuses and Causes to some collections; nil means all.
 	Selected func(namespace string) bool
 	// Span is how far Outcomes go back.
 	Span time.Duration
@@ -124,10 +128,12 @@ func (r *Reader) ReadSince(ctx context.Context, old *catalog.Snapshot) (*catalog
 // reading is one read in progress.
 type reading struct {
 	*Reader
-	old *catalog.Snapshot
+	old  *catalog.Snapshot
+	only map[string]bool // the collections whose tables are read; nil for all
 
 	parts    catalog.SnapshotParts
 	patience patience
+	probes   probes
 	reached  bool // it is known which shards the router reaches
 	mu       sync.Mutex
 	gaps     []catalog.Gap
@@ -162,6 +168,7 @@ func (r *reading) steps() []step {
 		{Zones, "tags", r.zones},
 		{Routers, "mongos", r.routers},
 		{Sizes, "sizes", r.sizes},
+		{Chunks, "collections", r.chosenTables},
 		{Reusable, "reusable storage", r.reusable},
 		{Logs, "logs", r.logs},
 		{Rounds, "actionlog", r.rounds},

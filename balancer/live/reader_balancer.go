@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 
@@ -62,9 +63,16 @@ var errNoStatus = errors.New("servers before 4.4 do not report whether a collect
 // rules can judge instead: it has all shards measure each of them.
 const mostAsked = 200
 
+// selected returns the sharded collections that Selected selects.
+func (r *reading) selected() []*catalog.CollectionState {
+	return slices.DeleteFunc(slices.Clone(r.parts.Collections), func(c *catalog.CollectionState) bool {
+		return c.Unsplittable || r.options.Selected != nil && !r.options.Selected(c.Namespace)
+	})
+}
+
 // judged reports whether the rules can judge all collections, and the server is spared.
 func (r *reading) judged() bool {
-	return len(r.parts.Collections) > mostAsked && r.reads(Chunks) && r.reads(Sizes) &&
+	return len(r.selected()) > mostAsked && r.reads(Chunks) && r.reads(Sizes) &&
 		!slices.ContainsFunc(r.gaps, func(g catalog.Gap) bool { return g.What == "sizes" || g.What == "chunks" })
 }
 
@@ -73,17 +81,22 @@ func (r *reading) statuses(ctx context.Context) error {
 	if r.judged() && r.options.Required&Statuses == 0 {
 		return nil
 	}
+	list := r.selected()
+	if n := len(list); n > mostAsked && r.options.Required&Statuses == 0 {
+		if list = list[:mostAsked]; !r.reads(Chunks) { // the rules can judge instead
+			list = nil
+		}
+		r.gap(catalog.Gap{What: "balance"}, fmt.Errorf("the server is not asked about more than %d of %d collections",
+			mostAsked, n))
+	}
 	var skipped atomic.Pointer[NoAnswerError]
 	defer func() {
 		if why := skipped.Load(); why != nil {
 			r.gap(catalog.Gap{What: "balance"}, why) // once for all that were not asked
 		}
 	}()
-	return inParallel(ctx, r.options.Parallel, r.parts.Collections,
+	return inParallel(ctx, r.options.Parallel, list,
 		func(ctx context.Context, c *catalog.CollectionState) error {
-			if c.Unsplittable || r.options.Selected != nil && !r.options.Selected(c.Namespace) {
-				return nil
-			}
 			gap := catalog.Gap{What: "balance", Namespace: c.Namespace}
 			if !r.parts.Release.JudgesCollections() && r.options.Required&Statuses == 0 {
 				if !r.reads(Chunks) { // the rules can judge instead

@@ -1,7 +1,10 @@
 package live
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"math"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -13,18 +16,19 @@ import (
 const (
 	probedChunks = 10 // jumbo ones, of each collection
 	probedZones  = 50 // ranges, of each collection
+	allProbed    = 100
 	probedDocs   = 1_000_000
 	probedDBs    = 200
+	probedColls  = 100
 )
 
 // causes reads what only explanations need: the indexes for shard keys, the contents of
 // jumbo chunks and of the ranges of zones, and how much data is not sharded.
 func (r *reading) causes(ctx context.Context) error {
-	err := inParallel(ctx, r.options.Parallel, r.parts.Collections,
+	suspects := r.suspects()
+	r.probes = newProbes(len(suspects))
+	err := inParallel(ctx, r.options.Parallel, suspects,
 		func(ctx context.Context, c *catalog.CollectionState) error {
-			if c.Unsplittable || c.Table == nil {
-				return nil
-			}
 			for _, probe := range []struct {
 				what string
 				read func(context.Context, *catalog.CollectionState) error
@@ -40,6 +44,57 @@ func (r *reading) causes(ctx context.Context) error {
 		return err
 	}
 	return r.check(ctx, Causes, catalog.Gap{What: "unsharded data"}, r.unsharded(ctx))
+}
+
+// probes are how many jumbo chunks and ranges of zones of each collection are looked into:
+// of many collections few.
+type probes struct{ chunks, zones int }
+
+func newProbes(collections int) probes {
+	each := max(1, allProbed/max(1, collections))
+	return probes{chunks: min(probedChunks, each), zones: min(probedZones, each)}
+}
+
+// suspects returns the collections that causes are looked for in: of many those for which
+// there is a reason, and then the most uneven ones.
+func (r *reading) suspects() []*catalog.CollectionState {
+	list := r.selected()
+	sharded := len(list)
+	list = slices.DeleteFunc(list, func(c *catalog.CollectionState) bool { return c.Table == nil })
+	if asked := min(len(list), probedColls); r.chooses() && asked < sharded || asked < len(list) {
+		r.gap(catalog.Gap{What: "causes"}, fmt.Errorf(
+			"of %d collections the indexes, jumbo chunks and zones of %d were looked at; sh.why(\"db.collection\") looks at one",
+			sharded, asked))
+	}
+	if len(list) <= probedColls {
+		return list
+	}
+	marked := func(c *catalog.CollectionState) bool {
+		return c.NoBalance || c.Count().Jumbo > 0 || c.Reported != nil && !c.Reported.Compliant
+	}
+	suspicion := make(map[*catalog.CollectionState]int64, len(list))
+	for _, c := range list {
+		suspicion[c] = unevenness(c)
+		if marked(c) {
+			suspicion[c] = math.MaxInt64
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *catalog.CollectionState) int { return cmp.Compare(suspicion[b], suspicion[a]) })
+	return list[:probedColls]
+}
+
+// unevenness is how much more one shard has of a collection than another one, in bytes or
+// else in chunks.
+func unevenness(c *catalog.CollectionState) int64 {
+	least, most := int64(math.MaxInt64), int64(0)
+	for _, id := range c.Owners() {
+		n := c.CountOn(id).Chunks
+		if c.Sizes != nil {
+			n = c.Sizes[id].Bytes
+		}
+		least, most = min(least, n), max(most, n)
+	}
+	return most - min(least, most)
 }
 
 // indexes finds shards that have chunks of a collection but no index that begins with its

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -18,7 +19,7 @@ func (r *reading) collections(ctx context.Context) error {
 			r.parts.Collections = append(r.parts.Collections, &catalog.CollectionState{Collection: unreadEntry(ns)})
 		}
 		return nil
-	case r.reads(Chunks):
+	case r.reads(Chunks) && !r.chooses():
 		return r.tables(ctx)
 	}
 	docs, err := r.source.list(ctx, r.entries())
@@ -35,7 +36,9 @@ func (r *reading) entries() query {
 	if !r.reads(Unsharded) {
 		filter = append(filter, bson.E{Key: "unsplittable", Value: bson.D{{Key: "$ne", Value: true}}})
 	}
-	if len(r.options.Namespaces) > 0 {
+	if len(r.only) > 0 && len(r.only) <= namedTogether {
+		filter = append(bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: slices.Sorted(maps.Keys(r.only))}}}}, filter...)
+	} else if len(r.options.Namespaces) > 0 {
 		filter = append(bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: r.named()}}}}, filter...)
 	}
 	return find("collections", filter).sorted("_id", 1)
@@ -84,7 +87,8 @@ type tracked struct {
 	// older: the table is that of an older Snapshot, and its flags may be outdated.
 	older bool
 	// settled: the last read found no change. refused: the server refused it.
-	settled, refused bool
+	// large: its chunks are not read together with those of others.
+	settled, refused, large bool
 	// failure is why the last read has no table.
 	failure error
 }
@@ -107,12 +111,14 @@ func (r *reading) tables(ctx context.Context) error {
 			}
 		}
 		if len(unsettled) > 0 && try <= r.options.Tries {
-			if err := inParallel(ctx, r.options.Parallel, unsettled, r.refresh); err != nil {
+			if err := r.refreshAll(ctx, unsettled); err != nil {
 				return err
 			}
 			continue
 		}
-		r.keep("collections", docs)
+		if r.only == nil {
+			r.keep("collections", docs)
+		}
 		r.keepTables(known, try)
 		return nil
 	}
@@ -137,6 +143,9 @@ func (r *reading) olderTables() map[string]*tracked {
 func (r *reading) track(docs []bson.Raw, known map[string]*tracked, first bool) map[string]*tracked {
 	next := map[string]*tracked{}
 	for _, doc := range docs {
+		if r.only != nil && !r.only[text(doc, "_id")] {
+			continue
+		}
 		entry, err := catalog.ParseCollection(doc)
 		if err != nil {
 			if first {
@@ -159,6 +168,10 @@ func sameIncarnation(a, b catalog.Collection) bool {
 }
 
 func (r *reading) keepTables(known map[string]*tracked, tries int) {
+	counted := make(map[string]*catalog.CollectionState, len(r.parts.Collections))
+	for _, c := range r.parts.Collections {
+		counted[c.Namespace] = c
+	}
 	for _, t := range known {
 		gap := catalog.Gap{What: "chunks", Namespace: t.Namespace}
 		switch {
@@ -166,6 +179,10 @@ func (r *reading) keepTables(known map[string]*tracked, tries int) {
 			r.gap(gap, t.failure)
 		case !t.settled:
 			r.gap(gap, fmt.Errorf("they changed during each of %d reads: newer changes are missing", tries))
+		}
+		if c := counted[t.Namespace]; c != nil {
+			c.Collection, c.Table = t.Collection, t.table
+			continue
 		}
 		r.parts.Collections = append(r.parts.Collections, &catalog.CollectionState{Collection: t.Collection, Table: t.table})
 	}

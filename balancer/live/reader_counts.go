@@ -2,6 +2,8 @@ package live
 
 import (
 	"context"
+	"slices"
+	"sync"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -18,13 +20,42 @@ func ChunkKey(entry bson.Raw) (field string, id bson.RawValue) {
 	return "ns", entry.Lookup("_id")
 }
 
-// counts has the server count the chunks of all collections, in one command.
+// counts has the server count the chunks of the collections, of many with each command: each
+// has bounds in an index of config.chunks.
 func (r *reading) counts(ctx context.Context) error {
+	owners := map[string]bson.A{}
+	for _, doc := range r.parts.Config["collections"] {
+		field, id := ChunkKey(doc)
+		owners[field] = append(owners[field], id)
+	}
+	var batches []bson.D
+	for _, field := range []string{"uuid", "ns"} {
+		for ids := range slices.Chunk(owners[field], tablesTogether) {
+			batches = append(batches, r.chunkFilter(field, ids))
+		}
+	}
+	var mu sync.Mutex
+	var groups []bson.Raw
+	err := inParallel(ctx, r.options.Parallel, batches, func(ctx context.Context, filter bson.D) error {
+		some, err := r.countsOf(ctx, filter)
+		mu.Lock()
+		defer mu.Unlock()
+		groups = append(groups, some...)
+		return err
+	})
+	if err == nil {
+		r.keepCounts(groups)
+	}
+	return err
+}
+
+// countsOf counts the chunks that a filter selects.
+func (r *reading) countsOf(ctx context.Context, filter bson.D) ([]bson.Raw, error) {
 	sum := func(of any) bson.D { return bson.D{{Key: "$sum", Value: of}} }
 	flagged := bson.D{{Key: "$eq", Value: bson.A{"$jumbo", true}}}
 	jumbo := bson.D{{Key: "$cond", Value: bson.A{flagged, int32(1), int32(0)}}}
-	groups, err := r.source.list(ctx, query{collection: "chunks", pipeline: []bson.D{
-		{{Key: "$match", Value: r.chunkFilter()}},
+	return r.source.list(ctx, query{collection: "chunks", most: tableWait, pipeline: []bson.D{
+		{{Key: "$match", Value: filter}},
 		{{Key: "$group", Value: bson.D{
 			{Key: "_id", Value: bson.D{
 				{Key: "uuid", Value: "$uuid"}, {Key: "ns", Value: "$ns"}, {Key: "shard", Value: "$shard"},
@@ -32,9 +63,10 @@ func (r *reading) counts(ctx context.Context) error {
 			{Key: "n", Value: sum(int32(1))}, {Key: "jumbo", Value: sum(jumbo)},
 		}}},
 	}})
-	if err != nil {
-		return err
-	}
+}
+
+// keepCounts adds counts to their collections.
+func (r *reading) keepCounts(groups []bson.Raw) {
 	byNamespace := make(map[string]*catalog.CollectionState, len(r.parts.Collections))
 	for _, c := range r.parts.Collections {
 		byNamespace[c.Namespace] = c
@@ -60,29 +92,11 @@ func (r *reading) counts(ctx context.Context) error {
 			Chunks: integer(g, "n"), Jumbo: integer(g, "jumbo"),
 		}
 	}
-	return nil
 }
 
-// chunkFilter selects the chunks of the wanted collections and shard.
-func (r *reading) chunkFilter() bson.D {
-	filter := bson.D{}
-	if len(r.options.Namespaces) > 0 {
-		keys := map[string]bson.A{}
-		for _, doc := range r.parts.Config["collections"] {
-			field, id := ChunkKey(doc)
-			keys[field] = append(keys[field], id)
-		}
-		either := bson.A{}
-		for _, field := range []string{"uuid", "ns"} {
-			if keys[field] != nil {
-				either = append(either, bson.D{{Key: field, Value: bson.D{{Key: "$in", Value: keys[field]}}}})
-			}
-		}
-		if len(either) == 0 {
-			either = append(either, bson.D{{Key: "_id", Value: nil}}) // none
-		}
-		filter = append(filter, bson.E{Key: "$or", Value: either})
-	}
+// chunkFilter selects the chunks of some collections on the wanted shard.
+func (r *reading) chunkFilter(field string, ids bson.A) bson.D {
+	filter := bson.D{{Key: field, Value: bson.D{{Key: "$in", Value: ids}}}}
 	if r.options.Shard != "" {
 		filter = append(filter, bson.E{Key: "shard", Value: string(r.options.Shard)})
 	}

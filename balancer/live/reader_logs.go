@@ -73,7 +73,7 @@ func (r *reading) log(ctx context.Context, name string, old []catalog.LogEntry) 
 // rounds reads the newest rounds of the balancer.
 func (r *reading) rounds(ctx context.Context) error {
 	docs, err := r.source.list(ctx, find("actionlog", bson.D{{Key: "what", Value: "balancer.round"}}).
-		sorted("time", -1).limited(roundsRead))
+		sorted("$natural", -1).limited(roundsRead)) // there is no index on the time
 	for _, doc := range slices.Backward(docs) { // in this order if they have the same time
 		r.parts.Actions = append(r.parts.Actions, catalog.ParseLogEntry(doc))
 	}

@@ -13,7 +13,7 @@ import (
 func (r *reading) jumboChunks(ctx context.Context, c *catalog.CollectionState) error {
 	n := 0
 	for chunk := range c.Table.Flagged() {
-		if n++; n > probedChunks {
+		if n++; n > r.probes.chunks {
 			return nil
 		}
 		documents, bytes, err := r.rangeSize(ctx, c, chunk.Min, chunk.Max, probedDocs)
@@ -35,7 +35,7 @@ func (r *reading) jumboChunks(ctx context.Context, c *catalog.CollectionState) e
 // zoneContents finds ranges of zones that contain no document.
 func (r *reading) zoneContents(ctx context.Context, c *catalog.CollectionState) error {
 	ranges := c.Zones.Ranges()
-	for _, z := range ranges[:min(len(ranges), probedZones)] {
+	for _, z := range ranges[:min(len(ranges), r.probes.zones)] {
 		documents, _, err := r.rangeSize(ctx, c, z.Min, z.Max, 1)
 		if err != nil {
 			return err

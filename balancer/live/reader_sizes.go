@@ -33,7 +33,7 @@ func (r *reading) sizes(ctx context.Context) error {
 	}
 	down := r.down()
 	return inParallel(ctx, r.options.Parallel, left, func(ctx context.Context, c *catalog.CollectionState) error {
-		if c.Table != nil && slices.ContainsFunc(c.Owners(), func(id catalog.ShardID) bool { return down[id] }) {
+		if slices.ContainsFunc(c.Owners(), func(id catalog.ShardID) bool { return down[id] }) {
 			return r.check(ctx, Sizes, catalog.Gap{What: "sizes", Namespace: c.Namespace}, &NoAnswerError{Why: r.away()})
 		}
 		return r.check(ctx, Sizes, catalog.Gap{What: "sizes", Namespace: c.Namespace}, r.collStats(ctx, c))
@@ -44,11 +44,11 @@ func (r *reading) sizes(ctx context.Context) error {
 // were not asked.
 func (r *reading) noSizes() {
 	for _, c := range r.parts.Collections {
-		if c.Sizes == nil || c.Table == nil || c.Unsplittable {
+		if c.Sizes == nil || c.Table == nil && c.Counts == nil || c.Unsplittable {
 			continue
 		}
 		for _, s := range r.parts.Shards {
-			if _, known := c.Sizes[s.ID]; !known && c.Table.Count(s.ID) == 0 {
+			if _, known := c.Sizes[s.ID]; !known && c.CountOn(s.ID).Chunks == 0 {
 				c.Sizes[s.ID] = catalog.ShardData{}
 			}
 		}

@@ -49,13 +49,15 @@ func (cc *ConfigChunks) view() *chunkView {
 }
 
 // sharded walks the collections that have chunks; a filter on what chunks are told
-// by leaves one.
+// by leaves some.
 func (v *chunkView) sharded(filter *filter.Filter) iter.Seq2[catalog.Collection, *catalog.RoutingTable] {
 	return func(yield func(catalog.Collection, *catalog.RoutingTable) bool) {
-		owner, byOwner := filter.Equality(v.form.owner())
+		owners, byOwner := ownersIn(filter, v.form.owner())
 		for raw := range v.colls.Documents() {
-			if byOwner && !v.form.ownerIn(raw).Equal(owner) {
-				continue
+			if byOwner {
+				if _, asked := owners[string(v.form.ownerIn(raw).Value)]; !asked {
+					continue
+				}
 			}
 			coll, err := catalog.ParseCollection(raw)
 			if table := v.tables[coll.Namespace]; err == nil && table != nil && !yield(coll, table) {
@@ -69,10 +71,14 @@ func (v *chunkView) sharded(filter *filter.Filter) iter.Seq2[catalog.Collection,
 // read: among them are all that match.
 func (v *chunkView) documents(filter *filter.Filter, newestFirst bool) iter.Seq[bson.Raw] {
 	return func(yield func(bson.Raw) bool) {
+		owners, _ := ownersIn(filter, v.form.owner())
 		for coll, table := range v.sharded(filter) {
 			chunks := chunksFor(table, filter)
 			if newestFirst {
 				chunks = byAge(table)
+			}
+			if from := owners[ownerBytes(coll)]; from != (catalog.ChunkVersion{}) {
+				chunks = table.From(from)
 			}
 			for chunk := range chunks {
 				if !yield(v.form.document(coll, chunk)) {

@@ -1,7 +1,11 @@
 package policy
 
 import (
+	"slices"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
 )
 
 // Why a collection does not comply.
@@ -94,6 +98,39 @@ func StatusWithoutSizes(s Situation, d Defragmentation) (status Compliance, sett
 		return status, false
 	}
 	return status, true
+}
+
+// StatusByTotals returns the part of CollectionStatus, and of CountStatus, that needs no routing
+// table, only how many chunks and bytes each shard has: a collection without zones, with nothing
+// on draining shards, and with so even shares that no rule moves a chunk. It is false when
+// the chunks decide.
+func StatusByTotals(rules Rules, s Situation, chunks map[catalog.ShardID]int64) (status Compliance, settled bool) {
+	if s.Zones.Len() > 0 || s.Random != nil || len(chunks) == 0 || len(s.Shards) == 0 {
+		return status, false
+	}
+	counts, bytes := make([]int64, len(s.Shards)), make([]int64, len(s.Shards))
+	var known int64
+	for i, shard := range s.Shards {
+		size, sized := s.Sizes.ByShard[shard.ID]
+		if counts[i], bytes[i] = chunks[shard.ID], size; shard.Draining && counts[i] > 0 {
+			return status, false
+		}
+		if rules == RulesDataSize && !sized {
+			return status, false
+		}
+		known += counts[i]
+	}
+	for _, n := range chunks {
+		if known -= n; known < 0 { // some are on a shard that is gone
+			return status, false
+		}
+	}
+	status.Compliant = true
+	if rules != RulesDataSize {
+		return status, slices.Max(counts)-slices.Min(counts) < 2
+	}
+	status.ChunkSizeMB = chunkSizeMB(s.maxChunkSize())
+	return status, slices.Max(bytes)-slices.Min(bytes) < ImbalanceFactor*s.maxChunkSize()
 }
 
 // chunkSizeMB rounds up to two decimals: 200000 bytes are 0.2.

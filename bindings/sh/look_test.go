@@ -32,10 +32,10 @@ func TestHelpersReadNoMore(t *testing.T) {
 			"balancerCollectionStatus app.orders, balancerCollectionStatus app.users, balancerStatus, buildInfo, " +
 			"find actionlog, find changelog, find collections, find reshardingOperations, find settings, find shards, find tags"},
 		{`sh.status()`, "$currentOp, $shardedDataDistribution, aggregate changelog, aggregate changelog, " +
-			"aggregate chunks, aggregate leases, aggregate mongos, balancerStatus, find actionlog, find actionlog, find changelog, " +
+			"aggregate chunks, aggregate leases, balancerStatus, find actionlog, find actionlog, find changelog, " +
 			"find chunks, find chunks, " +
-			"find collections, find databases, find locks, find migrations, find mongos, find settings, find shards, " +
-			"find tags, find tags, find version"},
+			"find collections, find databases, find locks, find migrations, find mongos, find mongos, find settings, find shards, " +
+			"find tags, find version"},
 	} {
 		c.Renew(t)
 		if out, failed := c.Show(tc.call); failed {

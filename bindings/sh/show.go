@@ -87,7 +87,7 @@ func showChunks(c *call, d *server.Database) goja.Value {
 	entry := c.s.on(d).sharded(ns)
 	if !c.s.Display.ShowsTables() {
 		r := &statusReport{s: c.s, config: config}
-		return c.s.Display.ShownValue(r.listed("chunks", ChunkFilter(entry), maxStatusChunks, r.chunk))
+		return c.s.Display.ShownValue(r.listed("chunks", r.firstChunks(entry), maxStatusChunks, r.chunk))
 	}
 	n := c.s.countedChunks(d, rawdoc.Text(entry, "_id")).Count().Chunks
 	chunks := config.FindAll("chunks", ChunkFilter(entry), server.SortedBy("min", 1), server.LimitedTo(display.MaxRows))

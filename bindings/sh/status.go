@@ -1,7 +1,9 @@
 package sh
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +37,7 @@ type statusReport struct {
 	now     time.Time
 
 	seen *overview
+	read map[string]map[string][]bson.Raw // documents of chunks and tags by namespace
 }
 
 // statusParts are what sh.status() is made of, beside the routers, and the first
@@ -50,7 +53,7 @@ func (s *Host) statusOf(d, config *server.Database, parts live.Part) *statusRepo
 }
 
 func (s *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.Value {
-	version := config.FindOne("version", bson.D{}, bson.E{Key: "projection", Value: bson.D{
+	version := config.FindOne("version", bson.D{}, timed, bson.E{Key: "projection", Value: bson.D{
 		{Key: "minCompatibleVersion", Value: int32(0)}, {Key: "excluding", Value: int32(0)},
 		{Key: "upgradeId", Value: int32(0)}, {Key: "upgradeState", Value: int32(0)},
 	}})
@@ -167,7 +170,7 @@ func (r *statusReport) mongoses() (section string, value any) {
 		return section, "none"
 	}
 	if r.verbose {
-		return section, s.JS.Array(r.config.FindAll("mongos", recent, server.SortedBy("ping", -1)))
+		return section, s.JS.Array(r.config.FindAll("mongos", recent, server.SortedBy("ping", -1), timed))
 	}
 	groups := r.mongosVersions(recent)
 	items := make([]any, len(groups))
@@ -182,7 +185,7 @@ func (r *statusReport) mongoses() (section string, value any) {
 // did.
 func (r *statusReport) recentMongoses() (name string, filter bson.D, newest bson.Raw) {
 	name = "most recently active mongoses"
-	first := r.config.FindAll("mongos", bson.D{}, server.SortedBy("ping", -1), server.LimitedTo(1))
+	first := r.config.FindAll("mongos", bson.D{}, server.SortedBy("ping", -1), server.LimitedTo(1), timed)
 	if len(first) == 0 {
 		return name, nil, nil
 	}
@@ -195,12 +198,18 @@ func (r *statusReport) recentMongoses() (name string, filter bson.D, newest bson
 
 // mongosVersions counts routers by their version.
 func (r *statusReport) mongosVersions(filter bson.D) []bson.Raw {
-	return r.config.AggregateAll("mongos",
-		bson.D{{Key: "$match", Value: filter}},
-		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$mongoVersion"},
-			{Key: "num", Value: bson.D{{Key: "$sum", Value: int32(1)}}}}}},
-		bson.D{{Key: "$sort", Value: bson.D{{Key: "num", Value: int32(-1)}}}},
-	)
+	counts := map[string]int32{}
+	for _, doc := range r.config.FindAll("mongos", filter, timed) {
+		counts[rawdoc.Text(doc, "mongoVersion")]++
+	}
+	var list []bson.Raw
+	for _, version := range slices.Sorted(maps.Keys(counts)) {
+		list = append(list, rawdoc.Of(bson.D{{Key: "_id", Value: version}, {Key: "num", Value: counts[version]}}))
+	}
+	slices.SortStableFunc(list, func(a, b bson.Raw) int {
+		return cmp.Compare(b.Lookup("num").Int32(), a.Lookup("num").Int32())
+	})
+	return list
 }
 
 func (r *statusReport) balancer() *goja.Object {
@@ -327,7 +336,6 @@ func (r *statusReport) collection(entry bson.Raw) *goja.Object {
 		"balancing", r.flag(entry, "noBalance", true),
 		"allowMigrations", !isFalse(entry, "permitMigrations") && !isFalse(entry, "allowMigrations"),
 	)
-	filter := ChunkFilter(entry)
 	c := r.collectionOf(entry)
 	owners := c.Owners()
 	perShard := make([]any, len(owners))
@@ -335,8 +343,8 @@ func (r *statusReport) collection(entry bson.Raw) *goja.Object {
 		perShard[i] = s.JS.NewObject("shard", string(id), "nChunks", c.CountOn(id).Chunks)
 	}
 	script.Must(o.Set("chunkMetadata", s.JS.Runtime.NewArray(perShard...)))
-	script.Must(o.Set("chunks", r.listed("chunks", filter, maxStatusChunks, r.chunk)))
-	script.Must(o.Set("tags", r.listed("tags", bson.D{{Key: "ns", Value: entry.Lookup("_id")}}, maxStatusZones, r.zone)))
+	script.Must(o.Set("chunks", r.chunks(c)))
+	script.Must(o.Set("tags", r.listed("tags", r.entriesOf("tags", c.Namespace), maxStatusZones, r.zone)))
 	return o
 }
 
@@ -355,24 +363,6 @@ func (r *statusReport) flag(entry bson.Raw, field string, negated bool) goja.Val
 func isFalse(doc bson.Raw, field string) bool {
 	v, ok := doc.Lookup(field).BooleanOK()
 	return ok && !v
-}
-
-// listed reads one more entry than it shows, to know whether there are more.
-func (r *statusReport) listed(collection string, filter bson.D, limit int,
-	show func(bson.Raw) *goja.Object) goja.Value {
-	options := []bson.E{server.SortedBy("min", 1)}
-	if !r.verbose {
-		options = append(options, server.LimitedTo(int32(limit)+1))
-	}
-	var items []any
-	for i, doc := range r.config.FindAll(collection, filter, options...) {
-		if i == limit && !r.verbose {
-			items = append(items, fmt.Sprintf(tooManyText, collection))
-			break
-		}
-		items = append(items, show(doc))
-	}
-	return r.s.JS.Runtime.NewArray(items...)
 }
 
 func (r *statusReport) chunk(doc bson.Raw) *goja.Object {

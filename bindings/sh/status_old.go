@@ -158,12 +158,11 @@ func (r *statusReport) oldCollection(w *oldStatus, entry bson.Raw) {
 	if c.Count().Chunks > maxStatusChunks && !r.verbose {
 		w.line(24, tooManyText, "chunks")
 	} else {
-		for _, doc := range r.config.FindAll("chunks", ChunkFilter(entry), server.SortedBy("min", 1)) {
+		for _, doc := range r.entriesOf("chunks", c.Namespace) {
 			w.line(24, "%s", oldChunk(doc))
 		}
 	}
-	for _, doc := range r.config.FindAll("tags", bson.D{{Key: "ns", Value: entry.Lookup("_id")}},
-		server.SortedBy("min", 1)) {
+	for _, doc := range r.entriesOf("tags", c.Namespace) {
 		w.line(24, " tag: %s  %s -->> %s", rawdoc.Text(doc, "tag"), display.OldJSON(doc.Lookup("min"), "", true),
 			display.OldJSON(doc.Lookup("max"), "", true))
 	}

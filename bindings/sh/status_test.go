@@ -95,19 +95,27 @@ func TestTablesOfTheOthers(t *testing.T) {
 	}
 }
 
-// TestStatusReadsLittle: one group for the chunks of all collections, and no more
-// chunks of each than it takes to know that there are more.
+// TestStatusReadsLittle: one group for the chunks of all collections, one find for those of
+// collections with few, and of the others no more chunks than it takes to know that there are
+// more.
 func TestStatusReadsLittle(t *testing.T) {
 	c := shelltest.Connect(t)
 	_, _ = c.Show("sh.status()")
-	groups := 0
+	groups, together := 0, 0
 	for _, text := range c.Commands() {
 		if strings.HasPrefix(text, `config {"aggregate":"chunks"`) {
 			groups++
 		}
-		if strings.HasPrefix(text, `config {"find":"chunks"`) && !strings.HasSuffix(text, `"limit":21}`) {
+		switch {
+		case !strings.HasPrefix(text, `config {"find":"chunks"`), strings.HasSuffix(text, `"limit":21}`):
+		case strings.Contains(text, `{"uuid":{"$in":[{`):
+			together++
+		default:
 			t.Error(text)
 		}
+	}
+	if together != 1 {
+		t.Errorf("%d finds for collections with few chunks", together)
 	}
 	if groups != 1 {
 		t.Errorf("%d aggregates on the chunks", groups)

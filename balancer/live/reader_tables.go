@@ -1,0 +1,226 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+)
+
+// Of how many collections one command reads the chunks, and how many chunks a collection may
+// have for that: those of a larger one are not kept until its last chunk was read.
+const (
+	tablesTogether = 1000
+	mostTogether   = 20_000
+)
+
+// refreshAll brings the tables of collections up to date, of many with each command.
+func (r *reading) refreshAll(ctx context.Context, list []*tracked) error {
+	var known, unknown, alone []*tracked
+	for _, t := range list {
+		if t.table != nil {
+			known = append(known, t)
+		}
+	}
+	if len(known) > 1 {
+		if err := r.inBatches(ctx, known, r.updateTogether); err != nil {
+			return err
+		}
+	}
+	for _, t := range list {
+		switch {
+		case t.refused, t.table != nil && len(known) > 1:
+		case t.table != nil, t.large:
+			alone = append(alone, t)
+		default:
+			unknown = append(unknown, t)
+		}
+	}
+	if len(unknown) > 1 {
+		slices.SortFunc(unknown, func(a, b *tracked) int {
+			return strings.Compare(ownerKey(a.Collection), ownerKey(b.Collection))
+		})
+		if err := r.inBatches(ctx, unknown, r.readTogether); err != nil {
+			return err
+		}
+		unknown = slices.DeleteFunc(unknown, func(t *tracked) bool { return !t.large })
+	}
+	return inParallel(ctx, r.options.Parallel, append(alone, unknown...), r.refresh)
+}
+
+// inBatches calls read for some collections at a time.
+func (r *reading) inBatches(
+	ctx context.Context, list []*tracked, read func(context.Context, []*tracked) error,
+) error {
+	batches := slices.Collect(slices.Chunk(list, tablesTogether))
+	return inParallel(ctx, r.options.Parallel, batches, func(ctx context.Context, batch []*tracked) error {
+		err := read(ctx, batch)
+		if err == nil {
+			return nil
+		}
+		for _, t := range batch { // they were refused, or the read ends
+			t.older, t.settled = false, false
+			if err := r.failed(ctx, t, err); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// readTogether reads all chunks of collections, which are sorted by what tells their chunks.
+func (r *reading) readTogether(ctx context.Context, batch []*tracked) error {
+	for len(batch) > 0 {
+		rest, err := onceMore(ctx, func() ([]*tracked, error) { return r.readUntilLarge(ctx, batch) })
+		if err != nil {
+			return err
+		}
+		batch = rest
+	}
+	return nil
+}
+
+// errLarge ends a read at a collection that has too many chunks to read it with others.
+var errLarge = errors.New("too many chunks")
+
+// readUntilLarge reads all chunks of collections up to the first that is too large, and
+// returns those after it. In the order of versions a chunk that changes during the read
+// comes again, and the newer one counts.
+func (r *reading) readUntilLarge(ctx context.Context, batch []*tracked) (rest []*tracked, err error) {
+	byOwner := make(map[string]int, len(batch))
+	field, ids := batch[0].ChunkFilter().Key, make(bson.A, len(batch))
+	for i, t := range batch {
+		byOwner[ownerKey(t.Collection)], ids[i] = i, t.ChunkFilter().Value
+	}
+	g := gathered{reading: r, batch: batch, at: -1}
+	q := find("chunks", bson.D{{Key: field, Value: bson.D{{Key: "$in", Value: ids}}}}).
+		sorted(field, 1).sorted("lastmod", 1).batched(chunkBatch)
+	q.most = tableWait
+	err = r.source.each(ctx, q, func(doc bson.Raw) error {
+		i, known := byOwner[ownerOf(doc)]
+		if !known {
+			return nil
+		}
+		return g.add(ctx, i, doc)
+	})
+	if errors.Is(err, errLarge) {
+		batch[g.at].large = true
+		return batch[g.at+1:], g.pass(ctx, g.at)
+	}
+	if err == nil {
+		err = g.pass(ctx, len(batch))
+	}
+	return nil, err
+}
+
+// gathered are the chunks of the collection that a read is at.
+type gathered struct {
+	*reading
+	batch  []*tracked
+	at     int // in batch; -1 before the first
+	chunks []catalog.Chunk
+	bad    error // a chunk makes no sense
+}
+
+// add takes a chunk of a collection.
+func (g *gathered) add(ctx context.Context, i int, doc bson.Raw) error {
+	if i != g.at {
+		if err := g.pass(ctx, i); err != nil {
+			return err
+		}
+	}
+	if len(g.chunks) == mostTogether {
+		g.chunks = nil
+		return errLarge
+	}
+	chunk, err := catalog.ParseChunk(g.batch[i].Pattern, doc)
+	if err != nil {
+		g.bad = err
+	}
+	g.chunks = append(g.chunks, chunk)
+	return nil
+}
+
+// pass makes the table of the collection that the read was at, and goes on to another one.
+// Collections between them have no chunks.
+func (g *gathered) pass(ctx context.Context, next int) error {
+	for i := max(g.at, 0); i < next; i++ {
+		t, err := g.batch[i], g.bad
+		if t.large {
+			continue
+		}
+		if i != g.at {
+			g.chunks = nil
+		}
+		if len(g.chunks) == 0 {
+			err = mongoerr.New(mongoerr.ConflictingOperationInProgress, "%s has no chunks", t.Namespace)
+		}
+		if err == nil {
+			t.table, err = catalog.NewestTable(t.Pattern, t.Epoch, t.Timestamp, g.chunks)
+		}
+		t.older, t.settled, g.bad = false, false, nil
+		if err := g.failed(ctx, t, err); err != nil {
+			return err
+		}
+	}
+	g.at, g.chunks, g.bad = next, g.chunks[:0], nil
+	return nil
+}
+
+// updateTogether reads the chunks of collections that are newer than their tables, and notes
+// whether there are some. Each alternative has bounds in an index of its own.
+func (r *reading) updateTogether(ctx context.Context, batch []*tracked) error {
+	either := make(bson.A, len(batch))
+	for i, t := range batch {
+		either[i] = bson.D{t.ChunkFilter(),
+			{Key: "lastmod", Value: bson.D{{Key: "$gt", Value: t.table.Version().ChunkVersion.Timestamp()}}}}
+	}
+	docs, err := r.source.list(ctx, find("chunks", bson.D{{Key: "$or", Value: either}}).batched(chunkBatch))
+	if err != nil {
+		return err
+	}
+	byOwner := ownersOf(docs)
+	for _, t := range batch {
+		changed, err := parseChunks(t.Collection, byOwner[ownerKey(t.Collection)])
+		if err == nil {
+			t.table, err = t.table.Apply(changed)
+		}
+		if err == nil && t.older && r.reads(Flags) {
+			err = r.flags(ctx, t)
+		}
+		t.older, t.settled = false, len(changed) == 0
+		if err := r.failed(ctx, t, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chooses reports whether the tables of only some collections are read.
+func (r *reading) chooses() bool { return r.options.Tabled != nil && r.reads(Counts) }
+
+// chosenTables reads the tables of the collections that Tabled selects.
+func (r *reading) chosenTables(ctx context.Context) error {
+	if !r.chooses() {
+		return nil
+	}
+	seen := r.parts
+	seen.Source.Gaps = r.gaps
+	seen.Collections = slices.Clone(seen.Collections)
+	so := catalog.NewSnapshot(seen)
+	r.only = map[string]bool{}
+	for _, c := range so.Collections() {
+		if r.options.Tabled(so, c) {
+			r.only[c.Namespace] = true
+		}
+	}
+	if len(r.only) == 0 {
+		return nil
+	}
+	return r.tables(ctx)
+}

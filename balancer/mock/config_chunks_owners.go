@@ -1,0 +1,67 @@
+package mock
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/filter"
+)
+
+// ownersIn returns which collections the chunks belong to that a filter can match, by the
+// bytes of the field that tells it, and the version below which it matches no chunk of each;
+// false when that may be any.
+func ownersIn(f *filter.Filter, field string) (map[string]catalog.ChunkVersion, bool) {
+	if owner, one := f.Equality(field); one {
+		return map[string]catalog.ChunkVersion{string(owner.Value): {}}, true
+	}
+	if f == nil {
+		return nil, false
+	}
+	for _, c := range f.Clauses {
+		owners, only := map[string]catalog.ChunkVersion{}, c.Op == "$in" && c.Path == field || c.Op == "$or"
+		if c.Op == "$in" && only {
+			for _, v := range document.Items(c.Arg) {
+				only = only && v.Type != bson.TypeRegex
+				owners[string(v.Value)] = catalog.ChunkVersion{}
+			}
+		}
+		for _, branch := range c.Or {
+			only = ownerOfBranch(branch, field, owners) && only
+		}
+		if only {
+			return owners, true
+		}
+	}
+	return nil, false
+}
+
+// ownerOfBranch adds the collection that a branch of $or asks for; false when it asks for any.
+func ownerOfBranch(branch []filter.Clause, field string, owners map[string]catalog.ChunkVersion) (found bool) {
+	var owner string
+	var from catalog.ChunkVersion
+	for _, c := range branch {
+		switch {
+		case c.Path == field && c.Op == "$eq":
+			owner, found = string(c.Arg.Value), true
+		case c.Path == "lastmod" && (c.Op == "$gt" || c.Op == "$gte") && c.Arg.Type == bson.TypeTimestamp:
+			from.Major, from.Minor = c.Arg.Timestamp()
+		}
+	}
+	if had, twice := owners[owner]; twice && had.Compare(from) < 0 {
+		from = had // another branch asks for older ones, too
+	}
+	if found {
+		owners[owner] = from
+	}
+	return found
+}
+
+// ownerBytes are the bytes of the field that tells the chunks of a collection.
+func ownerBytes(coll catalog.Collection) string {
+	_, value, err := bson.MarshalValue(coll.ChunkFilter().Value)
+	if err != nil {
+		return ""
+	}
+	return string(value)
+}

@@ -1,0 +1,86 @@
+package mocktest
+
+import (
+	"fmt"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/wire"
+)
+
+// chunkOrders are the sorts that an index of config.chunks gives, for chunks of some
+// collections (rules/03-catalog-and-keys §3).
+var chunkOrders = [][]string{
+	{}, {"min"}, {"lastmod"}, {"uuid"}, {"uuid", "min"}, {"uuid", "lastmod"}, {"ns"}, {"ns", "min"}, {"ns", "lastmod"},
+}
+
+// Scans returns why a config server would look through a large collection of config for a
+// command, where the mock would not show it: a read of config.chunks that no index serves,
+// or one of a log that does not go backwards from its end. It is empty for other commands.
+// Aggregations of the change log go through all of it, which is capped.
+func Scans(r wire.Request) string {
+	if db, _ := r.Body.Lookup("$db").StringValueOK(); db != "config" {
+		return ""
+	}
+	collection, _ := r.Body.Lookup(r.Command).StringValueOK()
+	filter, order := queryOf(r)
+	why := ""
+	switch {
+	case collection == "chunks" && !ofCollections(filter):
+		why = "its filter names no collection"
+	case collection == "chunks" &&
+		!slices.ContainsFunc(chunkOrders, func(o []string) bool { return slices.Equal(o, order) }):
+		why = fmt.Sprintf("no index has the order %v", order)
+	case (collection == "changelog" || collection == "actionlog") && r.Command == "find" &&
+		!(slices.Equal(order, []string{"$natural"}) && !r.Body.Lookup("limit").IsZero()):
+		why = "it does not go backwards from the end, up to a limit"
+	}
+	if why == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s %s: %s: %s", r.Command, collection, why, r.Body)
+}
+
+// queryOf returns what a find, a count or an aggregation selects, and the fields that a find
+// sorts by.
+func queryOf(r wire.Request) (filter bson.Raw, order []string) {
+	switch r.Command {
+	case "find":
+		filter, _ = r.Body.Lookup("filter").DocumentOK()
+		sort, _ := r.Body.Lookup("sort").DocumentOK()
+		return filter, append([]string{}, names(sort)...)
+	case "count":
+		filter, _ = r.Body.Lookup("query").DocumentOK()
+	case "aggregate":
+		filter, _ = r.Body.Lookup("pipeline", "0", "$match").DocumentOK()
+	}
+	return filter, []string{}
+}
+
+func names(doc bson.Raw) (list []string) {
+	elements, _ := doc.Elements()
+	for _, e := range elements {
+		list = append(list, e.Key())
+	}
+	return list
+}
+
+// ofCollections reports whether a filter has bounds in the indexes of config.chunks: it
+// names collections, each of its alternatives one.
+func ofCollections(filter bson.Raw) bool {
+	for _, field := range []string{"uuid", "ns", "_id"} {
+		if _, err := filter.LookupErr(field); err == nil {
+			return true
+		}
+	}
+	either, isArray := filter.Lookup("$or").ArrayOK()
+	values, err := either.Values()
+	if !isArray || err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(values, func(v bson.RawValue) bool {
+		branch, _ := v.DocumentOK()
+		return !ofCollections(branch)
+	})
+}

@@ -1,0 +1,118 @@
+package sh
+
+import (
+	"fmt"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/bindings/rawdoc"
+	"shardsh/bindings/server"
+
+	"github.com/dop251/goja"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Of how many collections, and of how many chunks, sh.status() reads chunks with one command;
+// and of how many collections with more chunks than it shows it reads the first ones.
+const (
+	statusTogether = 1000
+	statusChunks   = 100_000
+	maxStatusLarge = 100
+)
+
+// timed limits how long a server takes for the first batch of what sh.status() reads.
+var timed = bson.E{Key: "maxTimeMS", Value: (30 * time.Second).Milliseconds()}
+
+// readEntries reads the chunks and zones that are shown, of many collections with each
+// command.
+func (r *statusReport) readEntries() {
+	r.read = map[string]map[string][]bson.Raw{"chunks": {}, "tags": {}}
+	for _, doc := range r.config.FindAll("tags", bson.D{}, sortedBy("ns", "min"), timed) {
+		r.keep("tags", rawdoc.Text(doc, "ns"), doc)
+	}
+	large := 0
+	var some []bson.Raw
+	chunks := int64(0)
+	for _, entry := range r.entries() {
+		n := r.collectionOf(entry).Count().Chunks
+		if n > maxStatusChunks && !r.verbose {
+			if large++; large <= maxStatusLarge {
+				r.read["chunks"][rawdoc.Text(entry, "_id")] = r.firstChunks(entry)
+			}
+			continue
+		}
+		if len(some) == statusTogether || len(some) > 0 && chunks+n > statusChunks {
+			r.readChunks(some)
+			some, chunks = some[:0], 0
+		}
+		some, chunks = append(some, entry), chunks+n
+	}
+	r.readChunks(some)
+}
+
+// readChunks reads all chunks of some collections.
+func (r *statusReport) readChunks(entries []bson.Raw) {
+	ids, names := map[string]bson.A{}, map[string]string{}
+	for _, entry := range entries {
+		of := ChunkFilter(entry)[0]
+		ids[of.Key] = append(ids[of.Key], of.Value)
+		names[string(of.Value.(bson.RawValue).Value)] = rawdoc.Text(entry, "_id")
+	}
+	for field, list := range ids {
+		filter := bson.D{{Key: field, Value: bson.D{{Key: "$in", Value: list}}}}
+		for _, doc := range r.config.FindAll("chunks", filter, sortedBy(field, "min"), timed) {
+			r.keep("chunks", names[string(doc.Lookup(field).Value)], doc)
+		}
+	}
+}
+
+// firstChunks reads one chunk more of a collection than is shown, to know whether there are
+// more; all with verbose.
+func (r *statusReport) firstChunks(entry bson.Raw) []bson.Raw {
+	options := []bson.E{server.SortedBy("min", 1), timed}
+	if !r.verbose {
+		options = append(options, server.LimitedTo(maxStatusChunks+1))
+	}
+	return r.config.FindAll("chunks", ChunkFilter(entry), options...)
+}
+
+func (r *statusReport) keep(collection, ns string, doc bson.Raw) {
+	r.read[collection][ns] = append(r.read[collection][ns], doc)
+}
+
+// entriesOf returns the chunks or the zones of a collection.
+func (r *statusReport) entriesOf(collection, ns string) []bson.Raw {
+	if r.read == nil {
+		r.readEntries()
+	}
+	return r.read[collection][ns]
+}
+
+// chunks shows the chunks of a collection, none if there are too many collections with many.
+func (r *statusReport) chunks(c *catalog.CollectionState) goja.Value {
+	docs := r.entriesOf("chunks", c.Namespace)
+	if len(docs) == 0 && c.Count().Chunks > maxStatusChunks {
+		return r.s.JS.Runtime.NewArray(fmt.Sprintf(tooManyText, "chunks"))
+	}
+	return r.listed("chunks", docs, maxStatusChunks, r.chunk)
+}
+
+// sortedBy returns the field of a find that sorts by two fields.
+func sortedBy(first, second string) bson.E {
+	return bson.E{Key: "sort", Value: bson.D{{Key: first, Value: int32(1)}, {Key: second, Value: int32(1)}}}
+}
+
+// listed shows entries of a collection, up to a limit.
+func (r *statusReport) listed(
+	collection string, docs []bson.Raw, limit int, show func(bson.Raw) *goja.Object,
+) goja.Value {
+	var items []any
+	for i, doc := range docs {
+		if i == limit && !r.verbose {
+			items = append(items, fmt.Sprintf(tooManyText, collection))
+			break
+		}
+		items = append(items, show(doc))
+	}
+	return r.s.JS.Runtime.NewArray(items...)
+}
