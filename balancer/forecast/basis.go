@@ -12,7 +12,7 @@ type basis struct {
 	rates      rates
 	past       evidence
 	clock      clock
-	trajectory trajectory
+	simulated simulation
 	at         time.Time
 }
 

@@ -38,7 +38,7 @@ func (c *Cluster) makeParts(configServer string) {
 		clock: c.clock, config: c.config, ids: c.ids, locator: c.locator,
 	}
 	*c.faults = Faults{
-		addresses: c.addresses, clock: c.clock, config: c.config, ids: c.ids, locator: c.locator, shards: c.shards,
+		addresses: c.addresses, clock: c.clock, ids: c.ids, locator: c.locator, shards: c.shards,
 		affected: faultEffects{c.balancer, c.migrations}, routers: c.routers,
 	}
 	*c.databases = Databases{

@@ -340,10 +340,10 @@ func (tm *ttlMonitor) deleteBy(e expiry) error {
 		if t.shard == nil || t.shard.down {
 			continue
 		}
-		var found []place
+		var found []documentChange
 		for record, doc := range t.docs.Find(filter) {
 			if t.owns(doc) {
-				found = append(found, place{docs: t.docs, shard: t.shard, record: record, doc: doc})
+				found = append(found, documentChange{docs: t.docs, shard: t.shard, record: record, doc: doc})
 			}
 		}
 		for _, p := range found {

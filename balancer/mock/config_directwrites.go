@@ -60,7 +60,7 @@ func (h byHand) insert(ns string, doc bson.Raw) error {
 	return err
 }
 
-func (h byHand) replace(ns string, p place, after bson.Raw) error {
+func (h byHand) replace(ns string, p documentChange, after bson.Raw) error {
 	var err error
 	switch ns {
 	case chunksNamespace:

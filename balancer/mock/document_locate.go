@@ -124,7 +124,7 @@ func (lo *locator) targetOn(
 }
 
 // current finds a document again that may have been changed, or moved, since.
-func (lo *locator) current(ns string, p place) (place, bool) {
+func (lo *locator) current(ns string, p documentChange) (documentChange, bool) {
 	if ns == chunksNamespace {
 		doc, there := lo.configChunks.current(p.doc)
 		p.doc = doc
@@ -140,7 +140,7 @@ func (lo *locator) current(ns string, p place) (place, bool) {
 	for _, t := range lo.targets(ns, nil) {
 		record, doc, there := t.docs.ByID(id)
 		if there && t.owns(doc) {
-			return place{docs: t.docs, shard: t.shard, table: t.table, rules: t.rules(), record: record, doc: doc}, true
+			return documentChange{docs: t.docs, shard: t.shard, table: t.table, rules: t.rules(), record: record, doc: doc}, true
 		}
 	}
 	return p, false
@@ -148,7 +148,7 @@ func (lo *locator) current(ns string, p place) (place, bool) {
 
 // lies reports whether a place is still one that the namespace's documents are
 // read from, and its shard owns what it did.
-func (lo *locator) lies(ns string, p place) bool {
+func (lo *locator) lies(ns string, p documentChange) bool {
 	if p.shard == nil {
 		return lo.config.held(ns) == p.docs
 	}

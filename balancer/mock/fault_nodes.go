@@ -25,7 +25,6 @@ const routerNode catalog.ShardID = "router"
 type Faults struct {
 	addresses *addresses
 	clock     *clock.Clock
-	config    *ConfigDB
 	routers   *Routers
 	ids       *ids.Source
 	locator   *locator

@@ -432,7 +432,7 @@ func (rs *Reshardings) spreadVirtual(coll catalog.Collection, table *catalog.Rou
 	left := int64(table.Len())
 	for chunk := range table.All() {
 		l := moved[chunk.Shard]
-		l.virtual.add(extent{min: chunk.Min, max: chunk.Max, docs: docs / left, bytes: bytes / left})
+		l.virtual.add(virtualRange{min: chunk.Min, max: chunk.Max, docs: docs / left, bytes: bytes / left})
 		docs, bytes, left = docs-docs/left, bytes-bytes/left, left-1
 	}
 }

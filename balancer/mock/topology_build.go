@@ -328,7 +328,7 @@ func (tb topologyBuilder) fill(ns string, table *catalog.RoutingTable, built []b
 		if chunk.Min == b.min && chunk.Max == b.max { // types included
 			b.min, b.max = chunk.Min, chunk.Max
 		}
-		local.virtual.add(extent{min: b.min, max: b.max, docs: b.docs, bytes: b.bytes})
+		local.virtual.add(virtualRange{min: b.min, max: b.max, docs: b.docs, bytes: b.bytes})
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/action"
 	"shardsh/balancer/check"
 	"shardsh/balancer/report/machine"
-	"shardsh/cmd/shardsh/checks"
+	"shardsh/cmd/shardsh/checkcmd"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/secret"
 )
@@ -20,7 +20,7 @@ import (
 // checkFlags are those of "shardsh check".
 type checkFlags struct {
 	answerFlags
-	checks.Options
+	checkcmd.Options
 	addresses   []string
 	wait, every cmdline.Duration
 

@@ -5,7 +5,7 @@ import (
 
 	"shardsh/balancer/check"
 	"shardsh/balancer/report/machine"
-	"shardsh/cmd/shardsh/checks"
+	"shardsh/cmd/shardsh/checkcmd"
 	"shardsh/cmd/shardsh/cmdline"
 )
 
@@ -26,7 +26,7 @@ func (o *checkFlags) show(to io.Writer, reports []check.Report) error {
 	case "nagios":
 		return machine.Nagios(to, reports)
 	}
-	checks.Text(to, reports, o.quiet)
+	checkcmd.Text(to, reports, o.quiet)
 	return nil
 }
 
@@ -48,7 +48,7 @@ balanced, and what else the rules say. Nothing on the cluster changes.`,
 			"shardsh check --from cluster.snap --rules all --output junit -o check.xml",
 			"shardsh check --help-all                         # lists the rules",
 		},
-		More: "Rules (a star marks the default ones, thresholds are in brackets):\n" + checks.RuleUsage() + `
+		More: "Rules (a star marks the default ones, thresholds are in brackets):\n" + checkcmd.RuleUsage() + `
 Exit codes: 0 all is well; 3 findings at or above --fail-on; 1 none of these, but
 not everything could be checked; 2 wrong command line. With --output nagios they
 are those of Nagios: 0 ok, 1 warning, 2 critical, 3 unknown.`,
