@@ -56,32 +56,55 @@ func (r *run) closeTally() {
 	}
 }
 
-// mostBeyond is by how much more than was planned may have moved, as a divisor of that.
-// One chunk size is always allowed.
-const mostBeyond = 2
+// tolerance is by how much more or less than was planned may have moved, as a divisor of
+// that. One chunk size is always allowed: as much a single chunk may hold or lack.
+const tolerance = 2
 
-// asPlanned returns a *ChangedError when steps have moved much more than the plan
-// expected: then it expects too little of the rest as well. Less does no harm. What an
-// undoing moves nobody has planned.
-func (r *run) asPlanned(at plan.Step) error {
-	if r.plan.Goal.Kind == plan.Undo || r.o.DryRun {
+// notMore returns a *ChangedError when the steps have moved much more than the plan
+// expected: then it expects too little of the rest as well.
+func (r *run) notMore(at plan.Step) error {
+	d := r.difference(nil)
+	if r.unplanned() || d.is-d.planned <= d.allowed {
 		return nil
 	}
+	return d.changed(at, "more")
+}
+
+// notLess returns a *ChangedError when the steps that are done have moved much less than
+// the plan expected, where it counts on what they move: the shards would not be even at its
+// end. What empties a shard, or brings chunks into their zones, does so whatever they hold.
+func (r *run) notLess(at plan.Step) error {
+	d := r.difference(r.done)
+	if r.unplanned() || !r.bySize || d.planned-d.is <= d.allowed {
+		return nil
+	}
+	return d.changed(at, "less")
+}
+
+// unplanned reports whether nobody has planned how much moves, or nothing does.
+func (r *run) unplanned() bool { return r.plan.Goal.Kind == plan.Undo || r.o.DryRun }
+
+// difference is what was planned to be moved, and what was.
+type difference struct{ planned, is, allowed int64 }
+
+// difference adds up the steps that have moved something, or those of them that are done.
+func (r *run) difference(done map[int]bool) (d difference) {
 	r.shared.Lock()
 	defer r.shared.Unlock()
-	var planned, is int64
 	for _, s := range r.plan.Steps {
-		if t, has := r.moves[s.Number]; has {
-			planned, is = planned+s.Bytes, is+t.bytes
+		if t, has := r.moves[s.Number]; has && (done == nil || done[s.Number]) {
+			d.planned, d.is = d.planned+s.Bytes, d.is+t.bytes
 		}
 	}
-	if is-planned <= max(r.chunkSize, planned/mostBeyond) {
-		return nil
-	}
+	d.allowed = max(r.chunkSize, d.planned/tolerance)
+	return d
+}
+
+func (d difference) changed(at plan.Step, how string) error {
 	return &ChangedError{
 		Step: at.Number, Contents: true,
-		What: fmt.Sprintf("the steps so far were planned to move %s and have moved %s: the chunks do not hold what the "+
+		What: fmt.Sprintf("the steps so far were planned to move %s and have moved %s: the chunks hold much %s than the "+
 			"plan expected; make a new plan, or have new ones take over (--on-change replan, onChange: \"replan\")",
-			humanize.Bytes(planned), humanize.Bytes(is)),
+			humanize.Bytes(d.planned), humanize.Bytes(d.is), how),
 	}
 }

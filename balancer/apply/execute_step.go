@@ -228,7 +228,7 @@ func (k *carrying) send(ctx context.Context, commands []Command) (failed Command
 		if k.step.Within == nil && c.Open && !is.Max.Equal(c.Max) {
 			more = true
 		}
-		if err := k.asPlanned(k.step); err != nil {
+		if err := k.notMore(k.step); err != nil {
 			return c, false, &stopError{err}
 		}
 	}
@@ -238,7 +238,7 @@ func (k *carrying) send(ctx context.Context, commands []Command) (failed Command
 // moved counts a move whose command failed and that is done all the same.
 func (k *carrying) moved(c Command) error {
 	k.count(c)
-	return k.asPlanned(k.step)
+	return k.notMore(k.step)
 }
 
 // A range that comes back to a shard has to wait until that has deleted what it

@@ -97,9 +97,9 @@ func tear(path string, r apply.Record) error {
 	return errors.Join(err, f.Close())
 }
 
-// holdMore reports whether a plan was stopped because chunks hold much more than it
+// holdsOther reports whether a plan was stopped because chunks hold much more or less than it
 // expected: uneven ones may.
-func holdMore(err error) bool {
+func holdsOther(err error) bool {
 	changed, is := errors.AsType[*apply.ChangedError](err)
 	return is && changed.Contents
 }
@@ -132,7 +132,7 @@ func (w *world) life(path string, p *plan.Plan, o apply.Options, moments int) (l
 	switch {
 	case m.dead:
 		return false
-	case holdMore(err): // than was planned: its end
+	case holdsOther(err): // its end
 	case err != nil || !r.Finished:
 		w.Fatalf("finished %v, stopped %q, %v", r.Finished, r.Stopped, err)
 	}
@@ -150,7 +150,7 @@ func TestKilledAtEveryMoment(t *testing.T) {
 		t.Run(fmt.Sprintf("%s, %s, seed %d", release, goal.Kind, seed), func(t *testing.T) {
 			undisturbed := newWorld(t, topology, release, seed)
 			p := undisturbed.plan(goal)
-			if _, err := apply.Run(t.Context(), undisturbed.steps, p, undisturbed.options()); err != nil && !holdMore(err) {
+			if _, err := apply.Run(t.Context(), undisturbed.steps, p, undisturbed.options()); err != nil && !holdsOther(err) {
 				t.Fatal(err)
 			}
 			want := undisturbed.layout()

@@ -124,7 +124,7 @@ func TestLimitsHold(t *testing.T) {
 		result, err := apply.Run(t.Context(), w.steps, p, o)
 		switch {
 		case err == nil:
-		case holdMore(err):
+		case holdsOther(err):
 			contents++
 		default:
 			t.Fatalf("seed %d, %s, %s: %v", seed, release, goal.Kind, err)

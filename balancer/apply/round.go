@@ -250,5 +250,8 @@ func (r *run) end(out outcome) error {
 	r.here.StepsHere++
 	r.shared.Unlock()
 	r.tell(Event{Kind: Ended, Step: out.step})
-	return r.asPlanned(out.step)
+	if err := r.notMore(out.step); err != nil {
+		return err
+	}
+	return r.notLess(out.step)
 }

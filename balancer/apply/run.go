@@ -87,6 +87,7 @@ type run struct {
 	replans    int               // that count
 	ready      bool              // Options.Ready was called
 	most       map[string]int64  // what a move may move, by collection
+	bySize     bool              // the plan evens out bytes
 
 	shared    sync.Mutex            // holds the log and, by step,
 	cuts      map[int][]catalog.Key // where ranges are cut, as the donor said
@@ -236,6 +237,7 @@ func (r *run) attempt(ctx context.Context, first bool) error {
 	for _, c := range look.Collections() { // donors take up to twice the chunk size for one chunk
 		r.most[c.Namespace] = 2 * cmp.Or(c.MaxChunkSizeBytes, look.Settings().MaxChunkSizeBytes)
 	}
+	r.bySize = r.plan.Goal.Kind == plan.Balance && look.Release().BalancesBySize()
 	r.o.Pace.Balancer(balancerOn(look))
 	if first && (r.o.Resume == nil || r.o.Undo) {
 		if err := r.writePlan(look.Parts().ClusterID); err != nil {
