@@ -19,7 +19,7 @@ import (
 // them.
 type Indexes struct {
 	*setup
-	addresses    *addresses
+	addresses    *Addresses
 	changes      *ChangeFeed
 	config       *ConfigDB
 	configChunks *ConfigChunks
@@ -83,7 +83,7 @@ func (rq *Request) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexRes
 	existing, _ := rq.env.indexes.List(ns)
 	for _, id := range rq.env.stats.holders(ns) {
 		docs := rq.env.shards[id].colls[ns].docs
-		result := IndexResult{Host: rq.env.addresses.hostOf(id), Before: len(docs.Indexes()), Created: created}
+		result := IndexResult{Host: rq.env.addresses.HostOf(id), Before: len(docs.Indexes()), Created: created}
 		if err := createAll(docs, specs); err != nil {
 			return nil, err
 		}
@@ -235,7 +235,7 @@ func (ix *Indexes) Drop(ns string, names []string) ([]IndexResult, error) {
 	var results []IndexResult
 	for _, id := range ix.stats.holders(ns) {
 		docs := ix.shards[id].colls[ns].docs
-		result := IndexResult{Host: ix.addresses.hostOf(id), Before: len(docs.Indexes())}
+		result := IndexResult{Host: ix.addresses.HostOf(id), Before: len(docs.Indexes())}
 		for _, name := range names {
 			if err := docs.DropIndex(name); err != nil {
 				return nil, err

@@ -18,7 +18,7 @@ type trackedCollection struct {
 	form   disk.Collection
 	stored []byte
 	// local is nil on the config server.
-	local   *localCollection
+	local  *localCollection
 	ranges *rangeWatch
 	// fresh: none of its documents has been written.
 	fresh bool

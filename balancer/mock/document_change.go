@@ -128,7 +128,9 @@ func (w *writing) matching(ctx context.Context) ([]documentChange, error) {
 			if err != nil {
 				return nil, err
 			}
-			p := documentChange{docs: r.live, shard: r.target.shard, table: r.target.table, rules: r.rules, record: f.ID, doc: f.Doc}
+			p := documentChange{
+				docs: r.live, shard: r.target.shard, table: r.target.table, rules: r.rules, record: f.ID, doc: f.Doc,
+			}
 			switch {
 			case !w.justOne || len(found) == 0:
 				found = append(found, p)

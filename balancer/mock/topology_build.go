@@ -74,7 +74,7 @@ func (tb topologyBuilder) secondaries(shards []TopologyShard) error {
 // givenHosts returns the hosts that a topology gives, of which no two shards may
 // have the same.
 func (tb topologyBuilder) givenHosts(shards []TopologyShard) (*hosts, error) {
-	given := newHosts(tb.c.ConfigServer())
+	given := newHosts(tb.c.Addresses().ConfigServer())
 	for i, s := range shards {
 		if s.Host == "" {
 			continue

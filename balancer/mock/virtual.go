@@ -46,7 +46,9 @@ func (v virtualData) sharing(min, max catalog.Key) iter.Seq[virtualRange] {
 			return false
 		})
 		if more {
-			v.ranges.Ascend(virtualRange{min: at}, func(e virtualRange) bool { return (max.IsZero() || e.min.Less(max)) && yield(e) })
+			v.ranges.Ascend(virtualRange{min: at}, func(e virtualRange) bool {
+				return (max.IsZero() || e.min.Less(max)) && yield(e)
+			})
 		}
 	}
 }
@@ -95,7 +97,8 @@ func (v *virtualData) add(e virtualRange) {
 		return
 	}
 	if v.ranges == nil {
-		v.ranges = btree.NewBTreeGOptions(func(a, b virtualRange) bool { return a.min.Less(b.min) }, btree.Options{NoLocks: true})
+		less := func(a, b virtualRange) bool { return a.min.Less(b.min) }
+		v.ranges = btree.NewBTreeGOptions(less, btree.Options{NoLocks: true})
 	}
 	v.ranges.Load(e) // Set, but quick behind the last one
 	v.watch.note(e.min)

@@ -90,7 +90,8 @@ func (c *call) comparison(operator, format string) string {
 		return fmt.Sprintf(format, c.shown(0), c.shown(1))
 	}
 	if operator == "deepStrictEqual" {
-		text += "\n+ actual - expected\n\n" + display.LineDiff(c.JS.Values.Printjson(c.Arg(0)), c.JS.Values.Printjson(c.Arg(1)))
+		text += "\n+ actual - expected\n\n" +
+			display.LineDiff(c.JS.Values.Printjson(c.Arg(0)), c.JS.Values.Printjson(c.Arg(1)))
 	}
 	return text
 }

@@ -69,7 +69,8 @@ func oldAsserts() map[string]func(*call) goja.Value {
 			return nil
 		},
 		"docEq": func(c *call) goja.Value {
-			if !script.DeepEqual(c.JS.Values, c.Arg(0), c.Arg(1), false) && !script.SameDocument(c.JS.Values, c.Arg(0), c.Arg(1)) {
+			a, b := c.Arg(0), c.Arg(1)
+			if !script.DeepEqual(c.JS.Values, a, b, false) && !script.SameDocument(c.JS.Values, a, b) {
 				c.failOld(2, "expected document %s and actual document %s are not equal", c.shown(0), c.shown(1))
 			}
 			return nil

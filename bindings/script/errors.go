@@ -234,7 +234,8 @@ func (d *ErrorDescriber) describe(thrown goja.Value) *Error {
 		e.Message, e.shown = d.values.Inspect(thrown, d.options.inspectOptions()), true
 		return e
 	}
-	_, e.Details, _ = strings.Cut(d.values.ErrorText(thrown, d.options.inspectOptions()), plaintext.Visible(e.Message)+"\n")
+	text := d.values.ErrorText(thrown, d.options.inspectOptions())
+	_, e.Details, _ = strings.Cut(text, plaintext.Visible(e.Message)+"\n")
 	return e
 }
 

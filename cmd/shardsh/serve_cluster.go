@@ -245,7 +245,7 @@ func (c *served) nameSets() error {
 		if n.member == nil {
 			continue
 		}
-		host := c.cluster.ConfigServer()
+		host := c.cluster.Addresses().ConfigServer()
 		if n.member.ID != mock.ConfigServerID {
 			shard, err := c.cluster.ConfigDB().ShardByID(string(n.member.ID))
 			if err != nil {
