@@ -91,7 +91,7 @@ type Engine struct {
 	cfg     Options
 	Clock   Clock
 	Runtime *goja.Runtime
-	Values   *values.Realm
+	Values  *values.Realm
 	// Ending says that no input comes after the next program.
 	Ending bool
 

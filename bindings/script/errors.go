@@ -94,7 +94,7 @@ func (e *Error) IsSyntax() bool { return e.Name == "SyntaxError" && e.value == n
 // ErrorDescriber turns what went wrong in a runtime into errors of this package.
 type ErrorDescriber struct {
 	rt      *goja.Runtime
-	values   *values.Realm
+	values  *values.Realm
 	sources sources
 	options *Options
 	cause   error // why the running call was cut short, when the engine itself did that
