@@ -128,7 +128,7 @@ type Loop struct {
 	cfg Config
 
 	cache     imbalancedCache
-	prospects prospects
+	idle      idleCollections
 	available *policy.Available // of the last round
 	drawn     struct {          // the shards in the order drawn last
 		places []int
@@ -165,7 +165,7 @@ func NewLoop(cfg Config) *Loop {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	l := &Loop{cfg: cfg, prospects: newProspects(cfg.Revision)}
+	l := &Loop{cfg: cfg, idle: newIdleCollections(cfg.Revision)}
 	l.thread.mu, l.defragmentations.mu = &l.mu, &l.mu
 	l.settings = currentSettings{mu: &l.mu, value: catalog.SettingsOf(cfg.Version)}
 	l.status = roundStatus{mu: &l.mu, changed: cfg.Changed}

@@ -106,7 +106,7 @@ func (l *Loop) processBatch(batch []*catalog.Collection, shards []catalog.Shard,
 			l.why.passedOver(policy.Decision{Code: policy.TooFewShards, Count: available.Len()}, batch[i:])
 			break
 		}
-		if !talks && l.prospects.hopeless(coll.Namespace, available) {
+		if !talks && l.idle.nothingToMove(coll.Namespace, available) {
 			l.cache.remove(coll.Namespace)
 			continue
 		}
@@ -176,7 +176,7 @@ func (l *Loop) candidatesFor(coll *catalog.Collection, sizes map[catalog.ShardID
 	chosen, _, err := policy.SelectMigrations(situation, available, report)
 	l.why.take(report)
 	if err == nil && len(chosen) == 0 {
-		l.prospects.note(situation, available)
+		l.idle.note(situation, available)
 	}
 	return chosen, err
 }

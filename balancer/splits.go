@@ -69,7 +69,7 @@ func (l *Loop) selectSplits() ([]policy.Split, error) {
 	var splits []policy.Split
 	talks := l.why.wanted()
 	for _, coll := range l.shuffled(colls) {
-		if !talks && l.prospects.fits(coll.Namespace) {
+		if !talks && l.idle.fits(coll.Namespace) {
 			continue
 		}
 		routing, err := l.routing(coll.Namespace)
@@ -87,7 +87,7 @@ func (l *Loop) selectSplits() ([]policy.Split, error) {
 		}
 		found := l.cfg.splitsOf(routing)
 		if len(found) == 0 {
-			l.prospects.noteUnsplit(coll.Namespace,
+			l.idle.noteUnsplit(coll.Namespace,
 				l.cfg.FixedZones && routing.Zones.Len() == 0 && !l.cfg.splitsSessions(routing))
 		}
 		splits = append(splits, found...)

@@ -16,4 +16,4 @@ func (s *Shell) Completer() *complete.Completer { return s.completer }
 func (s *Shell) Gateway() *server.Gateway { return s.gateway }
 
 // NodeWorld returns the objects of Node.
-func (s *Shell) NodeWorld() *node.World { return s.node }
+func (s *Shell) NodeWorld() *node.Globals { return s.node }

@@ -112,7 +112,7 @@ func (o *jsonOutput) text(v goja.Value) string {
 	if o.style.Lines {
 		indent = ""
 	}
-	text, err := o.s.JS.World.EJSON(v, o.style.Canonical, indent)
+	text, err := o.s.JS.Values.EJSON(v, o.style.Canonical, indent)
 	o.s.JS.Check(err)
 	return text
 }

@@ -20,7 +20,7 @@ func (s *Shell) printGlobals() script.Globals {
 				if cur, ok := script.Receiver[*cursor.Cursor](v); ok {
 					v = c.JS.Runtime.NewArray(cur.Page(s.settings.DisplayBatchSize)...)
 				}
-				texts[i] = c.JS.World.Printjson(s.display.WithoutGossip(v))
+				texts[i] = c.JS.Values.Printjson(s.display.WithoutGossip(v))
 			}
 			c.JS.Out.WriteOwn(strings.Join(texts, " ") + "\n")
 			return nil

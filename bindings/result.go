@@ -63,7 +63,7 @@ func (s *Shell) renderPage(cur *cursor.Cursor) string {
 	}
 	o := s.display.InspectOptions()
 	o.MaxItems = values.Unlimited
-	text := s.JS.World.Inspect(s.JS.Runtime.NewArray(items...), o)
+	text := s.JS.Values.Inspect(s.JS.Runtime.NewArray(items...), o)
 	if more && s.cfg.Interactive {
 		text += "\nType \"it\" for more"
 	}

@@ -38,7 +38,7 @@ type Shell struct {
 	oldShell  oldshell.Host
 	show      show.Host
 	completer *complete.Completer
-	node      *node.World
+	node      *node.Globals
 	console   *console.Console
 	prompt    *console.Prompt
 }

@@ -24,7 +24,7 @@ func (b Balance) load(ctx context.Context, c Cluster) (Load, error) {
 	if err != nil {
 		return Load{}, &AccessError{err}
 	}
-	look, err := steps.Look(ctx, nil)
+	look, err := steps.Snapshot(ctx, nil)
 	if err != nil {
 		return Load{}, &AccessError{err}
 	}

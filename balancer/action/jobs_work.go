@@ -65,15 +65,15 @@ type lookingSteps struct {
 	job *jobCall
 }
 
-// Look looks at the job, and then at the cluster.
-func (s lookingSteps) Look(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
+// Snapshot looks at the job, and then reads the cluster.
+func (s lookingSteps) Snapshot(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
 	if err := s.job.look(ctx); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return s.stepper.Look(ctx, namespaces)
+	return s.stepper.Snapshot(ctx, namespaces)
 }
 
 // look writes how far the job is, and has nothing more begin if it is cancelled, or another

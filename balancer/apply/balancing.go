@@ -129,7 +129,7 @@ func Undisturbed(
 	if err := clock.Sleep(ctx, roundPause); err != nil {
 		return context.Cause(ctx)
 	}
-	if look, err = c.Look(ctx, namespaces); err != nil {
+	if look, err = c.Snapshot(ctx, namespaces); err != nil {
 		return err
 	}
 	if look.Parts().Balancer.InRound {
@@ -185,7 +185,7 @@ func (r *run) pause(ctx context.Context, s *catalog.Snapshot) (*catalog.Snapshot
 		}
 	}
 	if r.o.DryRun {
-		return r.cluster.Look(ctx, r.namespaces)
+		return r.cluster.Snapshot(ctx, r.namespaces)
 	}
 	return AwaitRound(ctx, r.cluster, r.namespaces, r.o.Clock)
 }
@@ -193,7 +193,7 @@ func (r *run) pause(ctx context.Context, s *catalog.Snapshot) (*catalog.Snapshot
 // AwaitRound waits for the end of the balancer's round that is under way, if one
 // is: what it has chosen already still moves after collections are switched off.
 func AwaitRound(ctx context.Context, c Looker, namespaces []string, clock Clock) (*catalog.Snapshot, error) {
-	first, err := c.Look(ctx, namespaces)
+	first, err := c.Snapshot(ctx, namespaces)
 	if err != nil {
 		return first, err
 	}
@@ -208,7 +208,7 @@ func AwaitRound(ctx context.Context, c Looker, namespaces []string, clock Clock)
 		if err := clock.Sleep(ctx, roundPause); err != nil {
 			return nil, context.Cause(ctx)
 		}
-		if now, err = c.Look(ctx, namespaces); err != nil {
+		if now, err = c.Snapshot(ctx, namespaces); err != nil {
 			return nil, err
 		}
 	}

@@ -30,9 +30,9 @@ type Cluster interface {
 
 // Looker looks at a cluster.
 type Looker interface {
-	// Look reads the cluster's id and time, the balancer's settings and state, the
+	// Snapshot reads the cluster's id and time, the balancer's settings and state, the
 	// shards, and of some collections the entries and zones, without chunks.
-	Look(ctx context.Context, namespaces []string) (*catalog.Snapshot, error)
+	Snapshot(ctx context.Context, namespaces []string) (*catalog.Snapshot, error)
 }
 
 // Command is one command of a mongos.

@@ -22,7 +22,7 @@ func pauses() []time.Duration {
 // look reads the cluster, more than once where the way there fails.
 func (r *run) look(ctx context.Context) (s *catalog.Snapshot, err error) {
 	for _, pause := range append(pauses(), 0) {
-		s, err = r.cluster.Look(ctx, r.namespaces)
+		s, err = r.cluster.Snapshot(ctx, r.namespaces)
 		if err == nil || !policy.FailureOf(err).Passes() || ctx.Err() != nil || r.hard.Err() != nil {
 			return s, err
 		}
@@ -281,7 +281,7 @@ func (r *run) cut(s plan.Step, c Command) ([]catalog.Key, error) {
 
 // recheck asks what is left of a step that has begun.
 func (r *run) recheck(s plan.Step) (todo, error) {
-	look, err := r.cluster.Look(r.hard, r.namespaces)
+	look, err := r.cluster.Snapshot(r.hard, r.namespaces)
 	if err != nil {
 		return todo{}, err
 	}

@@ -129,14 +129,6 @@ func (w *Execution) Marked() (shard catalog.ShardID, removed bool) {
 	return w.history.marked, w.history.removed
 }
 
-// Left is how many steps are to be done.
-func (w *Execution) Left() int {
-	if w.history == nil || w.undo {
-		return len(w.Plan.Steps)
-	}
-	return len(w.Plan.Steps) - w.history.Done()
-}
-
 // Remaining are the steps that are to be done.
 func (w *Execution) Remaining() []plan.Step {
 	if w.history == nil || w.undo {
@@ -181,4 +173,12 @@ func (w *Execution) Close() error {
 // Acted reports whether there is a journal that tells of something.
 func (w *Execution) Acted() bool {
 	return w.Kept != nil || w.Journal != nil && (!w.fresh || w.Journal.acted)
+}
+
+// Left is how many steps are to be done.
+func (w *Execution) Left() int {
+	if w.history == nil || w.undo {
+		return len(w.Plan.Steps)
+	}
+	return len(w.Plan.Steps) - w.history.Done()
 }

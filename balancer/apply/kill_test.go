@@ -70,11 +70,11 @@ func (m *mortal) SetBalancing(ctx context.Context, namespaces []string, on bool)
 	return err
 }
 
-func (m *mortal) Look(ctx context.Context, names []string) (*catalog.Snapshot, error) {
+func (m *mortal) Snapshot(ctx context.Context, names []string) (*catalog.Snapshot, error) {
 	if m.isDead() {
 		return nil, errKilled
 	}
-	return m.Cluster.Look(ctx, names)
+	return m.Cluster.Snapshot(ctx, names)
 }
 
 func (m *mortal) Write(r apply.Record) error {

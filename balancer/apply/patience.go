@@ -30,10 +30,10 @@ type patient struct {
 	over     bool // nobody waits any more
 }
 
-// Look waits for an answer.
-func (p *patient) Look(ctx context.Context, namespaces []string) (s *catalog.Snapshot, err error) {
+// Snapshot waits for an answer.
+func (p *patient) Snapshot(ctx context.Context, namespaces []string) (s *catalog.Snapshot, err error) {
 	err = p.ask(ctx, func() error {
-		s, err = p.Cluster.Look(ctx, namespaces)
+		s, err = p.Cluster.Snapshot(ctx, namespaces)
 		return err
 	})
 	return s, err

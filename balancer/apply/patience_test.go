@@ -56,11 +56,11 @@ func (b *blinking) gone() bool {
 	return b.away >= 0
 }
 
-func (b *blinking) Look(ctx context.Context, names []string) (*catalog.Snapshot, error) {
+func (b *blinking) Snapshot(ctx context.Context, names []string) (*catalog.Snapshot, error) {
 	if b.gone() {
 		return nil, errGone()
 	}
-	return b.Cluster.Look(ctx, names)
+	return b.Cluster.Snapshot(ctx, names)
 }
 
 func (b *blinking) Chunks(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error) {

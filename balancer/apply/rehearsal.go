@@ -33,9 +33,9 @@ func rehearsalOf(c Cluster, send bool) *rehearsal {
 	}
 }
 
-// Look is that of the cluster, with the collections off that would be.
-func (r *rehearsal) Look(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
-	s, err := r.Cluster.Look(ctx, namespaces)
+// Snapshot is that of the cluster, with the collections off that would be.
+func (r *rehearsal) Snapshot(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
+	s, err := r.Cluster.Snapshot(ctx, namespaces)
 	if err != nil {
 		return nil, err
 	}

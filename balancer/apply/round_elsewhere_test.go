@@ -16,8 +16,8 @@ type turning struct {
 	rounds int
 }
 
-func (c *turning) Look(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
-	s, err := c.Cluster.Look(ctx, namespaces)
+func (c *turning) Snapshot(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
+	s, err := c.Cluster.Snapshot(ctx, namespaces)
 	if err != nil || c.rounds == 0 {
 		return s, err
 	}

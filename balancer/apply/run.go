@@ -218,45 +218,6 @@ func (r *run) carryOut(ctx context.Context) error {
 	}
 }
 
-// finish does what comes after the last step, which may take its time: the balancer
-// works again meanwhile. What is found to be moved again may be gone when the cluster
-// is looked at; then it is done once more.
-func (r *run) finish(ctx context.Context) (more bool, err error) {
-	if err := r.mayNot(ctx, r.o.Pace.Await(ctx)); err != nil || r.result.Stopped != "" {
-		return false, err
-	}
-	if r.o.Last != nil && !r.o.DryRun {
-		if err := r.o.Last(ctx); err != nil {
-			return false, err
-		}
-	}
-	if r.o.Finish == nil || r.o.DryRun {
-		return false, nil
-	}
-	if err := r.restore(); err != nil {
-		return false, err
-	}
-	for looks := 0; ; looks++ {
-		err := r.o.Finish(ctx)
-		changed, is := errors.AsType[*ChangedError](err)
-		if !is || !r.mayReplan() || looks == mostReplans {
-			return false, err
-		}
-		p, err := r.newPlan(ctx)
-		switch {
-		case err != nil:
-			return false, err
-		case r.workIn(p):
-			return true, r.follow(p, changed)
-		case !p.Reached:
-			return false, changed
-		}
-		if err := r.o.Clock.Sleep(ctx, roundPause); err != nil {
-			return false, err
-		}
-	}
-}
-
 // attempt carries out the plan that is in force.
 func (r *run) attempt(ctx context.Context, first bool) error {
 	if err := r.adopt(); err != nil {
@@ -408,65 +369,6 @@ func (r *run) ground(look *catalog.Snapshot) clusterState {
 		look: look, chunks: r.cluster.Chunks, basis: r.basis, cuts: maps.Clone(r.cuts),
 		spans: maps.Clone(r.spans), undoes: r.plan.Goal.Kind == plan.Undo, unmarks: r.o.Unmarks,
 	}
-}
-
-// mostReplans is after how many new plans nobody believes in the next one.
-const mostReplans = 20
-
-func (r *run) mayReplan() bool {
-	return r.o.OnChange == Replan && r.o.Replan != nil && !r.o.DryRun && r.plan.Goal.Kind != plan.Undo
-}
-
-// replan has another plan take over, if one is needed: because the cluster has
-// changed, or because a plan is done and its goal is not reached, as sizes could
-// only be guessed.
-func (r *run) replan(ctx context.Context, because *ChangedError) (more bool, err error) {
-	if because == nil && !r.plan.Reached {
-		return false, nil
-	}
-	p, err := r.newPlan(ctx)
-	if err != nil || because == nil && !r.workIn(p) {
-		return false, err
-	}
-	return true, r.follow(p, because)
-}
-
-// newPlan makes another plan with the same goal.
-func (r *run) newPlan(ctx context.Context) (p *plan.Plan, err error) {
-	err = r.waits.ask(ctx, func() (err error) {
-		p, err = r.o.Replan(ctx, r.plan.Goal, r.plan.Limits, slices.Clone(r.paused))
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("making another plan: %w", err)
-	}
-	r.result.Left = p.Left
-	return p, nil
-}
-
-// follow has another plan take over.
-func (r *run) follow(p *plan.Plan, because *ChangedError) error {
-	r.result.Replans++
-	if because == nil || !because.Contents { // which takes a step each time
-		r.replans++
-	}
-	if r.replans > mostReplans {
-		return fmt.Errorf(
-			"the goal is not reached after %d new plans: the cluster changes too fast", mostReplans)
-	}
-	r.closeTally()
-	r.plan, r.done, r.began, r.cuts = p, map[int]bool{}, map[int]time.Time{}, map[int][]catalog.Key{}
-	r.spans, r.moves = map[int]plan.Range{}, map[int]tally{}
-	r.leaveBehind()
-	if err := r.writePlan(p.Basis.ClusterID); err != nil {
-		return err
-	}
-	e := Event{Kind: Replanned, Plan: p}
-	if because != nil {
-		e.Err = because
-	}
-	r.tell(e)
-	return nil
 }
 
 // leave tidies up, however the run ended.

@@ -177,9 +177,6 @@ func (d *Draft) knows(c Chunk) bool {
 	return true
 }
 
-// Pattern returns the shard key.
-func (d *Draft) Pattern() KeyPattern { return d.table.pattern }
-
 // Version returns the collection version: that of the newest chunk.
 func (d *Draft) Version() Version { return Version{d.table.epoch, d.table.timestamp, d.version} }
 

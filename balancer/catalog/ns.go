@@ -10,7 +10,6 @@ import (
 const (
 	MaxDatabaseNameBytes     = 63
 	MaxShardedNamespaceBytes = 235
-	MaxNamespaceBytes        = 255
 )
 
 // SplitNamespace cuts "db.coll" at the first dot. A bad database or an empty

@@ -52,14 +52,6 @@ func (s *Snapshot) WithDatabase(d Database) *Snapshot {
 	return &next
 }
 
-// WithMigrations returns a copy with other migrations under way, which belong to
-// it from then on.
-func (s *Snapshot) WithMigrations(list []ActiveMigration) *Snapshot {
-	next := *s
-	next.parts.Migrations = list
-	return &next
-}
-
 // put returns a copy of a list in which an element takes the place of that at i,
 // or is inserted there when none was found.
 func put[T any](list []T, i int, found bool, element T) []T {

@@ -58,9 +58,6 @@ func changes() []change {
 		{"WithDatabase", func(_ *rapid.T, s *catalog.Snapshot) *catalog.Snapshot { return s.WithDatabase(database) },
 			"Databases ",
 			func(s *catalog.Snapshot) bool { return slices.Contains(s.Parts().Databases, database) }},
-		{"WithMigrations", func(_ *rapid.T, s *catalog.Snapshot) *catalog.Snapshot {
-			return s.WithMigrations([]catalog.ActiveMigration{{Namespace: "a.b"}})
-		}, "Migrations ", func(s *catalog.Snapshot) bool { return s.Parts().Migrations[0].Namespace == "a.b" }},
 		{"WithoutCollection", func(_ *rapid.T, s *catalog.Snapshot) *catalog.Snapshot {
 			return s.WithoutCollection("db.c0").WithoutCollection("no.ne")
 		}, "collections ", func(s *catalog.Snapshot) bool { return s.Collection("db.c0") == nil }},

@@ -55,13 +55,13 @@ func (t *RoutingTable) Version() Version { return Version{t.epoch, t.timestamp, 
 // Len returns the number of chunks, at least 1.
 func (t *RoutingTable) Len() int { return int(t.starts[len(t.shelves)]) }
 
-// place is where a chunk is: in which shelf, which block of it, and which
+// chunkIndex is where a chunk is: in which shelf, which block of it, and which
 // chunk of that.
-type place struct{ shelf, block, chunk int }
+type chunkIndex struct{ shelf, block, chunk int }
 
 // locate finds the chunk that contains a key.
-func (t *RoutingTable) locate(order string) place {
-	var p place
+func (t *RoutingTable) locate(order string) chunkIndex {
+	var p chunkIndex
 	p.shelf = lastAtMost(t.lows, order)
 	s := t.shelves[p.shelf]
 	p.block = lastAtMost(s.lows, order)
@@ -85,8 +85,8 @@ func lastAtMost(lows []string, order string) int {
 }
 
 // position finds chunk i.
-func (t *RoutingTable) position(i int) place {
-	var p place
+func (t *RoutingTable) position(i int) chunkIndex {
+	var p chunkIndex
 	p.shelf = sort.Search(len(t.shelves)-1, func(s int) bool { return i < int(t.starts[s+1]) })
 	s := t.shelves[p.shelf]
 	i -= int(t.starts[p.shelf])
@@ -95,14 +95,14 @@ func (t *RoutingTable) position(i int) place {
 	return p
 }
 
-func (t *RoutingTable) block(p place) *block { return t.shelves[p.shelf].blocks[p.block] }
+func (t *RoutingTable) block(p chunkIndex) *block { return t.shelves[p.shelf].blocks[p.block] }
 
 // number returns the position of a place among all chunks.
-func (t *RoutingTable) number(p place) int {
+func (t *RoutingTable) number(p chunkIndex) int {
 	return int(t.starts[p.shelf]) + int(t.shelves[p.shelf].starts[p.block]) + p.chunk
 }
 
-func (t *RoutingTable) chunk(p place) Chunk {
+func (t *RoutingTable) chunk(p chunkIndex) Chunk {
 	return t.block(p).chunk(p.chunk, t.shards.names)
 }
 
@@ -181,7 +181,7 @@ func (t *RoutingTable) Newest() Chunk {
 			}
 		}
 	}
-	return t.chunk(place{})
+	return t.chunk(chunkIndex{})
 }
 
 // allBlocks returns the blocks in key order.

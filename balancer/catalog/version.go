@@ -42,11 +42,6 @@ func (v Version) Compare(o Version) int {
 	return cmp.Or(v.Timestamp.Compare(o.Timestamp), v.ChunkVersion.Compare(o.ChunkVersion))
 }
 
-// SameCollection reports whether both belong to one incarnation.
-func (v Version) SameCollection(o Version) bool {
-	return v.Epoch == o.Epoch && v.Timestamp.Equal(o.Timestamp)
-}
-
 // String is "M|m||epoch||Timestamp(s, i)".
 func (v Version) String() string {
 	return fmt.Sprintf("%s||%s||Timestamp(%d, %d)", v.ChunkVersion, v.Epoch.Hex(), v.Timestamp.T, v.Timestamp.I)

@@ -9,11 +9,11 @@ import (
 
 // basis is what the times come from.
 type basis struct {
-	rates      rates
-	past       evidence
-	clock      clock
-	trajectory trajectory
-	at         time.Time
+	rates     rates
+	past      evidence
+	clock     clock
+	simulated simulation
+	at        time.Time
 }
 
 // words returns the basis as sentences without a full stop, the weightiest first.

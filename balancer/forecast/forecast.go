@@ -21,7 +21,7 @@ type Forecast struct {
 	// Low and High are the ends of the range, Likely lies between them. They
 	// include shut windows, throttles and pauses.
 	Low, Likely, High time.Duration
-	// Moves and Bytes are what has to move in the likely trajectory.
+	// Moves and Bytes are what has to move in the likely simulation.
 	Moves int
 	Bytes int64
 	// Basis says in words what the times come from, the weightiest first.

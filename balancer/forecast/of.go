@@ -27,16 +27,16 @@ func Of(s *catalog.Snapshot, o Options) (Forecast, error) {
 	k := clock{settings: s.Settings(), in: []*time.Location{first, last}, known: s.Parts().Clock}
 	prepared, changed := o.prepare(s)
 	r := ratesOf(e, sim.CostsOf(s))
-	trajectories, err := o.trajectories(prepared, r)
+	simulations, err := o.simulations(prepared, r)
 	if err != nil {
 		return Forecast{}, err
 	}
-	likely := middle(trajectories)
+	likely := middle(simulations)
 	f := Forecast{
 		Goal: o.Goal, At: s.BalancerTime(), Windowed: k.settings.Windowed(),
 		Moves: likely.moves, Bytes: likely.bytes, Left: likely.left,
 	}
-	opens := f.span(k, trajectories, r, e.round)
+	opens := f.span(k, simulations, r, e.round)
 	f.blocked(s, likely, opens)
 	f.Done = likely.idle(s.Time()) && len(f.Because) == 0
 	f.Basis = append(changed, basis{r, e, k, likely, s.Time()}.words()...)
@@ -51,15 +51,15 @@ const (
 	fewChunks = 200_000
 )
 
-// trajectories simulates the goal under several models of what chunks hold, the
+// simulations simulates the goal under several models of what chunks hold, the
 // likeliest first.
-func (o Options) trajectories(s *catalog.Snapshot, r rates) ([]trajectory, error) {
+func (o Options) simulations(s *catalog.Snapshot, r rates) ([]simulation, error) {
 	settings := s.Settings()
 	settings.Window, settings.Days = nil, nil // the clock has them
 	parts := s.WithSettings(settings).Parts()
 	parts.Deletions, parts.DeletionsKnown = diagnosis.PendingDeletions(s), true
 	open := resumed(catalog.NewSnapshot(parts))
-	run := func(contents sim.Contents, seed uint64) (trajectory, error) {
+	run := func(contents sim.Contents, seed uint64) (simulation, error) {
 		return simulate(open, o.Goal, sim.Config{
 			Location: time.UTC, IgnoreMode: true, Contents: sim.Estimated(contents), Costs: r.costs,
 			GoesOn: true, Watch: o.Watch, Link: r.links.between, Seed: seed, Rand: rand.New(rand.NewPCG(seed, 1)),
@@ -71,9 +71,9 @@ func (o Options) trajectories(s *catalog.Snapshot, r rates) ([]trajectory, error
 		chunks += c.Table.Len()
 	}
 	if err != nil || first.moves+first.failed == 0 || first.moves > fewMoves || chunks > fewChunks {
-		return []trajectory{first}, err
+		return []simulation{first}, err
 	}
-	list := []trajectory{first}
+	list := []simulation{first}
 	more := uint64(2)
 	if o.Goal.Kind == plan.Defragment {
 		more = 8 // what moves when hangs on little
@@ -101,8 +101,8 @@ func likeliest(s *catalog.Snapshot) sim.Contents {
 const start = 10 * time.Second
 
 // middle returns the trajectory that takes neither the longest nor the shortest.
-func middle(trajectories []trajectory) trajectory {
-	list := slices.SortedFunc(slices.Values(trajectories), func(a, b trajectory) int { return a.done.Compare(b.done) })
+func middle(simulations []simulation) simulation {
+	list := slices.SortedFunc(slices.Values(simulations), func(a, b simulation) int { return a.done.Compare(b.done) })
 	return list[len(list)/2]
 }
 
@@ -115,14 +115,14 @@ func grid() (list []float64) {
 	return list
 }
 
-// span sets the times to what nine in ten of the trajectories, each with what is not
+// span sets the times to what nine in ten of the simulations, each with what is not
 // known of its speeds, keep within; it reports false when the window never opens.
-func (f *Forecast) span(k clock, trajectories []trajectory, r rates, round time.Duration) (ok bool) {
-	if middle(trajectories).idle(f.At) {
+func (f *Forecast) span(k clock, simulations []simulation, r rates, round time.Duration) (ok bool) {
+	if middle(simulations).idle(f.At) {
 		return true
 	}
 	var all []time.Duration
-	for _, c := range trajectories {
+	for _, c := range simulations {
 		unsure := r.logStdDev(c.working(), c.unused(r.links))
 		for _, z := range grid() {
 			for _, in := range k.in {
@@ -150,7 +150,7 @@ func (f *Forecast) span(k clock, trajectories []trajectory, r rates, round time.
 }
 
 // blocked says what keeps the goal from being reached.
-func (f *Forecast) blocked(s *catalog.Snapshot, c trajectory, opens bool) {
+func (f *Forecast) blocked(s *catalog.Snapshot, c simulation, opens bool) {
 	d := diagnosis.Of(s)
 	f.Because = append(f.Because, d.About(diagnosis.SettingsUnreadable)...)
 	if s.Settings().Mode != catalog.ModeFull || diagnosis.ModeOf(s) == catalog.ModeOff {
@@ -166,7 +166,7 @@ func (f *Forecast) blocked(s *catalog.Snapshot, c trajectory, opens bool) {
 }
 
 // stuck finds what is in the way where the simulation ended.
-func (f *Forecast) stuck(c trajectory) (list []diagnosis.Finding) {
+func (f *Forecast) stuck(c simulation) (list []diagnosis.Finding) {
 	switch f.Goal.Kind {
 	case plan.Drain:
 		end := c.end

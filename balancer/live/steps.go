@@ -36,8 +36,8 @@ func NewSteps(ctx context.Context, a CommandRunner) (*Steps, error) {
 // SetZone names the time zone of the config servers; nil has it found out.
 func (s *Steps) SetZone(zone *time.Location) { s.zone = zone }
 
-// Look reads what a step depends on, without chunks.
-func (s *Steps) Look(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
+// Snapshot reads what a step depends on, without chunks.
+func (s *Steps) Snapshot(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
 	now, err := s.executor.now(ctx)
 	if err != nil {
 		return nil, err

@@ -206,7 +206,7 @@ var _ balancer.SharedCluster = sharedEngine{}
 
 // Engine returns the cluster as an engine on goroutines of its own sees it. The
 // caller does not hold the lock.
-func (c *Cluster) Engine() balancer.SharedCluster { return sharedEngine{c.balancer} }
+func (b *Balancer) Engine() balancer.SharedCluster { return sharedEngine{b} }
 
 func (s sharedEngine) With(exchange func(balancer.Cluster)) {
 	s.b.clock.Lock()

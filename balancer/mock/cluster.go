@@ -81,7 +81,7 @@ type Cluster struct {
 	zones        *Zones
 	routers      *Routers
 	shards       shardSet
-	addresses    *addresses
+	addresses    *Addresses
 	locator      *locator
 
 	machineIDs        *MachineIDs

@@ -1,5 +1,14 @@
 package mock
 
+import (
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
+)
+
 // makeParts makes the parts of an empty cluster, and gives each those that it
 // works with.
 func (c *Cluster) makeParts(configServer string) {
@@ -7,7 +16,7 @@ func (c *Cluster) makeParts(configServer string) {
 	c.zones = &Zones{setup: c.setup, config: c.config, ids: c.ids}
 	c.configChunks = &ConfigChunks{setup: c.setup, config: c.config}
 	c.shards = shardSet{}
-	c.addresses = &addresses{config: c.config, shards: c.shards, configHost: configServer}
+	c.addresses = &Addresses{config: c.config, shards: c.shards, configHost: configServer}
 	c.locator = &locator{config: c.config, configChunks: c.configChunks, shards: c.shards, addresses: c.addresses}
 	c.machineIDs = &MachineIDs{ids: c.ids, config: c.config, shards: c.shards, addresses: c.addresses}
 	c.log = &changeLog{}
@@ -38,7 +47,7 @@ func (c *Cluster) makeParts(configServer string) {
 		clock: c.clock, config: c.config, ids: c.ids, locator: c.locator,
 	}
 	*c.faults = Faults{
-		addresses: c.addresses, clock: c.clock, config: c.config, ids: c.ids, locator: c.locator, shards: c.shards,
+		addresses: c.addresses, clock: c.clock, ids: c.ids, locator: c.locator, shards: c.shards,
 		affected: faultEffects{c.balancer, c.migrations}, routers: c.routers,
 	}
 	*c.databases = Databases{
@@ -103,3 +112,31 @@ func (c *Cluster) makeParts(configServer string) {
 		configChunks: c.configChunks,
 	}
 }
+
+// Clock gives scripts a cluster's time. Its methods take the lock.
+type Clock = clock.Shared
+
+// Clock is that of the cluster.
+func (c *Cluster) Clock() Clock { return c.clock.Shared() }
+
+// Time is the cluster's clock for those that hold the lock: waits, jumps, events.
+func (c *Cluster) Time() *clock.Clock { return c.clock }
+
+// Lock takes the cluster's lock.
+func (c *Cluster) Lock() { c.clock.Lock() }
+
+// Unlock gives the lock back.
+func (c *Cluster) Unlock() { c.clock.Unlock() }
+
+// Now returns the cluster's time, for a caller that holds the lock.
+func (c *Cluster) Now() time.Time { return c.clock.Now() }
+
+// GossipTime returns the newest logical time given out. It needs no lock.
+func (c *Cluster) GossipTime() bson.Timestamp { return c.ids.GossipTime() }
+
+// IDs gives out ObjectIds, UUIDs and logical times.
+func (c *Cluster) IDs() *ids.Source { return c.ids }
+
+// After has something happen when d has passed, with the lock held, as faults of tests
+// that come at any moment. The caller holds the lock.
+func (c *Cluster) After(d time.Duration, happens func()) { c.clock.After(d, happens) }

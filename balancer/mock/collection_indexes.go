@@ -19,7 +19,7 @@ import (
 // them.
 type Indexes struct {
 	*setup
-	addresses    *addresses
+	addresses    *Addresses
 	changes      *ChangeFeed
 	config       *ConfigDB
 	configChunks *ConfigChunks
@@ -83,7 +83,7 @@ func (rq *Request) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexRes
 	existing, _ := rq.env.indexes.List(ns)
 	for _, id := range rq.env.stats.holders(ns) {
 		docs := rq.env.shards[id].colls[ns].docs
-		result := IndexResult{Host: rq.env.addresses.hostOf(id), Before: len(docs.Indexes()), Created: created}
+		result := IndexResult{Host: rq.env.addresses.HostOf(id), Before: len(docs.Indexes()), Created: created}
 		if err := createAll(docs, specs); err != nil {
 			return nil, err
 		}
@@ -235,7 +235,7 @@ func (ix *Indexes) Drop(ns string, names []string) ([]IndexResult, error) {
 	var results []IndexResult
 	for _, id := range ix.stats.holders(ns) {
 		docs := ix.shards[id].colls[ns].docs
-		result := IndexResult{Host: ix.addresses.hostOf(id), Before: len(docs.Indexes())}
+		result := IndexResult{Host: ix.addresses.HostOf(id), Before: len(docs.Indexes())}
 		for _, name := range names {
 			if err := docs.DropIndex(name); err != nil {
 				return nil, err
@@ -340,10 +340,10 @@ func (tm *ttlMonitor) deleteBy(e expiry) error {
 		if t.shard == nil || t.shard.down {
 			continue
 		}
-		var found []place
+		var found []documentChange
 		for record, doc := range t.docs.Find(filter) {
 			if t.owns(doc) {
-				found = append(found, place{docs: t.docs, shard: t.shard, record: record, doc: doc})
+				found = append(found, documentChange{docs: t.docs, shard: t.shard, record: record, doc: doc})
 			}
 		}
 		for _, p := range found {

@@ -7,7 +7,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
 )
 
 // entries are config documents as the cluster understands them. The documents
@@ -162,4 +164,164 @@ func (known *collectionEntries) parse(ns string, raw bson.Raw) (catalog.Collecti
 		known.byNamespace[ns] = e
 	}
 	return e.coll, e.err
+}
+
+// The config database may be written through a mongos. What would break the
+// mock when written by hand, and has a command, is refused.
+
+func errByHand(ns, instead string) error {
+	return mongoerr.New(mongoerr.IllegalOperation, "%s can't be written by hand in the mock: use %s", ns, instead)
+}
+
+func errChunksByHand() error {
+	return errByHand(chunksNamespace, "split, mergeChunks and moveRange")
+}
+
+// byHand writes to the config database for a client, without a command for it.
+type byHand struct {
+	config *ConfigDB
+	chunks *Chunks
+	shards shardSet
+	ids    *ids.Source
+}
+
+func (env *environment) byHand() byHand { return byHand{env.config, env.chunks, env.shards, env.ids} }
+
+func (h byHand) insert(ns string, doc bson.Raw) error {
+	var err error
+	switch ns {
+	case chunksNamespace:
+		return errChunksByHand()
+	case "config." + configCollections:
+		return errByHand(ns, "shardCollection")
+	case "config." + configDatabases:
+		err = h.checkPrimary(ns, doc)
+	case "config." + configSettings:
+		err = h.config.CheckSettings(doc)
+	}
+	if err != nil {
+		return err
+	}
+	if ns == "config."+configShards {
+		shard, err := catalog.ParseShard(doc)
+		if err != nil {
+			return err
+		}
+		if h.shards[shard.ID] == nil {
+			h.shards[shard.ID] = newShard(shard.ID)
+		}
+	}
+	_, err = h.config.data(ns).Insert(doc)
+	h.ids.Tick()
+	return err
+}
+
+func (h byHand) replace(ns string, p documentChange, after bson.Raw) error {
+	var err error
+	switch ns {
+	case chunksNamespace:
+		defer h.ids.Tick()
+		return h.chunks.replace(p.doc, after)
+	case "config." + configCollections:
+		fixed := []string{"key", "uuid", "lastmodEpoch", "timestamp", "unique"}
+		if h.config.release.ChunksByNamespace() {
+			fixed = append(fixed, "dropped")
+		}
+		for _, field := range fixed {
+			if !p.doc.Lookup(field).Equal(after.Lookup(field)) {
+				return errByHand(ns, "shardCollection")
+			}
+		}
+	case "config." + configDatabases:
+		err = h.checkPrimary(ns, after)
+	case "config." + configSettings:
+		err = h.config.CheckSettings(after)
+	}
+	if err != nil {
+		return err
+	}
+	h.ids.Tick()
+	return p.docs.Update(p.record, after)
+}
+
+// checkPrimary demands that a database's entry names a shard there is.
+func (h byHand) checkPrimary(ns string, doc bson.Raw) error {
+	primary, _ := doc.Lookup("primary").StringValueOK()
+	if h.shards[catalog.ShardID(primary)] == nil {
+		return errByHand(ns, "enableSharding with a shard there is")
+	}
+	return nil
+}
+
+func checkConfigDelete(ns string) error {
+	switch ns {
+	case chunksNamespace:
+		return errChunksByHand()
+	case "config." + configCollections:
+		return errByHand(ns, "drop")
+	}
+	return nil
+}
+
+// replace takes a change of a config.chunks document by hand, as an
+// administrator makes it to take a jumbo flag away: the routing table has it
+// at once. Where a chunk begins and ends, whose it is and its _id can't be
+// changed: the table would have a gap.
+func (cks *Chunks) replace(before, after bson.Raw) error {
+	coll, ok, err := cks.configChunks.collectionOf(before)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "the chunk's collection is gone")
+	}
+	form := cks.configChunks.form()
+	fixed := []string{"_id", form.owner(), "min", "max"}
+	if form.byNamespace {
+		fixed = append(fixed, "lastmodEpoch")
+	}
+	for _, field := range fixed {
+		if !before.Lookup(field).Equal(after.Lookup(field)) {
+			return errByHand(chunksNamespace+"."+field, "split, mergeChunks and moveRange")
+		}
+	}
+	changed, err := catalog.ParseChunk(coll.Pattern, after)
+	if err != nil {
+		return err
+	}
+	if form.release.NamesChunks() { // the _id does not tell the one that is kept
+		changed.ID = cks.config.table(coll.Namespace).Find(changed.Min).ID
+	}
+	if cks.shards[changed.Shard] == nil {
+		return errByHand(chunksNamespace, "the id of a shard there is")
+	}
+	return cks.exchange(coll, changed)
+}
+
+// exchange builds the table anew: unlike those of commands, a version by
+// hand may be older than the one before.
+func (cks *Chunks) exchange(coll catalog.Collection, changed catalog.Chunk) error {
+	old := cks.config.table(coll.Namespace)
+	chunks := slices.Collect(old.All())
+	at := old.IndexOf(changed.Min)
+	for i, chunk := range chunks {
+		if i != at && chunk.Version == changed.Version {
+			return mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: config.chunks index: "+
+				"%s_1_lastmod_1 dup key: { lastmod: Timestamp(%d, %d) }",
+				cks.configChunks.form().owner(), chunk.Version.Major, chunk.Version.Minor)
+		}
+	}
+	chunks[at] = changed
+	table, err := catalog.NewRoutingTable(coll.Pattern, old.Epoch(), old.Timestamp(), slices.Values(chunks))
+	if err != nil {
+		return err
+	}
+	for _, id := range old.Owners() {
+		if like := cks.shards[id].colls[coll.Namespace]; like != nil {
+			cks.collections.spread(coll.Namespace, like, table)
+			break
+		}
+	}
+	cks.config.setTable(coll.Namespace, table)
+	return nil
 }

@@ -18,8 +18,8 @@ type trackedCollection struct {
 	form   disk.Collection
 	stored []byte
 	// local is nil on the config server.
-	local   *localCollection
-	extents *extentWatch
+	local  *localCollection
+	ranges *rangeWatch
 	// fresh: none of its documents has been written.
 	fresh bool
 }
@@ -46,7 +46,7 @@ func (t *tracker) captureCollections(c *Cluster) {
 		}
 		t.put(disk.BucketCollections, disk.NumberKey(known.number), nil)
 		t.put(disk.Numbered(disk.BucketDocuments, known.number), nil, nil)
-		if known.extents != nil {
+		if known.ranges != nil {
 			t.put(disk.Numbered(disk.BucketExtents, known.number), nil, nil)
 		}
 		delete(t.colls, docs)
@@ -120,10 +120,10 @@ func (t *tracker) watch(known *trackedCollection) {
 	}
 }
 
-// extentWatch are the lower bounds at which virtual data has changed.
-type extentWatch struct{ changed map[catalog.Key]struct{} }
+// rangeWatch holds the lower bounds at which virtual data has changed.
+type rangeWatch struct{ changed map[catalog.Key]struct{} }
 
-func (w *extentWatch) note(min catalog.Key) {
+func (w *rangeWatch) note(min catalog.Key) {
 	if w != nil {
 		w.changed[min] = struct{}{}
 	}
@@ -134,7 +134,7 @@ func (w *extentWatch) note(min catalog.Key) {
 func (t *tracker) captureExtents(c *Cluster) {
 	for _, known := range t.colls {
 		l := known.local
-		if l == nil || l.virtual.watch == nil && l.virtual.extents == nil && known.extents == nil {
+		if l == nil || l.virtual.watch == nil && l.virtual.ranges == nil && known.ranges == nil {
 			continue
 		}
 		table := c.config.table(known.form.Namespace)
@@ -142,34 +142,34 @@ func (t *tracker) captureExtents(c *Cluster) {
 			continue // virtual data lies in chunks
 		}
 		bucket, p := disk.Numbered(disk.BucketExtents, known.number), table.Pattern()
-		if l.virtual.watch == nil || l.virtual.watch != known.extents {
+		if l.virtual.watch == nil || l.virtual.watch != known.ranges {
 			t.rewriteExtents(known, bucket, p)
 			continue
 		}
-		if len(known.extents.changed) == 0 {
+		if len(known.ranges.changed) == 0 {
 			continue
 		}
-		for min := range known.extents.changed {
+		for min := range known.ranges.changed {
 			var value []byte
-			if e, there := l.virtual.extents.Get(extent{min: min}); there {
-				value = encode(storeExtent(p, e))
+			if e, there := l.virtual.ranges.Get(virtualRange{min: min}); there {
+				value = encode(storeRange(p, e))
 			}
 			t.put(bucket, disk.BoundKey(min), value)
 		}
-		clear(known.extents.changed)
+		clear(known.ranges.changed)
 	}
 }
 
 func (t *tracker) rewriteExtents(known *trackedCollection, bucket string, p catalog.KeyPattern) {
-	if known.extents != nil {
+	if known.ranges != nil {
 		t.put(bucket, nil, nil)
 	}
 	for e := range known.local.virtual.all() {
-		t.put(bucket, disk.BoundKey(e.min), encode(storeExtent(p, e)))
+		t.put(bucket, disk.BoundKey(e.min), encode(storeRange(p, e)))
 	}
-	known.extents = &extentWatch{changed: map[catalog.Key]struct{}{}}
+	known.ranges = &rangeWatch{changed: map[catalog.Key]struct{}{}}
 	if !t.once {
-		known.local.virtual.watch = known.extents
+		known.local.virtual.watch = known.ranges
 	}
 }
 
@@ -194,11 +194,11 @@ func indexSpec(s disk.Index) store.IndexSpec {
 	return store.IndexSpec{Name: s.Name, Key: s.Key, Unique: s.Unique, Sparse: s.Sparse, Options: s.Options}
 }
 
-func storeExtent(p catalog.KeyPattern, e extent) disk.Extent {
-	return disk.Extent{Min: p.Bound(e.min), Max: p.Bound(e.max), Docs: e.docs, Bytes: e.bytes}
+func storeRange(p catalog.KeyPattern, e virtualRange) disk.VirtualRange {
+	return disk.VirtualRange{Min: p.Bound(e.min), Max: p.Bound(e.max), Docs: e.docs, Bytes: e.bytes}
 }
 
-func extentOf(p catalog.KeyPattern, s disk.Extent) (e extent, err error) {
+func rangeOf(p catalog.KeyPattern, s disk.VirtualRange) (e virtualRange, err error) {
 	e.docs, e.bytes = s.Docs, s.Bytes
 	if e.min, err = p.Key(s.Min); err != nil {
 		return e, err

@@ -192,7 +192,7 @@ func (l *loading) collection(key, value []byte) error {
 	l.saw(number)
 	l.tracker.colls[docs] = known
 	l.tracker.watch(known)
-	return l.extents(known)
+	return l.virtualRanges(known)
 }
 
 // place puts a collection where it belongs.
@@ -215,17 +215,17 @@ func (l *loading) place(form disk.Collection, docs *store.Collection) (*localCol
 	return local, nil
 }
 
-func (l *loading) extents(known *trackedCollection) error {
+func (l *loading) virtualRanges(known *trackedCollection) error {
 	table := l.c.config.table(known.form.Namespace)
 	if known.local == nil || table == nil {
 		return nil
 	}
 	err := disk.Read(l.from, disk.Numbered(disk.BucketExtents, known.number), func(_, value []byte) error {
-		var form disk.Extent
+		var form disk.VirtualRange
 		if err := bson.Unmarshal(value, &form); err != nil {
 			return err
 		}
-		e, err := extentOf(table.Pattern(), form)
+		e, err := rangeOf(table.Pattern(), form)
 		if err == nil {
 			known.local.virtual.add(e)
 		}
@@ -234,9 +234,9 @@ func (l *loading) extents(known *trackedCollection) error {
 	if err != nil {
 		return err
 	}
-	if known.local.virtual.extents != nil && !l.tracker.once {
-		known.extents = &extentWatch{changed: map[catalog.Key]struct{}{}}
-		known.local.virtual.watch = known.extents
+	if known.local.virtual.ranges != nil && !l.tracker.once {
+		known.ranges = &rangeWatch{changed: map[catalog.Key]struct{}{}}
+		known.local.virtual.watch = known.ranges
 	}
 	return nil
 }

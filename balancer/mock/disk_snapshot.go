@@ -271,11 +271,11 @@ func (pb metadataBuilder) fill(coll *catalog.CollectionState) {
 		left, known := coll.Sizes[id]
 		docs, bytes := left.Documents, left.Bytes
 		virtual := &pb.c.shards[id].colls[coll.Namespace].virtual
-		var last extent
+		var last virtualRange
 		for chunk := range coll.Table.Owned(id, catalog.Key{}, catalog.Key{}) {
 			virtual.add(last)
 			held := contents(chunk)
-			last = extent{min: chunk.Min, max: chunk.Max, docs: held.Documents, bytes: held.Bytes}
+			last = virtualRange{min: chunk.Min, max: chunk.Max, docs: held.Documents, bytes: held.Bytes}
 			docs, bytes = docs-held.Documents, bytes-held.Bytes
 		}
 		if known { // what dividing has left over

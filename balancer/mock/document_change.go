@@ -48,8 +48,8 @@ func (rq *Request) awaitWritable(ns string) error {
 	return rq.env.migrations.AwaitWritable(rq.ctx, rq.deadline, ns)
 }
 
-// place is one document where it lies, and what becomes of it.
-type place struct {
+// documentChange is one document where it lies, and what becomes of it.
+type documentChange struct {
 	docs   *store.Collection
 	shard  *shard                // nil for the config database
 	table  *catalog.RoutingTable // by which the shard owned it; nil unless sharded
@@ -74,9 +74,9 @@ type writing struct {
 	sort    *order.Sort // which document comes first where only one is wanted
 	justOne bool
 	// prepare computes what becomes of a document; nil for nothing.
-	prepare func(ctx context.Context, p *place) error
+	prepare func(ctx context.Context, p *documentChange) error
 	// apply does it. The lock is held.
-	apply func(p place) error
+	apply func(p documentChange) error
 
 	reads []Read // of the newest search
 }
@@ -104,7 +104,7 @@ func (w *writing) run() error {
 
 // search finds the documents that match, or the first in the order asked for,
 // and prepares the first of them.
-func (w *writing) search() (found []place, err error) {
+func (w *writing) search() (found []documentChange, err error) {
 	if w.reads, err = w.rq.reads(w.ns, w.query.Filter, !w.justOne); err != nil {
 		return nil, err
 	}
@@ -117,18 +117,20 @@ func (w *writing) search() (found []place, err error) {
 	return found, err
 }
 
-func (w *writing) matching(ctx context.Context) ([]place, error) {
+func (w *writing) matching(ctx context.Context) ([]documentChange, error) {
 	reads, err := Planned(w.reads, w.query)
 	if err != nil {
 		return nil, err
 	}
-	var found []place
+	var found []documentChange
 	for _, r := range reads {
 		for f, err := range r.Documents(ctx, &store.Counts{}) {
 			if err != nil {
 				return nil, err
 			}
-			p := place{docs: r.live, shard: r.target.shard, table: r.target.table, rules: r.rules, record: f.ID, doc: f.Doc}
+			p := documentChange{
+				docs: r.live, shard: r.target.shard, table: r.target.table, rules: r.rules, record: f.ID, doc: f.Doc,
+			}
 			switch {
 			case !w.justOne || len(found) == 0:
 				found = append(found, p)
@@ -144,7 +146,7 @@ func (w *writing) matching(ctx context.Context) ([]place, error) {
 }
 
 // ready prepares documents. One on which that fails fails when it is its turn.
-func (w *writing) ready(ctx context.Context, found []place) error {
+func (w *writing) ready(ctx context.Context, found []documentChange) error {
 	for i := range found {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -158,7 +160,7 @@ func (w *writing) ready(ctx context.Context, found []place) error {
 
 // applyAll changes documents, of which the first batch is prepared, and counts
 // those that were there to be changed.
-func (w *writing) applyAll(found []place) (applied int, err error) {
+func (w *writing) applyAll(found []documentChange) (applied int, err error) {
 	for {
 		n := min(writeBatch, len(found))
 		for i := range n {
@@ -169,7 +171,7 @@ func (w *writing) applyAll(found []place) (applied int, err error) {
 			if ok {
 				applied++
 			}
-			found[i] = place{}
+			found[i] = documentChange{}
 		}
 		if found = found[n:]; len(found) == 0 {
 			return applied, nil
@@ -185,7 +187,7 @@ func (w *writing) applyAll(found []place) (applied int, err error) {
 
 // settle changes a document. If it is not what it was any more, it is matched
 // and prepared again; one that is gone or does not match is left alone.
-func (w *writing) settle(p *place) (applied bool, err error) {
+func (w *writing) settle(p *documentChange) (applied bool, err error) {
 	for {
 		if err := w.rq.awaitWritable(w.ns); err != nil {
 			return false, err
@@ -206,7 +208,7 @@ func (w *writing) settle(p *place) (applied bool, err error) {
 			if matches, err = w.query.Filter.Tester(ctx)(p.doc); err != nil || !matches {
 				return err
 			}
-			one := []place{*p}
+			one := []documentChange{*p}
 			err = w.ready(ctx, one)
 			*p = one[0]
 			return err

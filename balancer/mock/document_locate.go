@@ -13,6 +13,7 @@ import (
 	"shardsh/balancer/mock/secondary"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/filter"
+	"shardsh/balancer/mongoerr"
 )
 
 // locator finds where documents lie: on the config server, on a database's
@@ -21,7 +22,7 @@ type locator struct {
 	config       *ConfigDB
 	configChunks *ConfigChunks
 	shards       shardSet
-	addresses    *addresses
+	addresses    *Addresses
 }
 
 func (lo *locator) captured(t target) Read {
@@ -32,7 +33,7 @@ func (lo *locator) captured(t target) Read {
 	if t.local != nil {
 		t.local.reads++
 	}
-	r.Host = lo.addresses.hostOf(r.Shard)
+	r.Host = lo.addresses.HostOf(r.Shard)
 	r.target.docs, r.rules = t.docs.Snapshot(), t.rules()
 	return r
 }
@@ -124,7 +125,7 @@ func (lo *locator) targetOn(
 }
 
 // current finds a document again that may have been changed, or moved, since.
-func (lo *locator) current(ns string, p place) (place, bool) {
+func (lo *locator) current(ns string, p documentChange) (documentChange, bool) {
 	if ns == chunksNamespace {
 		doc, there := lo.configChunks.current(p.doc)
 		p.doc = doc
@@ -140,7 +141,7 @@ func (lo *locator) current(ns string, p place) (place, bool) {
 	for _, t := range lo.targets(ns, nil) {
 		record, doc, there := t.docs.ByID(id)
 		if there && t.owns(doc) {
-			return place{docs: t.docs, shard: t.shard, table: t.table, rules: t.rules(), record: record, doc: doc}, true
+			return documentChange{docs: t.docs, shard: t.shard, table: t.table, rules: t.rules(), record: record, doc: doc}, true
 		}
 	}
 	return p, false
@@ -148,7 +149,7 @@ func (lo *locator) current(ns string, p place) (place, bool) {
 
 // lies reports whether a place is still one that the namespace's documents are
 // read from, and its shard owns what it did.
-func (lo *locator) lies(ns string, p place) bool {
+func (lo *locator) lies(ns string, p documentChange) bool {
 	if p.shard == nil {
 		return lo.config.held(ns) == p.docs
 	}
@@ -166,4 +167,201 @@ func (lo *locator) stateOf(s *shard, name string) secondary.State {
 		state.Docs = l.docs.Snapshot()
 	}
 	return state
+}
+
+// known is what the router of a request knows of the catalog. The zero value is
+// that of the cluster's own requests, which always know the newest.
+type known struct {
+	cache  *routing.Cache
+	config knownCatalog
+	shards shardSet
+}
+
+// knownCatalog is what a router reads of the catalog.
+type knownCatalog interface {
+	routing.Catalog
+	holds(ns string) bool
+}
+
+// fresh reports whether the router knows the newest of a collection.
+func (k known) fresh(ns string) bool { return k.cache == nil || k.cache.Fresh(ns, k.config) }
+
+// route sends a request by what its router knows of a collection: if a shard
+// refuses it, the router knows the newest. What was not refused has gone to the
+// shards that it concerns. A write of many documents on several shards is sent to
+// all there are, and none refuses it.
+func (k known) route(ns string, filter *filter.Filter, many bool) {
+	if k.fresh(ns) {
+		return
+	}
+	k.send(ns, func(table *catalog.RoutingTable) []catalog.ShardID {
+		ids := routing.Owners(table, filter)
+		if many && len(ids) > 1 {
+			return nil
+		}
+		return ids
+	})
+}
+
+// routeKey is route for a new document, whose shard key has these comparable bytes.
+func (k known) routeKey(ns string, key []byte) {
+	if k.fresh(ns) {
+		return
+	}
+	k.send(ns, func(table *catalog.RoutingTable) []catalog.ShardID {
+		return []catalog.ShardID{table.OwnerOf(key)}
+	})
+}
+
+// send sends a request by what the router knows; a shard that refuses it makes the
+// router read the newest.
+func (k known) send(ns string, to routing.Targets) {
+	if k.config.holds(ns) {
+		return
+	}
+	by, refused := k.cache.Send(ns, k.config, to)
+	if s := k.shards[by]; refused && s != nil {
+		s.counters.stale++
+	}
+}
+
+// routed returns the shards that the router sends a read to, and the table by which it
+// does; nil for a collection that it knows as not tracked.
+func (k known) routed(ns string, filter *filter.Filter) ([]catalog.ShardID, *catalog.RoutingTable) {
+	if table := k.cache.Table(ns, k.config); table != nil {
+		return routing.Owners(table, filter), table
+	}
+	if primary, there := k.cache.PrimaryOf(ns, k.config); there {
+		return []catalog.ShardID{primary}, nil
+	}
+	return nil, nil
+}
+
+// refuses lets the router read the routing table again if it does not know the newest.
+func (k known) refuses(id catalog.ShardID, ns string) bool {
+	if k.fresh(ns) {
+		return false
+	}
+	k.cache.Refused(ns, k.config)
+	k.shards[id].counters.stale++
+	return true
+}
+
+// Node says which nodes of the shards a read goes to, and what they are asked for. The
+// zero value is primaries that check what they are sent.
+type Node struct {
+	// Secondary reads from the secondaries of shards where those are behind; elsewhere
+	// they have what the primaries have.
+	Secondary bool
+	// Only: a shard whose secondary is behind by more than Most (0 is any lag) has
+	// nobody to be asked; otherwise its primary is.
+	Only bool
+	Most time.Duration
+	// After is the logical time that a node must have reached.
+	After bson.Timestamp
+	// Available is the read concern of that name: a read is sent as the router knows the
+	// collection, which may be wrong, and no shard checks that. Each gives what it has,
+	// orphans included.
+	Available bool
+}
+
+// heartbeat is how old a router takes its newest word of a secondary for.
+const heartbeat = 10 * time.Second
+
+// selecting is how long a router looks for a node that suits a read.
+const selecting = 15 * time.Second
+
+// ReadsFrom is Reads from certain nodes. A secondary that does not know yet where the
+// collection lies, as its router does, is waited for: but for "available", a shard's node
+// asks its primary for newer metadata (docs: Read Concern "available"), and has to have
+// what that has written of them.
+func (rq *Request) ReadsFrom(n Node, ns string, filter *filter.Filter) ([]Read, error) {
+	if rq.routes.cache == nil || rq.env.config.holds(ns) {
+		return rq.Reads(ns, filter)
+	}
+	for {
+		l, err := rq.look(n, ns, filter)
+		switch {
+		case err != nil:
+			return nil, err
+		case l.refused:
+		case l.until.IsZero():
+			return rq.capture(l.targets), nil
+		default:
+			if err := rq.AwaitSecondaries(l.until.Sub(rq.env.clock.Now())); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// looked is what the nodes have of a collection that a read goes to.
+type looked struct {
+	targets []target
+	until   time.Time // when those that are behind may have what the read needs; zero: they have
+	refused bool      // the router knows better now
+}
+
+// look sends a read.
+func (rq *Request) look(n Node, ns string, filter *filter.Filter) (l looked, err error) {
+	if !n.Available && rq.routes.cache.Table(ns, rq.env.config) == nil {
+		rq.routes.route(ns, filter, false)
+	}
+	ids, known := rq.routes.routed(ns, filter)
+	if err := rq.askAll(ids); err != nil {
+		return l, err
+	}
+	now := rq.env.clock.Now()
+	for _, id := range ids {
+		m, err := rq.suits(n, id)
+		if err != nil {
+			return l, err
+		}
+		t, fits := rq.env.locator.targetOn(id, m, ns, known, now)
+		at, later := m.Reaches(n.After, now)
+		if !fits && !n.Available {
+			l.refused = l.refused || rq.routes.refuses(id, ns)
+			at, later = m.Next(now, ns, databaseOf(ns))
+		}
+		if later && at.After(l.until) {
+			l.until = at
+		}
+		if n.Available {
+			t.table = nil
+		}
+		if t.docs != nil {
+			l.targets = append(l.targets, t)
+		}
+	}
+	return l, nil
+}
+
+// suits returns the secondary of a shard to be asked; nil for its primary, or for a
+// secondary that is not behind.
+func (rq *Request) suits(n Node, id catalog.ShardID) (*secondary.Member, error) {
+	m := rq.env.faults.secondaries[id]
+	switch {
+	case !n.Secondary || m == nil:
+		return nil, nil
+	case n.Most == 0 || rq.env.faults.behind(id)+heartbeat <= n.Most:
+		return m, nil
+	case !n.Only:
+		return nil, nil
+	}
+	if err := rq.AwaitSecondaries(selecting); err != nil {
+		return nil, err
+	}
+	return nil, mongoerr.New(mongoerr.FailedToSatisfyReadPreference,
+		"Could not find host matching read preference { mode: \"secondary\", maxStalenessSeconds: %d } for set %s",
+		int64(n.Most.Seconds()), setOf(rq.env.addresses.HostOf(id)))
+}
+
+// CountOn returns the fast count of a collection where a read goes: orphans and virtual
+// data are in it.
+func (rq *Request) CountOn(r Read, ns string) int64 {
+	n := r.target.docs.Count()
+	if l := rq.env.shards.member(r.Shard, ns); l != nil {
+		n += l.virtual.docs
+	}
+	return n
 }

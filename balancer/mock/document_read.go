@@ -128,7 +128,7 @@ func (rq *Request) chunkReads() ([]Read, error) {
 	if err := rq.AskConfig(); err != nil {
 		return nil, err
 	}
-	host := rq.env.addresses.hostOf(configShard)
+	host := rq.env.addresses.HostOf(configShard)
 	return []Read{{Shard: configShard, Host: host, chunks: rq.env.configChunks.view()}}, nil
 }
 

@@ -209,9 +209,7 @@ type UpdateResult struct {
 	Matched, Modified int
 	// UpsertedID is the _id of the document that was inserted, if any.
 	UpsertedID bson.RawValue
-	// Before and After are the last document touched, nil where there is none, and
-	// Shown what is shown of it.
-	Before, After, Shown bson.Raw
+	Shown      bson.Raw // what is shown of the last document touched, nil where there is none
 }
 
 func (req UpdateRequest) show(ctx context.Context, before, after bson.Raw) (bson.Raw, error) {
@@ -234,8 +232,8 @@ func (rq *Request) update(ns string, req UpdateRequest, justOne bool) (UpdateRes
 	var result UpdateResult
 	w := &writing{
 		rq: rq, ns: ns, query: store.Query{Filter: req.Filter, Hint: req.Hint}, sort: req.Sort, justOne: justOne,
-		prepare: func(ctx context.Context, p *place) error { return p.update(ctx, req) },
-		apply:   func(p place) error { return rq.applyUpdate(ns, req, p, &result) },
+		prepare: func(ctx context.Context, p *documentChange) error { return p.update(ctx, req) },
+		apply:   func(p documentChange) error { return rq.applyUpdate(ns, req, p, &result) },
 	}
 	for tries := 1; ; tries++ {
 		if err := w.run(); err != nil || result.Matched > 0 || !req.Upsert {
@@ -260,14 +258,14 @@ func (rq *Request) update(ns string, req UpdateRequest, justOne bool) (UpdateRes
 		if err := rq.InsertChecked(ns, doc, !req.Unchecked); err != nil {
 			return result, err
 		}
-		result.After, result.Shown = doc, shown
+		result.Shown = shown
 		result.UpsertedID = doc.Lookup("_id")
 		return result, nil
 	}
 }
 
 // update computes what becomes of a document.
-func (p *place) update(ctx context.Context, req UpdateRequest) error {
+func (p *documentChange) update(ctx context.Context, req UpdateRequest) error {
 	var err error
 	if p.after, p.changed, err = req.Update.ApplyIn(ctx, p.doc); err != nil {
 		return err
@@ -279,9 +277,9 @@ func (p *place) update(ctx context.Context, req UpdateRequest) error {
 	return err
 }
 
-func (rq *Request) applyUpdate(ns string, req UpdateRequest, p place, result *UpdateResult) error {
+func (rq *Request) applyUpdate(ns string, req UpdateRequest, p documentChange, result *UpdateResult) error {
 	result.Matched++
-	result.Before, result.After, result.Shown = p.doc, p.after, p.shown
+	result.Shown = p.shown
 	if !p.changed {
 		return nil
 	}
@@ -297,7 +295,7 @@ func (rq *Request) applyUpdate(ns string, req UpdateRequest, p place, result *Up
 }
 
 // checkKeyChange refuses updates of the shard key that the server refuses.
-func (rq *Request) checkKeyChange(ns string, req UpdateRequest, p place, after bson.Raw) error {
+func (rq *Request) checkKeyChange(ns string, req UpdateRequest, p documentChange, after bson.Raw) error {
 	if p.shard == nil || req.Retryable && !req.Multi {
 		return nil
 	}
@@ -325,7 +323,7 @@ func (rq *Request) checkKeyChange(ns string, req UpdateRequest, p place, after b
 
 // replace writes a document's new form; when its shard key has changed hands
 // it moves to the owner.
-func (rq *Request) replace(ns string, p place, after bson.Raw, check bool) error {
+func (rq *Request) replace(ns string, p documentChange, after bson.Raw, check bool) error {
 	if p.shard == nil {
 		return rq.env.byHand().replace(ns, p, after)
 	}
@@ -368,7 +366,7 @@ func (rq *Request) replace(ns string, p place, after bson.Raw, check bool) error
 // Delete removes the documents that match, or the first, and counts them.
 func (rq *Request) Delete(ns string, q store.Query, justOne bool) (int, error) {
 	deleted := 0
-	w := &writing{rq: rq, ns: ns, query: q, justOne: justOne, apply: func(p place) error {
+	w := &writing{rq: rq, ns: ns, query: q, justOne: justOne, apply: func(p documentChange) error {
 		err := rq.env.background().remove(ns, p)
 		if err == nil {
 			deleted++
@@ -379,7 +377,7 @@ func (rq *Request) Delete(ns string, q store.Query, justOne bool) (int, error) {
 	return deleted, err
 }
 
-func (rq *Request) remove(ns string, p place) error {
+func (rq *Request) remove(ns string, p documentChange) error {
 	if p.shard == nil {
 		if err := checkConfigDelete(ns); err != nil {
 			return err
@@ -408,16 +406,16 @@ func (rq *Request) FindAndModify(ns string, req FindOneRequest) (UpdateResult, e
 	var result UpdateResult
 	w := &writing{
 		rq: rq, ns: ns, query: store.Query{Filter: req.Filter, Hint: req.Hint}, sort: req.Sort, justOne: true,
-		prepare: func(ctx context.Context, p *place) (err error) {
+		prepare: func(ctx context.Context, p *documentChange) (err error) {
 			p.shown, err = req.show(ctx, p.doc, nil)
 			return err
 		},
-		apply: func(p place) error {
+		apply: func(p documentChange) error {
 			if err := rq.env.background().remove(ns, p); err != nil {
 				return err
 			}
 			result.Matched++
-			result.Before, result.Shown = p.doc, p.shown
+			result.Shown = p.shown
 			return nil
 		},
 	}

@@ -23,9 +23,8 @@ const routerNode catalog.ShardID = "router"
 // Faults are what was made to fail, and the network that feels it: which node
 // reaches which, and how fast.
 type Faults struct {
-	addresses *addresses
+	addresses *Addresses
 	clock     *clock.Clock
-	config    *ConfigDB
 	routers   *Routers
 	ids       *ids.Source
 	locator   *locator
@@ -99,7 +98,7 @@ func (fs *Faults) reach(from, to catalog.ShardID) error {
 		return nil
 	}
 	return mongoerr.New(mongoerr.HostUnreachable, "Error connecting to %s :: caused by :: %s",
-		cmp.Or(fs.addresses.hostOf(to), string(to)), why)
+		cmp.Or(fs.addresses.HostOf(to), string(to)), why)
 }
 
 // reachShards fails when a node does not reach every shard.

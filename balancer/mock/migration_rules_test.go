@@ -70,7 +70,7 @@ func TestCloneHasALimitOfTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.shards["A"].colls[exampleNS] = local
-		local.virtual.add(extent{min: exampleKey(t, coll.Pattern, "1"), max: exampleKey(t, coll.Pattern, "10"), docs: 10,
+		local.virtual.add(virtualRange{min: exampleKey(t, coll.Pattern, "1"), max: exampleKey(t, coll.Pattern, "10"), docs: 10,
 			bytes: tt.bytes})
 		took, err := move(MoveRequest{MaxChunkSizeBytes: 100 << 30})
 		if code, _ := mongoerr.CodeOf(err); code != tt.code || tt.code != 0 && took.Round(time.Minute) != 6*time.Hour {
@@ -166,7 +166,7 @@ func TestChangeLogOfAMigration(t *testing.T) {
 				coll := c.exampleCollection(t)
 				local := newLocal(coll.UUID, nil, exampleNS)
 				c.shards["A"].colls[exampleNS] = local
-				local.virtual.add(extent{min: exampleKey(t, coll.Pattern, "1"), max: exampleKey(t, coll.Pattern, "10"), docs: 3,
+				local.virtual.add(virtualRange{min: exampleKey(t, coll.Pattern, "1"), max: exampleKey(t, coll.Pattern, "10"), docs: 3,
 					bytes: 6 << 20})
 				tt.req.MaxChunkSizeBytes = 1 << 20
 			}

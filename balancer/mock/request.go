@@ -17,7 +17,7 @@ import (
 // environment is what the commands of a cluster work with.
 type environment struct {
 	*setup
-	addresses    *addresses
+	addresses    *Addresses
 	changes      *ChangeFeed
 	chunks       *Chunks
 	clock        *clock.Clock
@@ -184,7 +184,7 @@ func (rq *Request) find(from, id catalog.ShardID) error {
 		return err
 	}
 	return mongoerr.New(mongoerr.FailedToSatisfyReadPreference,
-		"Could not find host matching read preference { mode: \"primary\" } for set %s", setOf(rq.env.addresses.hostOf(id)))
+		"Could not find host matching read preference { mode: \"primary\" } for set %s", setOf(rq.env.addresses.HostOf(id)))
 }
 
 // FromConfig asks each shard as the config server does, which waits for those that are away.

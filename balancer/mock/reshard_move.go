@@ -193,3 +193,72 @@ func (rs *Reshardings) planUnsharded(m policy.Migration) (reshardPlan, error) {
 	}
 	return rs.onePlan(m.Namespace, byBalancer, m.To)
 }
+
+// willOwn counts the chunks that the operations under way will give a shard.
+func (rs *Reshardings) willOwn(id catalog.ShardID) (n int64) {
+	for _, op := range rs.underWay {
+		for _, chunk := range op.request.Chunks {
+			if chunk.Shard == id {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// redistribute makes the collection anew on its new owners, and changes
+// nothing that is there.
+func (rs *Reshardings) redistribute(coll catalog.Collection, table *catalog.RoutingTable,
+	uuid bson.Binary) (map[catalog.ShardID]*localCollection, error) {
+	var like *localCollection
+	for _, id := range rs.config.table(coll.Namespace).Owners() {
+		if like = rs.shards[id].colls[coll.Namespace]; like != nil {
+			break
+		}
+	}
+	if like == nil {
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "no shard holds %s", coll.Namespace)
+	}
+	like = &localCollection{uuid: uuid, options: like.options, docs: like.docs}
+	moved := make(map[catalog.ShardID]*localCollection)
+	for _, id := range table.Owners() {
+		moved[id] = rs.collections.emptyLike(coll.Namespace, like, id)
+		if _, ok := moved[id].keyIndex(table.Pattern()); !ok {
+			if err := moved[id].makeKeyIndex(table.Pattern(), false); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for doc := range rs.locator.documents(coll.Namespace, nil) {
+		key, err := table.Pattern().DocumentKey(doc)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := moved[table.ShardOf(key)].docs.Insert(doc); err != nil {
+			return nil, err
+		}
+	}
+	rs.spreadVirtual(coll, table, moved)
+	return moved, nil
+}
+
+// spreadVirtual lays virtual data evenly over the new chunks: nothing is known
+// of its values of another key.
+func (rs *Reshardings) spreadVirtual(coll catalog.Collection, table *catalog.RoutingTable,
+	moved map[catalog.ShardID]*localCollection) {
+	var docs, bytes int64
+	for _, s := range rs.shards {
+		if l := s.colls[coll.Namespace]; l != nil {
+			docs, bytes = docs+l.virtual.docs, bytes+l.virtual.bytes
+		}
+	}
+	if docs == 0 && bytes == 0 {
+		return
+	}
+	left := int64(table.Len())
+	for chunk := range table.All() {
+		l := moved[chunk.Shard]
+		l.virtual.add(virtualRange{min: chunk.Min, max: chunk.Max, docs: docs / left, bytes: bytes / left})
+		docs, bytes, left = docs-docs/left, bytes-bytes/left, left-1
+	}
+}

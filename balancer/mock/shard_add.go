@@ -20,7 +20,7 @@ import (
 // Membership adds shards to the cluster and takes them out of it.
 type Membership struct {
 	*setup
-	addresses         *addresses
+	addresses         *Addresses
 	clusterParameters *ClusterParameters
 	config            *ConfigDB
 	zones             *Zones
@@ -159,9 +159,9 @@ func (mb *Membership) Grow(s NewShard) (catalog.ShardID, error) {
 // hosts returns those of the shards, of the removed ones and of the config
 // server.
 func (mb *Membership) hosts() *hosts {
-	known := newHosts(mb.addresses.configServer())
+	known := newHosts(mb.addresses.ConfigServer())
 	for _, id := range mb.shards.ids() {
-		known.take(mb.addresses.hostOf(id))
+		known.take(mb.addresses.HostOf(id))
 	}
 	for address := range mb.removed {
 		known.take(address)
@@ -208,7 +208,7 @@ func validHost(text string) bool {
 func (st *Statistics) HostsOf(ns string) []string {
 	var hosts []string
 	for _, id := range st.holders(ns) {
-		hosts = append(hosts, st.addresses.hostOf(id))
+		hosts = append(hosts, st.addresses.HostOf(id))
 	}
 	return hosts
 }
@@ -232,7 +232,7 @@ func (mb *Membership) AddConfigShard() error {
 		return nil
 	}
 	err := mb.config.insert(configShards, bson.D{
-		{Key: "_id", Value: string(configShard)}, {Key: "host", Value: mb.addresses.configServer()},
+		{Key: "_id", Value: string(configShard)}, {Key: "host", Value: mb.addresses.ConfigServer()},
 		{Key: "state", Value: int32(1)},
 		{Key: "topologyTime", Value: mb.ids.Tick()}, {Key: "replSetConfigVersion", Value: int64(-1)},
 	})
@@ -242,7 +242,7 @@ func (mb *Membership) AddConfigShard() error {
 	mb.shards[configShard] = newShard(configShard)
 	mb.noteCount()
 	mb.log.change(configShard, "addShard", "", bson.D{{Key: "name", Value: string(configShard)},
-		{Key: "host", Value: mb.addresses.configServer()}})
+		{Key: "host", Value: mb.addresses.ConfigServer()}})
 	return nil
 }
 

@@ -1,16 +1,19 @@
 package mock
 
 import (
+	"cmp"
 	"fmt"
+	"hash/fnv"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/ids"
 )
 
-// addresses are the connection strings of the config server and the shards.
-type addresses struct {
+// Addresses are the connection strings of the config server and the shards.
+type Addresses struct {
 	config     *ConfigDB
 	shards     shardSet
 	configHost string
@@ -22,16 +25,16 @@ type addresses struct {
 // listen.
 const DefaultConfigServer = nowhere + ":27019"
 
-// configServer returns the config server's connection string.
-func (a *addresses) configServer() string { return "cfg/" + a.configHost }
+// ConfigServer returns the config server's connection string.
+func (a *Addresses) ConfigServer() string { return "cfg/" + a.configHost }
 
-// firstMember returns the host:port of a shard's first member.
-func (a *addresses) firstMember(id catalog.ShardID) string { return firstMember(a.hostOf(id)) }
+// FirstMember returns the host:port of a shard's first member.
+func (a *Addresses) FirstMember(id catalog.ShardID) string { return firstMember(a.HostOf(id)) }
 
-// hostOf returns a shard's connection string.
-func (a *addresses) hostOf(id catalog.ShardID) string {
+// HostOf returns a shard's connection string.
+func (a *Addresses) HostOf(id catalog.ShardID) string {
 	if id == configShard && a.shards[id] == nil {
-		return a.configServer()
+		return a.ConfigServer()
 	}
 	shard, err := a.config.ShardByID(string(id))
 	if err != nil {
@@ -56,17 +59,11 @@ func (c *Cluster) ListenAt(addresses map[catalog.ShardID]string) error {
 	return c.addresses.enter()
 }
 
-// HostOf returns a shard's connection string.
-func (c *Cluster) HostOf(id catalog.ShardID) string { return c.addresses.hostOf(id) }
-
-// FirstMember returns the host:port of a shard's first member.
-func (c *Cluster) FirstMember(id catalog.ShardID) string { return c.addresses.firstMember(id) }
-
-// ConfigServer returns the config server's connection string.
-func (c *Cluster) ConfigServer() string { return c.addresses.configServer() }
+// Addresses returns the connection strings.
+func (c *Cluster) Addresses() *Addresses { return c.addresses }
 
 // enter writes the addresses into config.shards.
-func (a *addresses) enter() error {
+func (a *Addresses) enter() error {
 	if at, ok := a.listening[configShard]; ok {
 		a.configHost = at
 	}
@@ -146,4 +143,53 @@ func (h *hosts) makeUp(n int) string {
 func setOf(host string) string {
 	set, _, _ := strings.Cut(host, "/")
 	return set
+}
+
+// MachineIDs are the numbers that nodes put into the ObjectIds they make.
+type MachineIDs struct {
+	ids       *ids.Source
+	config    *ConfigDB
+	shards    shardSet
+	addresses *Addresses
+}
+
+// MachineIDs returns those of the cluster's nodes.
+func (c *Cluster) MachineIDs() *MachineIDs { return c.machineIDs }
+
+// Of returns the number that a node puts into the ObjectIds it makes; a
+// balancer wants each shard to have its own (rules/01-rounds-and-settings §1.4).
+func (m *MachineIDs) Of(id catalog.ShardID) int32 {
+	if s := m.shards[id]; s != nil && s.machineID != 0 {
+		return s.machineID
+	}
+	hash := fnv.New32a() // by its address
+	hash.Write([]byte(cmp.Or(firstMember(m.addresses.HostOf(id)), string(id))))
+	return int32(hash.Sum32() >> 8)
+}
+
+// Reset lets a shard draw another number.
+func (m *MachineIDs) Reset(id catalog.ShardID) {
+	if s := m.shards[id]; s != nil {
+		m.set(s, m.ids.NewMachineID())
+	}
+}
+
+// Share gives a shard the number of another one. They differ again
+// after the balancer's next round, which fails.
+func (m *MachineIDs) Share(from, to string) error {
+	first, err := m.config.ShardByID(from)
+	if err != nil {
+		return err
+	}
+	second, err := m.config.ShardByID(to)
+	if err != nil {
+		return err
+	}
+	m.set(m.shards[second.ID], m.Of(first.ID))
+	return nil
+}
+
+func (m *MachineIDs) set(s *shard, number int32) {
+	s.machineID = number
+	m.config.entries.shards.differ = false
 }

@@ -41,9 +41,9 @@ func TestMadeUpHostsNeverCollide(t *testing.T) {
 			owner[part] = id
 		}
 	}
-	note("config", c.ConfigServer())
+	note("config", c.Addresses().ConfigServer())
 	for _, id := range c.ShardIDs() {
-		host := c.HostOf(id)
+		host := c.Addresses().HostOf(id)
 		note(string(id), host)
 		if strings.Contains(host, "there") || id == "c" {
 			continue

@@ -19,7 +19,7 @@ import (
 // Statistics counts what shards and the config server hold.
 type Statistics struct {
 	*setup
-	addresses    *addresses
+	addresses    *Addresses
 	clock        *clock.Clock
 	collections  *Collections
 	config       *ConfigDB
@@ -93,7 +93,7 @@ func (st *Statistics) onShard(id catalog.ShardID, ns string) (LocalStats, bool) 
 	}
 	docs, bytes := l.counts()
 	return LocalStats{
-		Shard: id, Host: st.addresses.firstMember(id), Docs: docs, Bytes: bytes,
+		Shard: id, Host: st.addresses.FirstMember(id), Docs: docs, Bytes: bytes,
 		Orphans: st.shards[id].orphans(ns), Indexes: indexNames(l.docs),
 		Capped: l.maxBytes > 0, MaxBytes: l.maxBytes, MaxDocs: l.maxDocs, Free: max(0, l.file-max(bytes, StorageUnit)),
 		Reads: l.reads, Writes: l.writes,
@@ -178,13 +178,13 @@ func indexNames(docs *store.Collection) []string {
 func (st *Statistics) Home(ns string) (catalog.ShardID, string) {
 	db, _, _ := catalog.SplitNamespace(ns)
 	if st.config.holds(ns) {
-		return configShard, st.addresses.hostOf(configShard)
+		return configShard, st.addresses.HostOf(configShard)
 	}
 	id, ok := st.config.Primary(db)
 	if !ok {
 		id = st.shards.ids()[0]
 	}
-	return id, st.addresses.hostOf(id)
+	return id, st.addresses.HostOf(id)
 }
 
 // CollectionInfo is a collection as listCollections shows it.
@@ -325,7 +325,7 @@ func (rq *Request) MemberReads(id catalog.ShardID, ns string, filter *filter.Fil
 // keep.
 func (rq *Request) OwnRead(id catalog.ShardID, docs *store.Collection) Read {
 	r := rq.env.locator.captured(target{docs: docs})
-	r.Shard, r.Host = id, rq.env.addresses.hostOf(id)
+	r.Shard, r.Host = id, rq.env.addresses.HostOf(id)
 	return r
 }
 

@@ -15,7 +15,7 @@ func sized(t *testing.T, docs, bytes int64) (*Cluster, catalog.Collection) {
 	c := exampleCluster(t, 1000, catalog.Release{}, "c1 0 100 A 1|0 -")
 	coll := c.exampleCollection(t)
 	local := newLocal(coll.UUID, nil, exampleNS)
-	local.virtual.add(extent{min: exampleKey(t, coll.Pattern, "0"), max: exampleKey(t, coll.Pattern, "100"), docs: docs,
+	local.virtual.add(virtualRange{min: exampleKey(t, coll.Pattern, "0"), max: exampleKey(t, coll.Pattern, "100"), docs: docs,
 		bytes: bytes})
 	c.shards["A"].colls[exampleNS] = local
 	return c, coll
@@ -72,7 +72,7 @@ func TestTrap29NoSplitPointWhileTheWholeCollectionIsBelowTheChunkSize(t *testing
 	// With large documents elsewhere the average is 1000 bytes: the chunk counts
 	// as 1000000 bytes, although it holds a tenth of that, and is cut; with the
 	// collection below the chunk size it is not.
-	local.virtual.add(extent{min: exampleKey(t, p, "100"), max: exampleKey(t, p, "200"), docs: 1000, bytes: 1_900_000})
+	local.virtual.add(virtualRange{min: exampleKey(t, p, "100"), max: exampleKey(t, p, "200"), docs: 1000, bytes: 1_900_000})
 	if _, found := local.splitPoint(p, min, max, 200_000, forward); !found {
 		t.Error("no point: the size of the chunk alone was looked at")
 	}

@@ -74,7 +74,7 @@ func (tb topologyBuilder) secondaries(shards []TopologyShard) error {
 // givenHosts returns the hosts that a topology gives, of which no two shards may
 // have the same.
 func (tb topologyBuilder) givenHosts(shards []TopologyShard) (*hosts, error) {
-	given := newHosts(tb.c.ConfigServer())
+	given := newHosts(tb.c.Addresses().ConfigServer())
 	for i, s := range shards {
 		if s.Host == "" {
 			continue
@@ -328,7 +328,7 @@ func (tb topologyBuilder) fill(ns string, table *catalog.RoutingTable, built []b
 		if chunk.Min == b.min && chunk.Max == b.max { // types included
 			b.min, b.max = chunk.Min, chunk.Max
 		}
-		local.virtual.add(extent{min: b.min, max: b.max, docs: b.docs, bytes: b.bytes})
+		local.virtual.add(virtualRange{min: b.min, max: b.max, docs: b.docs, bytes: b.bytes})
 	}
 }
 

@@ -11,49 +11,51 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// extent is virtual data: documents and bytes that a range is said to hold
+// virtualRange is virtual data: documents and bytes that a range is said to hold
 // and that never materialise. They lie evenly between the bounds; in a range
 // with an open end most lie near the other one.
-type extent struct {
+type virtualRange struct {
 	min, max    catalog.Key
 	docs, bytes int64
 }
 
-// virtualData is the virtual part of a collection on one shard: extents in
+// virtualData is the virtual part of a collection on one shard: ranges in
 // key order that do not overlap, and their sums. The zero value is empty; a
-// copy shares the extents.
+// copy shares them.
 type virtualData struct {
-	extents     *btree.BTreeG[extent] // by lower bound; nil = none
+	ranges      *btree.BTreeG[virtualRange] // by lower bound; nil = none
 	docs, bytes int64
-	watch       *extentWatch // nil keeps no notes of changes
+	watch       *rangeWatch // nil keeps no notes of changes
 }
 
-// all returns the extents in key order.
-func (v virtualData) all() iter.Seq[extent] { return v.sharing(catalog.Key{}, catalog.Key{}) }
+// all returns the ranges in key order.
+func (v virtualData) all() iter.Seq[virtualRange] { return v.sharing(catalog.Key{}, catalog.Key{}) }
 
-// sharing returns the extents that share keys with [min, max), in key order. A zero
+// sharing returns the ranges that share keys with [min, max), in key order. A zero
 // Key leaves that end open.
-func (v virtualData) sharing(min, max catalog.Key) iter.Seq[extent] {
-	return func(yield func(extent) bool) {
-		if v.extents == nil {
+func (v virtualData) sharing(min, max catalog.Key) iter.Seq[virtualRange] {
+	return func(yield func(virtualRange) bool) {
+		if v.ranges == nil {
 			return
 		}
 		at, more := min, true
-		v.extents.Descend(extent{min: min}, func(e extent) bool {
+		v.ranges.Descend(virtualRange{min: min}, func(e virtualRange) bool {
 			if min.Less(e.max) { // nearly always the only one
 				at, more = e.max, yield(e) && (max.IsZero() || e.max.Less(max))
 			}
 			return false
 		})
 		if more {
-			v.extents.Ascend(extent{min: at}, func(e extent) bool { return (max.IsZero() || e.min.Less(max)) && yield(e) })
+			v.ranges.Ascend(virtualRange{min: at}, func(e virtualRange) bool {
+				return (max.IsZero() || e.min.Less(max)) && yield(e)
+			})
 		}
 	}
 }
 
-// inside returns the extents, or the parts of extents, that lie in [min, max).
-func (v virtualData) inside(p catalog.KeyPattern, min, max catalog.Key) iter.Seq[extent] {
-	return func(yield func(extent) bool) {
+// inside returns the ranges, or their parts, that lie in [min, max).
+func (v virtualData) inside(p catalog.KeyPattern, min, max catalog.Key) iter.Seq[virtualRange] {
+	return func(yield func(virtualRange) bool) {
 		for e := range v.sharing(min, max) {
 			_, part := e.cut(p, min)
 			if part, _ = part.cut(p, max); !part.empty() && !yield(part) {
@@ -74,10 +76,10 @@ func (v virtualData) within(p catalog.KeyPattern, min, max catalog.Key) (docs, b
 }
 
 // take cuts [min, max) out and returns what it held, in key order.
-func (v *virtualData) take(p catalog.KeyPattern, min, max catalog.Key) (taken []extent) {
+func (v *virtualData) take(p catalog.KeyPattern, min, max catalog.Key) (taken []virtualRange) {
 	touched := slices.Collect(v.sharing(min, max))
 	for i, e := range touched {
-		v.extents.Delete(e)
+		v.ranges.Delete(e)
 		v.watch.note(e.min)
 		v.docs, v.bytes = v.docs-e.docs, v.bytes-e.bytes
 		before, rest := e.cut(p, min)
@@ -89,35 +91,36 @@ func (v *virtualData) take(p catalog.KeyPattern, min, max catalog.Key) (taken []
 	return touched
 }
 
-// add puts an extent in that overlaps none.
-func (v *virtualData) add(e extent) {
+// add adds a range that overlaps none.
+func (v *virtualData) add(e virtualRange) {
 	if e.empty() {
 		return
 	}
-	if v.extents == nil {
-		v.extents = btree.NewBTreeGOptions(func(a, b extent) bool { return a.min.Less(b.min) }, btree.Options{NoLocks: true})
+	if v.ranges == nil {
+		less := func(a, b virtualRange) bool { return a.min.Less(b.min) }
+		v.ranges = btree.NewBTreeGOptions(less, btree.Options{NoLocks: true})
 	}
-	v.extents.Load(e) // Set, but quick behind the last one
+	v.ranges.Load(e) // Set, but quick behind the last one
 	v.watch.note(e.min)
 	v.docs, v.bytes = v.docs+e.docs, v.bytes+e.bytes
 }
 
-// merge puts other extents in.
-func (v *virtualData) merge(others []extent) {
+// merge adds other ranges.
+func (v *virtualData) merge(others []virtualRange) {
 	for _, e := range others {
 		v.add(e)
 	}
 }
 
-func (e extent) empty() bool { return e.docs == 0 && e.bytes == 0 }
+func (e virtualRange) empty() bool { return e.docs == 0 && e.bytes == 0 }
 
-// cut splits an extent at a key; either part may be empty.
-func (e extent) cut(p catalog.KeyPattern, at catalog.Key) (before, after extent) {
+// cut splits a range at a key; either part may be empty.
+func (e virtualRange) cut(p catalog.KeyPattern, at catalog.Key) (before, after virtualRange) {
 	if e.empty() || at.Compare(e.min) <= 0 {
-		return extent{}, e
+		return virtualRange{}, e
 	}
 	if at.Compare(e.max) >= 0 {
-		return e, extent{}
+		return e, virtualRange{}
 	}
 	f := p.Fraction(e.min, e.max, at)
 	before, after = e, e
@@ -187,7 +190,7 @@ func (cs *Collections) SpreadVirtual(ns string, f Fill) error {
 	for chunk := range cs.config.table(ns).All() {
 		w := weights[0]
 		weights = weights[1:]
-		part := extent{
+		part := virtualRange{
 			min: chunk.Min, max: chunk.Max,
 			docs:  upTo(f.Docs, before+w) - upTo(f.Docs, before),
 			bytes: upTo(f.Bytes, before+w) - upTo(f.Bytes, before),

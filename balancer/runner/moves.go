@@ -155,7 +155,7 @@ func (r *run) enter(ctx context.Context, m waitingMove, chosen time.Time) error 
 // mayGoOn returns an error when the cluster's own balancer has begun to work on a
 // collection.
 func (r *run) mayGoOn(ctx context.Context, ns string) error {
-	look, err := r.cluster.Look(ctx, []string{ns})
+	look, err := r.cluster.Snapshot(ctx, []string{ns})
 	if err != nil {
 		return err
 	}

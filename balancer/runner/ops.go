@@ -51,7 +51,7 @@ func (r *run) byOperations(ctx context.Context, colls []catalog.Collection) (
 	for i, c := range colls {
 		names[i] = c.Namespace
 	}
-	look, err := r.cluster.Look(ctx, names)
+	look, err := r.cluster.Snapshot(ctx, names)
 	if err != nil {
 		return nil, err
 	}

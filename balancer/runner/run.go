@@ -101,7 +101,7 @@ func (r *run) begin(ctx context.Context) error {
 	if err := r.o.Gate.Await(ctx); err != nil { // nothing is changed before that
 		return err
 	}
-	look, err := r.cluster.Look(ctx, nil)
+	look, err := r.cluster.Snapshot(ctx, nil)
 	if err != nil {
 		return err
 	}

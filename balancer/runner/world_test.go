@@ -125,7 +125,7 @@ func (w *world) mustTake() *live.LeasedCluster {
 // off lists the collections whose balancing is off.
 func (w *world) off() (list []string) {
 	w.Helper()
-	seen, err := w.free().Look(w.Context(), nil)
+	seen, err := w.free().Snapshot(w.Context(), nil)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -159,8 +159,8 @@ type free struct {
 	steps *live.Steps
 }
 
-func (f *free) Look(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
-	return f.steps.Look(ctx, namespaces)
+func (f *free) Snapshot(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
+	return f.steps.Snapshot(ctx, namespaces)
 }
 
 func (f *free) Chunks(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error) {

@@ -34,17 +34,6 @@ func (k Kind) Usage() string {
 	return strings.Join(ways, " | ")
 }
 
-// Signatures returns the names of the arguments of each way to write the change.
-func (k Kind) Signatures() [][]string {
-	list := make([][]string, len(k.forms))
-	for i, f := range k.forms {
-		for _, name := range f.names() {
-			list[i] = append(list[i], strings.ToLower(name))
-		}
-	}
-	return list
-}
-
 // edit makes a change of words.
 func (k Kind) edit(words []string) (edit, error) {
 	if slices.Contains(words, "") {

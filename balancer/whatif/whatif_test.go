@@ -29,7 +29,7 @@ func TestExamples(t *testing.T) {
 		if !strings.HasPrefix(c.String(), k.Name) || again.String() != c.String() {
 			t.Errorf("%s is shown as %s, and that as %s", k.Example, c, again)
 		}
-		if k.About == "" || !strings.HasSuffix(k.About, ".") || len(k.Signatures()) == 0 {
+		if k.About == "" || !strings.HasSuffix(k.About, ".") {
 			t.Errorf("%s is not described", k.Name)
 		}
 	}

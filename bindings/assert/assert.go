@@ -90,7 +90,8 @@ func (c *call) comparison(operator, format string) string {
 		return fmt.Sprintf(format, c.shown(0), c.shown(1))
 	}
 	if operator == "deepStrictEqual" {
-		text += "\n+ actual - expected\n\n" + display.LineDiff(c.JS.World.Printjson(c.Arg(0)), c.JS.World.Printjson(c.Arg(1)))
+		text += "\n+ actual - expected\n\n" +
+			display.LineDiff(c.JS.Values.Printjson(c.Arg(0)), c.JS.Values.Printjson(c.Arg(1)))
 	}
 	return text
 }
@@ -98,7 +99,7 @@ func (c *call) comparison(operator, format string) string {
 func (c *call) throwAssertion(text string) { panic(c.assertion(text)) }
 
 func (c *call) assertion(text string) *goja.Object {
-	e := c.JS.World.Errors.New("AssertionError", text)
+	e := c.JS.Values.Errors.New("AssertionError", text)
 	script.Must(e.Set("generatedMessage", false))
 	script.Must(e.Set("code", "ERR_ASSERTION"))
 	return e
@@ -137,8 +138,8 @@ func nodeAsserts() map[string]func(*call) goja.Value {
 	}
 	loose := func(_ *call, a, b goja.Value) bool { return a.Equals(b) || goja.IsNaN(a) && goja.IsNaN(b) }
 	strict := func(_ *call, a, b goja.Value) bool { return a.SameAs(b) }
-	deep := func(c *call, a, b goja.Value) bool { return script.DeepEqual(c.JS.World, a, b, false) }
-	deepStrict := func(c *call, a, b goja.Value) bool { return script.DeepEqual(c.JS.World, a, b, true) }
+	deep := func(c *call, a, b goja.Value) bool { return script.DeepEqual(c.JS.Values, a, b, false) }
+	deepStrict := func(c *call, a, b goja.Value) bool { return script.DeepEqual(c.JS.Values, a, b, true) }
 	return map[string]func(*call) goja.Value{
 		"ok":          func(c *call) goja.Value { return c.assertTrue() },
 		"equal":       compareAssert("==", "%s == %s", loose),
@@ -283,7 +284,7 @@ func (c *call) checkThrown(thrown goja.Value, text string) {
 			if re, ok := want.(*goja.Object); ok && re.ClassName() == "RegExp" && have != nil && c.matches(have.String(), re) {
 				continue
 			}
-			if have == nil || !script.DeepEqual(c.JS.World, have, want, true) {
+			if have == nil || !script.DeepEqual(c.JS.Values, have, want, true) {
 				c.failAssert(2, "The error has another %s than expected: %s", k, text)
 			}
 		}

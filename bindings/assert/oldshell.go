@@ -23,7 +23,7 @@ func oldAsserts() map[string]func(*call) goja.Value {
 	}
 	equal := func(want bool, sign string) func(*call) goja.Value {
 		return func(c *call) goja.Value {
-			if (c.Arg(0).Equals(c.Arg(1)) || script.SameDocument(c.JS.World, c.Arg(0), c.Arg(1))) != want {
+			if (c.Arg(0).Equals(c.Arg(1)) || script.SameDocument(c.JS.Values, c.Arg(0), c.Arg(1))) != want {
 				c.failOld(2, "[%s] %s [%s]", c.shown(0), sign, c.shown(1))
 			}
 			return nil
@@ -56,7 +56,7 @@ func oldAsserts() map[string]func(*call) goja.Value {
 		"contains": func(c *call) goja.Value {
 			list := c.Object(1)
 			if list == nil || !slices.ContainsFunc(script.Items(list), func(v goja.Value) bool {
-				return v.Equals(c.Arg(0)) || script.SameDocument(c.JS.World, v, c.Arg(0))
+				return v.Equals(c.Arg(0)) || script.SameDocument(c.JS.Values, v, c.Arg(0))
 			}) {
 				c.failOld(2, "%s was not in %s", c.shown(0), c.shown(1))
 			}
@@ -69,13 +69,14 @@ func oldAsserts() map[string]func(*call) goja.Value {
 			return nil
 		},
 		"docEq": func(c *call) goja.Value {
-			if !script.DeepEqual(c.JS.World, c.Arg(0), c.Arg(1), false) && !script.SameDocument(c.JS.World, c.Arg(0), c.Arg(1)) {
+			a, b := c.Arg(0), c.Arg(1)
+			if !script.DeepEqual(c.JS.Values, a, b, false) && !script.SameDocument(c.JS.Values, a, b) {
 				c.failOld(2, "expected document %s and actual document %s are not equal", c.shown(0), c.shown(1))
 			}
 			return nil
 		},
 		"setEq": func(c *call) goja.Value {
-			if !script.DeepEqual(c.JS.World, c.Arg(0), c.Arg(1), false) {
+			if !script.DeepEqual(c.JS.Values, c.Arg(0), c.Arg(1), false) {
 				c.failOld(2, "expected set %s and actual set %s are not equal", c.shown(0), c.shown(1))
 			}
 			return nil
@@ -146,7 +147,7 @@ func (c *call) sameMembers(a, b *goja.Object) bool {
 	}
 	left := script.Items(b)
 	for _, v := range script.Items(a) {
-		i := slices.IndexFunc(left, func(w goja.Value) bool { return v.Equals(w) || script.SameDocument(c.JS.World, v, w) })
+		i := slices.IndexFunc(left, func(w goja.Value) bool { return v.Equals(w) || script.SameDocument(c.JS.Values, v, w) })
 		if i < 0 {
 			return false
 		}

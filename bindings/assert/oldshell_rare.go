@@ -130,7 +130,7 @@ func (c *call) likeness(a, b goja.Value) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
 	}
-	return a.Equals(b) || script.SameDocument(c.JS.World, a, b)
+	return a.Equals(b) || script.SameDocument(c.JS.Values, a, b)
 }
 
 // fuzzySameMembers compares two arrays of documents as bags; the fields named in

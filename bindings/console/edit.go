@@ -75,7 +75,7 @@ func (s *Console) sourceOf(c *script.Call, name string) string {
 		return ""
 	}
 	if _, isFunction := goja.AssertFunction(v); !isFunction {
-		return c.JS.World.Printjson(v)
+		return c.JS.Values.Printjson(v)
 	}
 	source := v.String()
 	if strings.HasSuffix(source, "{ [native code] }") {

@@ -221,7 +221,7 @@ func (cur *Cursor) Next() goja.Value {
 func (cur *Cursor) take() goja.Value {
 	doc := cur.ahead
 	cur.ahead = nil
-	v := cur.host.JS.World.LazyDoc(doc)
+	v := cur.host.JS.Values.LazyDoc(doc)
 	for _, f := range cur.maps {
 		mapped, err := f(goja.Undefined(), v)
 		cur.host.JS.Check(err)

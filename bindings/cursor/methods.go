@@ -183,7 +183,7 @@ func cursorSort(c *script.Call, cur *Cursor) goja.Value {
 		c.JS.CheckKeyOrder(o, key)
 		elems, _ := key.Elements()
 		for _, el := range elems {
-			add(c.JS.Runtime.ToValue(el.Key()), c.JS.World.ToJS(el.Value()))
+			add(c.JS.Runtime.ToValue(el.Key()), c.JS.Values.ToJS(el.Value()))
 		}
 		cur.Option("sort", spec)
 		return c.This
@@ -337,5 +337,5 @@ func (h *Host) Count(d Database, body bson.D) goja.Value {
 	if err != nil {
 		return h.JS.Runtime.ToValue(0)
 	}
-	return h.JS.World.ToJS(n)
+	return h.JS.Values.ToJS(n)
 }

@@ -123,7 +123,7 @@ func (b *clientBulk) result(c *script.Call, admin *Database, reply bson.Raw, ord
 		i := int(rawdoc.Int(doc, "idx"))
 		if rawdoc.Int(doc, "ok") != 1 {
 			failed = true
-			put(c.JS, failures, i, c.JS.NewObject("code", c.JS.World.ToJS(doc.Lookup("code")), "message",
+			put(c.JS, failures, i, c.JS.NewObject("code", c.JS.Values.ToJS(doc.Lookup("code")), "message",
 				rawdoc.Text(doc, "errmsg")))
 			continue
 		}
@@ -138,7 +138,7 @@ func (b *clientBulk) result(c *script.Call, admin *Database, reply bson.Raw, ord
 	if ordered {
 		message = "Mongo client ordered bulk write encountered a write error."
 	}
-	e := c.JS.World.Errors.New("MongoClientBulkWriteError", message)
+	e := c.JS.Values.Errors.New("MongoClientBulkWriteError", message)
 	admin.host.Gateway.AddLabels(e, nil)
 	script.Must(e.Set("writeErrors", failures))
 	script.Must(e.Set("writeConcernErrors", c.JS.Runtime.NewArray()))
@@ -149,7 +149,7 @@ func (b *clientBulk) result(c *script.Call, admin *Database, reply bson.Raw, ord
 func (b *clientBulk) note(c *script.Call, o *goja.Object, i int, doc bson.Raw) {
 	in := func(name string) *goja.Object { m, _ := o.Get(name).(*goja.Object); return m }
 	if id, ok := b.inserted[i]; ok {
-		put(c.JS, in("insertResults"), i, c.JS.NewObject("insertedId", c.JS.World.ToJS(id)))
+		put(c.JS, in("insertResults"), i, c.JS.NewObject("insertedId", c.JS.Values.ToJS(id)))
 		return
 	}
 	if b.deletes[i] {
@@ -160,7 +160,7 @@ func (b *clientBulk) note(c *script.Call, o *goja.Object, i int, doc bson.Raw) {
 		"didUpsert", false)
 	if id, err := doc.LookupErr("upserted", "_id"); err == nil {
 		script.Must(one.Set("didUpsert", true))
-		script.Must(one.Set("upsertedId", c.JS.World.ToJS(id)))
+		script.Must(one.Set("upsertedId", c.JS.Values.ToJS(id)))
 	}
 	put(c.JS, in("updateResults"), i, one)
 }

@@ -21,7 +21,7 @@ func adminMethods() script.Methods[*Collection] {
 			if info == nil {
 				return goja.Null()
 			}
-			return c.JS.World.DocToJS(info)
+			return c.JS.Values.DocToJS(info)
 		}, "Returns what listCollections says of the collection, or null."},
 		{"convertToCapped", "size:number", func(c *script.Call, coll *Collection) goja.Value {
 			return coll.host.Display.Reply(coll.d.Run(bson.D{{Key: "convertToCapped", Value: coll.name},
@@ -110,6 +110,6 @@ func collSize(name, field string) func(*script.Call, *Collection) goja.Value {
 		if len(docs) == 0 {
 			return c.JS.Runtime.ToValue(0)
 		}
-		return c.JS.World.ToJS(docs[0].Lookup("value"))
+		return c.JS.Values.ToJS(docs[0].Lookup("value"))
 	}
 }

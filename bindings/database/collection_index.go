@@ -32,7 +32,7 @@ func indexMethods() script.Methods[*Collection] {
 			indexes := coll.d.ListIndexes(coll.name)
 			keys := make([]any, len(indexes))
 			for i, ix := range indexes {
-				keys[i] = c.JS.World.ToJS(ix.Lookup("key"))
+				keys[i] = c.JS.Values.ToJS(ix.Lookup("key"))
 			}
 			return c.JS.Runtime.NewArray(keys...)
 		}, "Returns the keys of the indexes."},

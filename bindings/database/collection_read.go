@@ -91,7 +91,7 @@ func collFindOne(c *script.Call, coll *Collection) goja.Value {
 		return goja.Null()
 	}
 	doc, _ := docs[0].DocumentOK()
-	return c.JS.World.LazyDoc(doc)
+	return c.JS.Values.LazyDoc(doc)
 }
 
 // ReadBody adds what the connection and the settings say about reads.
@@ -197,7 +197,7 @@ func collCountDocuments(c *script.Call, coll *Collection) goja.Value {
 	if len(docs) == 0 {
 		return c.JS.Runtime.ToValue(0)
 	}
-	return c.JS.World.ToJS(docs[0].Lookup("n"))
+	return c.JS.Values.ToJS(docs[0].Lookup("n"))
 }
 
 // count runs a count command.
@@ -207,7 +207,7 @@ func (coll *Collection) count(c *script.Call, body bson.D) goja.Value {
 	if err != nil {
 		return c.JS.Runtime.ToValue(0)
 	}
-	return c.JS.World.ToJS(n)
+	return c.JS.Values.ToJS(n)
 }
 
 func collCount(c *script.Call, coll *Collection) goja.Value {
@@ -220,7 +220,7 @@ func collDistinct(c *script.Call, coll *Collection) goja.Value {
 	body := bson.D{{Key: "distinct", Value: coll.name}, {Key: "key", Value: c.Text(0)},
 		{Key: "query", Value: filterArg(c, 1)}}
 	body = coll.d.ReadBody(c.JS.Merge(body, c.Arg(2), notSent...))
-	return c.JS.World.ToJS(coll.host.Gateway.MustSend(coll.d.Request(body, server.Reads)).Lookup("values"))
+	return c.JS.Values.ToJS(coll.host.Gateway.MustSend(coll.d.Request(body, server.Reads)).Lookup("values"))
 }
 
 func collMapReduce(c *script.Call, coll *Collection) goja.Value {
@@ -286,6 +286,6 @@ func (d *Database) watch(c *script.Call, on any, base bson.D, pipeline, options 
 	if name, ok := on.(string); ok {
 		target += "." + name
 	}
-	c.JS.World.SetPrinter(cur.Object, func() string { return "ChangeStreamCursor on " + plaintext.VisibleLine(target) })
+	c.JS.Values.SetPrinter(cur.Object, func() string { return "ChangeStreamCursor on " + plaintext.VisibleLine(target) })
 	return cur.Object
 }

@@ -64,7 +64,7 @@ func collShardLocation(c *script.Call, coll *Collection) goja.Value {
 	if len(docs) == 0 {
 		return goja.Null()
 	}
-	return c.JS.World.DocToJS(docs[0])
+	return c.JS.Values.DocToJS(docs[0])
 }
 
 // shardShare is one shard's part of a collection: data without orphans, docs

@@ -220,7 +220,7 @@ func (coll *Collection) findAndModify(c *script.Call, body bson.D, options *goja
 	if err != nil {
 		return goja.Null()
 	}
-	return c.JS.World.ToJS(v)
+	return c.JS.Values.ToJS(v)
 }
 
 func collFindAndModify(c *script.Call, coll *Collection) goja.Value {

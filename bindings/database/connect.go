@@ -206,7 +206,7 @@ func (h *Host) openClient(settings *options.ClientOptions) *mongo.Client {
 func (h *Host) throwUnreachable(err error) {
 	e := h.Gateway.ErrorOf(err)
 	if name, _ := server.ConnectionError(err); name == "MongoNetworkError" {
-		script.Must(e.SetPrototype(h.JS.World.Errors.New(name, "").Prototype()))
+		script.Must(e.SetPrototype(h.JS.Values.Errors.New(name, "").Prototype()))
 	}
 	panic(e)
 }

@@ -27,7 +27,7 @@ func databaseAdminMethods() script.Methods[*Database] {
 			if err != nil {
 				c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "Error running command commandHelp ")
 			}
-			return c.JS.World.ToJS(help)
+			return c.JS.Values.ToJS(help)
 		}, "Returns the server's own help on a command."},
 		{"currentOp", "filter?:boolean|object", dbCurrentOp, "Returns the operations that run now."},
 		{"killOp", "id:any", func(c *script.Call, d *Database) goja.Value {
@@ -44,7 +44,7 @@ func databaseAdminMethods() script.Methods[*Database] {
 				c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "Error running command  %s",
 					rawdoc.Text(reply, "errmsg"))
 			}
-			return c.JS.World.ToJS(components)
+			return c.JS.Values.ToJS(components)
 		}, "Returns the verbosity of each log component."},
 		{"setLogLevel", "level:number component?:any", dbSetLogLevel, "Sets the verbosity of a log component."},
 		{"fsyncLock", "", func(_ *script.Call, d *Database) goja.Value {
@@ -75,7 +75,7 @@ func databaseAdminMethods() script.Methods[*Database] {
 		{"getSecondaryOk", "", dbSecondaryOk, ""},
 		{"getSlaveOk", "", dbSecondaryOk, ""},
 		{"getProfilingLevel", "", func(c *script.Call, d *Database) goja.Value {
-			return c.JS.World.ToJS(d.Run(bson.D{{Key: "profile", Value: int32(-1)}}, server.Reads).Lookup("was"))
+			return c.JS.Values.ToJS(d.Run(bson.D{{Key: "profile", Value: int32(-1)}}, server.Reads).Lookup("was"))
 		}, "Returns the profiler's level as a number."},
 		{"cloneDatabase", "", removed("cloneDatabase"), ""},
 		{"copyDatabase", "", removed("copyDatabase"), ""},
@@ -107,7 +107,7 @@ func dbListCommands(c *script.Call, d *Database) goja.Value {
 	if !ok {
 		c.JS.ThrowCoded(script.RuntimeError, script.CodeCommandFailed, "Error running command listCommands ")
 	}
-	commands := c.JS.World.DocToJS(list)
+	commands := c.JS.Values.DocToJS(list)
 	for _, name := range commands.Keys() {
 		about, _ := commands.Get(name).(*goja.Object)
 		for _, word := range [][2]string{{"slaveOk", "secondaryOk"}, {"slaveOverrideOk", "secondaryOverrideOk"}} {

@@ -70,7 +70,7 @@ func firstOf(c *script.Call, reply bson.Raw, field string) goja.Value {
 	if err != nil || len(docs) == 0 {
 		return goja.Null()
 	}
-	return c.JS.World.ToJS(docs[0])
+	return c.JS.Values.ToJS(docs[0])
 }
 
 // createUser takes the password from the user when it is missing.

@@ -21,7 +21,7 @@ type explainable struct {
 func (coll *Collection) newExplainable(verbosity string) *explainable {
 	e := &explainable{coll: coll, verbosity: verbosity}
 	e.object = coll.host.JS.Instance(e, script.ClassOf(coll.host.JS, "Explainable", explainMethods))
-	coll.host.JS.World.SetPrinter(e.object, func() string {
+	coll.host.JS.Values.SetPrinter(e.object, func() string {
 		return "Explainable(" + plaintext.VisibleLine(coll.Namespace()) + ")"
 	})
 	return e
@@ -107,7 +107,7 @@ type planCache struct {
 func (coll *Collection) newPlanCache() goja.Value {
 	p := &planCache{coll: coll}
 	o := coll.host.JS.Instance(p, script.ClassOf(coll.host.JS, "PlanCache", planCacheMethods))
-	coll.host.JS.World.SetPrinter(o, func() string {
+	coll.host.JS.Values.SetPrinter(o, func() string {
 		return "PlanCache for collection " + plaintext.VisibleLine(coll.name) + "."
 	})
 	return o

@@ -94,7 +94,7 @@ func NewMongo(h *Host, client *mongo.Client, address string) *Mongo {
 func (m *Mongo) Object() *goja.Object {
 	if m.object == nil {
 		m.object = m.host.JS.Instance(m, m.host.Classes.Mongo())
-		m.host.JS.World.SetPrinter(m.object, func() string { return plaintext.VisibleLine(m.Address) })
+		m.host.JS.Values.SetPrinter(m.object, func() string { return plaintext.VisibleLine(m.Address) })
 	}
 	return m.object
 }
@@ -154,7 +154,7 @@ func newDatabase(h *Host, on *Mongo, name string, sess *Session) *Database {
 	d := &Database{host: h, on: on, Database: &server.Database{Conn: on.Conn, Name: name, Session: sess.underlying()},
 		session: sess, collections: make(map[string]*Collection)}
 	d.object = h.JS.Instance(d, h.Classes.Database())
-	h.JS.World.SetPrinter(d.object, func() string { return plaintext.VisibleLine(d.Name) })
+	h.JS.Values.SetPrinter(d.object, func() string { return plaintext.VisibleLine(d.Name) })
 	return d
 }
 
@@ -232,7 +232,7 @@ type Collection struct {
 func newCollection(d *Database, name string) *Collection {
 	c := &Collection{host: d.host, d: d, name: name}
 	c.object = d.host.JS.Instance(c, d.host.Classes.Collection())
-	d.host.JS.World.SetPrinter(c.object, func() string { return plaintext.VisibleLine(c.Namespace()) })
+	d.host.JS.Values.SetPrinter(c.object, func() string { return plaintext.VisibleLine(c.Namespace()) })
 	return c
 }
 

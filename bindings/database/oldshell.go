@@ -46,7 +46,7 @@ func databaseOldShellMethods() script.Methods[*Database] {
 		}, ""},
 		{"loadServerScripts", "", func(c *script.Call, d *Database) goja.Value {
 			for _, doc := range d.FindAll("system.js", bson.D{}) {
-				f := c.JS.World.ToJS(doc.Lookup("value"))
+				f := c.JS.Values.ToJS(doc.Lookup("value"))
 				if code := script.Property(objectOf(f), "code"); code != nil {
 					var err error
 					if f, err = c.JS.Runtime.RunString("(" + code.String() + ")"); err != nil {
@@ -110,7 +110,7 @@ func connectionOldShellMethods() script.Methods[*Mongo] {
 	}
 	field := func(name string) func(*script.Call, *Mongo) goja.Value {
 		return func(c *script.Call, m *Mongo) goja.Value {
-			return c.JS.World.ToJS(ask(c, m, server.Command("hello")).Lookup(name))
+			return c.JS.Values.ToJS(ask(c, m, server.Command("hello")).Lookup(name))
 		}
 	}
 	secondary := func(c *script.Call, m *Mongo) goja.Value { return dbSecondaryOk(c, m.Database("admin")) }
@@ -134,7 +134,7 @@ func connectionOldShellMethods() script.Methods[*Mongo] {
 		{"getDatabaseNames", "", mongoGetDBNames, "The old name of getDBNames."},
 		{"getLogComponents", "", func(c *script.Call, m *Mongo) goja.Value {
 			command := bson.D{{Key: "getParameter", Value: int32(1)}, {Key: "logComponentVerbosity", Value: int32(1)}}
-			return c.JS.World.ToJS(ask(c, m, command).Lookup("logComponentVerbosity"))
+			return c.JS.Values.ToJS(ask(c, m, command).Lookup("logComponentVerbosity"))
 		}, "Returns how much the server logs of what."},
 		{"setLogLevel", "level:number component?:any", func(c *script.Call, m *Mongo) goja.Value {
 			on := m.Database("admin").object

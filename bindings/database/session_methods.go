@@ -38,7 +38,7 @@ func (m *Mongo) newSession(c *script.Call, from *goja.Object) *Session {
 	}
 	sess := &Session{on: m, driver: started, given: given, databases: make(map[string]*Database)}
 	sess.object = s.JS.Instance(sess, s.Classes.Session())
-	s.JS.World.SetPrinter(sess.object, func() string { return s.Display.Inspect(s.JS.World.DocToJS(started.ID())) })
+	s.JS.Values.SetPrinter(sess.object, func() string { return s.Display.Inspect(s.JS.Values.DocToJS(started.ID())) })
 	return sess
 }
 
@@ -159,7 +159,7 @@ func sessionMethods() script.Methods[*Session] {
 			sess.ended = true
 			return nil
 		}, "Ends the session."},
-		{"getSessionId", "", func(c *script.Call, sess *Session) goja.Value { return c.JS.World.DocToJS(sess.driver.ID()) },
+		{"getSessionId", "", func(c *script.Call, sess *Session) goja.Value { return c.JS.Values.DocToJS(sess.driver.ID()) },
 			"Returns the session's id, as commands carry it."},
 		{"getClient", "", func(_ *script.Call, sess *Session) goja.Value {
 			return sess.on.Object()

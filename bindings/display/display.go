@@ -82,7 +82,7 @@ func (s *Display) Render(v goja.Value) string {
 	if !s.cfg.Interactive && !s.cfg.Shallow {
 		o.Depth, o.MaxItems, o.MaxString = values.Unlimited, values.Unlimited, values.Unlimited
 	}
-	text := s.JS.World.InspectResult(s.WithoutGossip(v), o, true)
+	text := s.JS.Values.InspectResult(s.WithoutGossip(v), o, true)
 	if goja.IsString(v) && s.cfg.Terminal { // elsewhere it may be JSON for another program
 		return plaintext.Visible(text)
 	}
@@ -106,12 +106,12 @@ var Gossip = []string{"$clusterTime", "operationTime"}
 // Reply shows a command's reply to the script. Gossip stays readable but is not
 // printed (rules/04-objects §5.1).
 func (s *Display) Reply(raw bson.Raw) goja.Value {
-	return s.markReply(s.JS.World.DocToJS(raw))
+	return s.markReply(s.JS.Values.DocToJS(raw))
 }
 
 // Inspect returns a value as it looks within a text.
 func (s *Display) Inspect(v goja.Value) string {
-	return s.JS.World.Inspect(v, s.InspectOptions())
+	return s.JS.Values.Inspect(v, s.InspectOptions())
 }
 
 // Printed returns an argument of print().
@@ -119,7 +119,7 @@ func (s *Display) Printed(v goja.Value) string {
 	if text, ok := s.cfg.Own(v); ok {
 		return text
 	}
-	return s.JS.World.InspectResult(s.WithoutGossip(v), s.InspectOptions(), false)
+	return s.JS.Values.InspectResult(s.WithoutGossip(v), s.InspectOptions(), false)
 }
 
 // markReply notes that an object is a command's reply.
@@ -162,12 +162,12 @@ func (s *Display) WithoutGossip(v goja.Value) goja.Value {
 func (s *Display) StatsResult(value *goja.Object) goja.Value {
 	script.Define(value, "type", s.JS.Runtime.ToValue("StatsResult"))
 	script.Define(value, "value", value)
-	s.JS.World.SetPrinter(value, func() string {
+	s.JS.Values.SetPrinter(value, func() string {
 		sections := make([]string, 0, len(value.Keys()))
 		for _, name := range value.Keys() {
 			o := s.InspectOptions()
 			o.Depth, o.MaxItems, o.MaxString = values.Unlimited, values.Unlimited, values.Unlimited
-			text := s.JS.World.Inspect(value.Get(name), o)
+			text := s.JS.Values.Inspect(value.Get(name), o)
 			sections = append(sections, s.JS.Out.Paint(script.HeadingColor, name)+"\n"+text)
 		}
 		return strings.Join(sections, "\n---\n")
@@ -177,16 +177,16 @@ func (s *Display) StatsResult(value *goja.Object) goja.Value {
 
 // OnOneLine makes an object print on one line, whatever its width.
 func (s *Display) OnOneLine(o *goja.Object) *goja.Object {
-	s.JS.World.SetPrinter(o, func() string {
+	s.JS.Values.SetPrinter(o, func() string {
 		options := s.InspectOptions()
 		options.Compact = values.CompactFull
 		parts := make([]string, 0, len(o.Keys()))
 		for _, k := range o.Keys() {
 			key := plaintext.VisibleLine(k)
 			if strings.Contains(k, " ") {
-				key = s.JS.World.Inspect(s.JS.Runtime.ToValue(k), options)
+				key = s.JS.Values.Inspect(s.JS.Runtime.ToValue(k), options)
 			}
-			text := s.JS.World.Inspect(o.Get(k), options)
+			text := s.JS.Values.Inspect(o.Get(k), options)
 			parts = append(parts, key+": "+strings.Join(strings.Fields(text), " "))
 		}
 		return "{ " + strings.Join(parts, ", ") + " }"
@@ -206,7 +206,7 @@ func (s *Display) Print(args []goja.Value) {
 // ShownValue returns a result of show that prints as the value it is.
 func (s *Display) ShownValue(v goja.Value) goja.Value {
 	o := s.InspectOptions()
-	return s.JS.ShownStyled(s.JS.World.InspectResult(v, o, false))
+	return s.JS.ShownStyled(s.JS.Values.InspectResult(v, o, false))
 }
 
 // ClearScreen clears a terminal and does nothing else elsewhere.

@@ -25,7 +25,7 @@ func (s *Display) OldJSON(v goja.Value, oneLine bool) string {
 	if _, ok := goja.AssertFunction(v); ok {
 		return v.String() // the script's own
 	}
-	raw, err := s.JS.World.ToBSON(v)
+	raw, err := s.JS.Values.ToBSON(v)
 	if err != nil {
 		return v.String()
 	}

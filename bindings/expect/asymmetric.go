@@ -55,7 +55,7 @@ func (e *expecting) defineAsymmetric(f *goja.Object) {
 					text:    func() string { return e.written(name, opposite, args) },
 				}
 				o := e.js.Instance(a, proto)
-				e.js.World.SetPrinter(o, a.text)
+				e.js.Values.SetPrinter(o, a.text)
 				return o
 			})
 			if opposite {

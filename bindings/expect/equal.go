@@ -100,10 +100,10 @@ func (q *equality) sameLeaves(received, expected goja.Value) bool {
 		return script.OptionalText(a.Get("message")) == script.OptionalText(b.Get("message")) &&
 			script.OptionalText(a.Get("name")) == script.OptionalText(b.Get("name"))
 	}
-	if script.DeepEqual(q.js.World, received, expected, true) {
+	if script.DeepEqual(q.js.Values, received, expected, true) {
 		return true
 	}
-	return !q.strict && isNumeric(received) && isNumeric(expected) && script.SameDocument(q.js.World, received, expected)
+	return !q.strict && isNumeric(received) && isNumeric(expected) && script.SameDocument(q.js.Values, received, expected)
 }
 
 func errorOf(v goja.Value) (*goja.Object, bool) {

@@ -151,7 +151,7 @@ func (s *subject) headline(m Matcher) string {
 const ErrorName = "AssertionError"
 
 func (e *expecting) failure(text string) *goja.Object {
-	o := e.js.World.Errors.New(ErrorName, text)
+	o := e.js.Values.Errors.New(ErrorName, text)
 	script.Must(o.Set("code", "ERR_ASSERTION"))
 	return o
 }

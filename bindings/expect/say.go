@@ -17,7 +17,7 @@ func Shown(js *script.Engine, v goja.Value) string {
 	}
 	o := values.DefaultInspect()
 	o.Stacks = false
-	return js.World.Inspect(v, o)
+	return js.Values.Inspect(v, o)
 }
 
 func (m *Match) shown(v goja.Value) string { return Shown(m.JS, v) }
@@ -74,5 +74,5 @@ func Layout(js *script.Engine, v goja.Value) string {
 	}
 	o := values.UnlimitedInspect()
 	o.Compact = values.MultiLine
-	return js.World.Inspect(v, o)
+	return js.Values.Inspect(v, o)
 }

@@ -33,7 +33,7 @@ const Class = "MockCluster"
 // New makes the object.
 func New(h Host) goja.Value {
 	o := h.JS.Instance(&control{Host: h}, script.ClassOf(h.JS, Class, methods))
-	h.JS.World.SetPrinter(o, func() string {
+	h.JS.Values.SetPrinter(o, func() string {
 		d := h.DB()
 		if d == nil {
 			return "MockCluster class not connected"
@@ -137,6 +137,6 @@ func pair(name string) func(*script.Call, *control) goja.Value {
 // dateOf returns the time that a command answers with.
 func dateOf(name string) func(*script.Call, *control) goja.Value {
 	return func(c *script.Call, m *control) goja.Value {
-		return script.Property(c.JS.World.DocToJS(m.run(c, name, subject(c), nil)), "now")
+		return script.Property(c.JS.Values.DocToJS(m.run(c, name, subject(c), nil)), "now")
 	}
 }

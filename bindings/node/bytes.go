@@ -17,16 +17,16 @@ var webSource string
 
 // bytesGlobal returns one of the globals that bytes.js defines: Buffer,
 // TextEncoder, TextDecoder.
-func (s *World) bytesGlobal(name string) goja.Value {
+func (s *Globals) bytesGlobal(name string) goja.Value {
 	return s.fromSource("<bytes>", bytesSource, name)
 }
 
 // webGlobal returns one of what web.js defines: events, abort signals, atob.
-func (s *World) webGlobal(name string) goja.Value { return s.fromSource("<web>", webSource, name) }
+func (s *Globals) webGlobal(name string) goja.Value { return s.fromSource("<web>", webSource, name) }
 
 // fromSource returns a member of the table that a source of the shell's own
 // makes from the conversions of bytes.
-func (s *World) fromSource(file, text, name string) goja.Value {
+func (s *Globals) fromSource(file, text, name string) goja.Value {
 	return s.JS.Classes.Cached(file, func() *goja.Object {
 		v, err := s.JS.Runtime.RunScript(file, text)
 		s.JS.Check(err)
@@ -87,7 +87,7 @@ func decodeBytes(data []byte, encoding string) string {
 }
 
 // buffer makes a Buffer of bytes.
-func (s *World) buffer(data []byte) goja.Value {
+func (s *Globals) buffer(data []byte) goja.Value {
 	b, err := s.JS.Runtime.New(s.bytesGlobal("Buffer"), s.JS.Runtime.ToValue(s.JS.Runtime.NewArrayBuffer(data)))
 	s.JS.Check(err)
 	return b

@@ -8,14 +8,14 @@ import (
 
 // newStructuredClone makes structuredClone for the values BSON can carry, and
 // falls back on a deep copy for plain containers.
-func (s *World) newStructuredClone() goja.Value {
+func (s *Globals) newStructuredClone() goja.Value {
 	return s.function("structuredClone", func(c *call) goja.Value {
 		return c.s.clone(c.Arg(0),
 			map[*goja.Object]*goja.Object{})
 	})
 }
 
-func (s *World) clone(v goja.Value, seen map[*goja.Object]*goja.Object) goja.Value {
+func (s *Globals) clone(v goja.Value, seen map[*goja.Object]*goja.Object) goja.Value {
 	o, ok := v.(*goja.Object)
 	if !ok {
 		return v

@@ -15,7 +15,7 @@ const nodeDepth = 2
 
 // newConsole makes console. All of it writes to standard output, as mongosh's
 // does (rules/04-command-line-and-prompt §1.7).
-func (s *World) newConsole() goja.Value {
+func (s *Globals) newConsole() goja.Value {
 	o := s.JS.Runtime.NewObject()
 	indent := ""
 	timers := map[string]time.Time{}
@@ -53,7 +53,7 @@ func (s *World) newConsole() goja.Value {
 	add("dir", func(c *call) {
 		o := c.s.Display.InspectOptions()
 		o.Depth = nodeDepth
-		c.JS.Out.WriteOwn(c.JS.World.Inspect(c.Arg(0), o) + "\n")
+		c.JS.Out.WriteOwn(c.JS.Values.Inspect(c.Arg(0), o) + "\n")
 	})
 	add("table", func(c *call) { c.JS.Out.WriteOwn(c.s.Display.NodeTable(c.Arg(0)) + "\n") })
 	add("assert", func(c *call) {
@@ -90,7 +90,7 @@ func (s *World) newConsole() goja.Value {
 }
 
 // newLog makes log, which start-up scripts call: there is no log file.
-func (s *World) newLog() goja.Value {
+func (s *Globals) newLog() goja.Value {
 	m := s.buildModule()
 	for _, name := range []string{"info", "warn", "error", "fatal", "debug", "getPath"} {
 		m.add(name, func(*call) any { return nil })

@@ -12,7 +12,7 @@ import (
 // newModule is module, with what packages use to find their own dependencies:
 // createRequire(file) is a require as code of that file has it. It takes the
 // file's path or its URL.
-func (s *World) newModule() *goja.Object {
+func (s *Globals) newModule() *goja.Object {
 	m := s.buildModule()
 	m.add("createRequire", func(c *call) any {
 		c.Check("createRequire", script.ParseSignature("filename:any"))

@@ -102,7 +102,7 @@ func hostname() string {
 	return name
 }
 
-func (s *World) workingDirectory() string {
+func (s *Globals) workingDirectory() string {
 	dir, err := os.Getwd()
 	if err != nil {
 		s.JS.Rethrow(script.FileError(err, "getcwd", "."))
@@ -110,7 +110,7 @@ func (s *World) workingDirectory() string {
 	return dir
 }
 
-func (s *World) readFile(path string) string {
+func (s *Globals) readFile(path string) string {
 	s.mayRead(path)
 	data, err := script.ReadFile(path)
 	if err != nil {
@@ -119,12 +119,12 @@ func (s *World) readFile(path string) string {
 	return string(data)
 }
 
-func (s *World) exists(path string) bool {
+func (s *Globals) exists(path string) bool {
 	s.mayRead(path)
 	return script.Exists(path)
 }
 
-func (s *World) readDir(path string) []fs.DirEntry {
+func (s *Globals) readDir(path string) []fs.DirEntry {
 	s.mayRead(path)
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -134,18 +134,18 @@ func (s *World) readDir(path string) []fs.DirEntry {
 }
 
 // mayWrite refuses what changes files in a sandbox.
-func (s *World) mayWrite() { s.refuse(s.cfg.Sandbox.MayWrite()) }
+func (s *Globals) mayWrite() { s.refuse(s.cfg.Sandbox.MayWrite()) }
 
 // mayRead refuses what a sandbox may not read, or know of.
-func (s *World) mayRead(path string) { s.refuse(s.cfg.Sandbox.MayRead(path)) }
+func (s *Globals) mayRead(path string) { s.refuse(s.cfg.Sandbox.MayRead(path)) }
 
 // refuse throws a refusal of the sandbox; nil is none.
-func (s *World) refuse(err error) {
+func (s *Globals) refuse(err error) {
 	s.JS.Check(err)
 }
 
 // writeFile writes a text; how is os.O_TRUNC or os.O_APPEND.
-func (s *World) writeFile(path, text string, how int) {
+func (s *Globals) writeFile(path, text string, how int) {
 	s.mayWrite()
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o666)
 	if err != nil {

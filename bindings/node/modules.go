@@ -23,11 +23,13 @@ import (
 
 // moduleBuilder fills the object of a built-in module.
 type moduleBuilder struct {
-	s *World
+	s *Globals
 	o *goja.Object
 }
 
-func (s *World) buildModule() moduleBuilder { return moduleBuilder{s: s, o: s.JS.Runtime.NewObject()} }
+func (s *Globals) buildModule() moduleBuilder {
+	return moduleBuilder{s: s, o: s.JS.Runtime.NewObject()}
+}
 
 // add defines a function. A nil result is undefined.
 func (m moduleBuilder) add(name string, f func(c *call) any) {
@@ -41,7 +43,7 @@ func (m moduleBuilder) add(name string, f func(c *call) any) {
 }
 
 // newFS is fs, the synchronous part that scripts use.
-func (s *World) newFS() *goja.Object {
+func (s *Globals) newFS() *goja.Object {
 	m := s.buildModule()
 	m.add("readFileSync", func(c *call) any {
 		text := c.s.readFile(c.Text(0))
@@ -135,7 +137,7 @@ func (s *World) newFS() *goja.Object {
 	return m.o
 }
 
-func (s *World) newPath() *goja.Object {
+func (s *Globals) newPath() *goja.Object {
 	m := s.buildModule()
 	texts := func(c *call) []string {
 		list := make([]string, len(c.Args))
@@ -196,7 +198,7 @@ func (s *World) newPath() *goja.Object {
 	return m.o
 }
 
-func (s *World) newOS() *goja.Object {
+func (s *Globals) newOS() *goja.Object {
 	m := s.buildModule()
 	m.add("hostname", func(*call) any { return hostname() })
 	m.add("platform", func(*call) any { return runtime.GOOS })
@@ -228,7 +230,7 @@ func digest(name string, data []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func (s *World) newCrypto() *goja.Object {
+func (s *Globals) newCrypto() *goja.Object {
 	m := s.buildModule()
 	m.add("createHash", func(c *call) any {
 		make := newHash(c.Text(0))
@@ -269,7 +271,7 @@ func (s *World) newCrypto() *goja.Object {
 }
 
 // hasher returns what createHash gives: update and digest.
-func (s *World) hasher(h hash.Hash) *goja.Object {
+func (s *Globals) hasher(h hash.Hash) *goja.Object {
 	m := s.buildModule()
 	m.add("update", func(c *call) any {
 		_, _ = h.Write([]byte(c.bytesText(0)))
@@ -286,7 +288,7 @@ func (s *World) hasher(h hash.Hash) *goja.Object {
 }
 
 // Module returns a built-in module, made once; nil when there is none.
-func (s *World) Module(name string) goja.Value {
+func (s *Globals) Module(name string) goja.Value {
 	var build func() *goja.Object
 	switch name {
 	case "fs":

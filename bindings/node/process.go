@@ -13,7 +13,7 @@ import (
 )
 
 // newProcess makes process, as much of Node's as scripts use.
-func (s *World) newProcess() goja.Value {
+func (s *Globals) newProcess() goja.Value {
 	o := s.JS.Runtime.NewObject()
 	started := time.Now()
 	argv := []any{s.cfg.Executable}
@@ -107,7 +107,7 @@ func (c *call) earlier() time.Duration {
 
 // environment is process.env. In a sandbox it holds what was granted, and refuses
 // the rest of what there is.
-func (s *World) environment() *goja.Object {
+func (s *Globals) environment() *goja.Object {
 	env := s.JS.Runtime.NewObject()
 	for _, pair := range os.Environ() {
 		name, value, ok := strings.Cut(pair, "=")
@@ -131,16 +131,16 @@ func (s *World) environment() *goja.Object {
 }
 
 // mayLookUp throws where scripts may not read that variable of the environment.
-func (s *World) mayLookUp(name string) { s.refuse(s.cfg.Sandbox.MayLookUp(name)) }
+func (s *Globals) mayLookUp(name string) { s.refuse(s.cfg.Sandbox.MayLookUp(name)) }
 
-func (s *World) memoryUsage() goja.Value {
+func (s *Globals) memoryUsage() goja.Value {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return s.JS.NewObject("resident", m.Sys>>20, "virtual", m.Sys>>20)
 }
 
 // newPerformance makes performance, whose now() counts milliseconds of real time.
-func (s *World) newPerformance() goja.Value {
+func (s *Globals) newPerformance() goja.Value {
 	started := time.Now()
 	o := s.JS.Runtime.NewObject()
 	script.Must(o.Set("now", s.function("now", func(c *call) goja.Value {

@@ -12,7 +12,7 @@ import (
 )
 
 // newURL is url: the classes, and parse for old scripts.
-func (s *World) newURL() *goja.Object {
+func (s *Globals) newURL() *goja.Object {
 	m := s.JS.NewObject("exports", s.JS.Runtime.NewObject())
 	url.Require(s.JS.Runtime, m)
 	exports := m.Get("exports").(*goja.Object)
@@ -39,7 +39,7 @@ func (s *World) newURL() *goja.Object {
 	return exports
 }
 
-func (s *World) newTimersModule() *goja.Object {
+func (s *Globals) newTimersModule() *goja.Object {
 	o := s.JS.Runtime.NewObject()
 	for _, name := range []string{"setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval",
 		"clearImmediate"} {
@@ -50,7 +50,7 @@ func (s *World) newTimersModule() *goja.Object {
 }
 
 // newTimerPromises is timers/promises: timers to wait for.
-func (s *World) newTimerPromises() *goja.Object {
+func (s *Globals) newTimerPromises() *goja.Object {
 	m := s.buildModule()
 	for name, delayed := range map[string]bool{"setTimeout": true, "setImmediate": false} {
 		m.add(name, func(c *call) any {

@@ -13,13 +13,13 @@ import (
 
 // newUtil is util. Its inspect and format show values as Node does, not as
 // print() does.
-func (s *World) newUtil() *goja.Object {
+func (s *Globals) newUtil() *goja.Object {
 	m := s.buildModule()
-	script.Must(m.o.Set("inspect", s.JS.World.InspectFunction()))
+	script.Must(m.o.Set("inspect", s.JS.Values.InspectFunction()))
 	m.add("format", func(c *call) any { return c.format() })
 	script.Must(m.o.Set("promisify", m.s.fromSource("<web>", webSource, "promisify")))
 	script.Must(m.o.Set("types", m.s.fromSource("<web>", webSource, "types")))
-	m.add("isDeepStrictEqual", func(c *call) any { return script.DeepEqual(c.JS.World, c.Arg(0), c.Arg(1), true) })
+	m.add("isDeepStrictEqual", func(c *call) any { return script.DeepEqual(c.JS.Values, c.Arg(0), c.Arg(1), true) })
 	return m.o
 }
 
@@ -85,9 +85,9 @@ func formatWords() map[byte]func(c *call, v goja.Value) string {
 		'o': func(c *call, v goja.Value) string {
 			o := values.NodeInspect()
 			o.Hidden, o.Depth = true, 4
-			return c.JS.World.Inspect(v, o)
+			return c.JS.Values.Inspect(v, o)
 		},
-		'O': func(c *call, v goja.Value) string { return c.JS.World.Inspect(v, values.NodeInspect()) },
+		'O': func(c *call, v goja.Value) string { return c.JS.Values.Inspect(v, values.NodeInspect()) },
 		'c': func(*call, goja.Value) string { return "" }, // a style, of which there is none here
 	}
 }
@@ -97,7 +97,7 @@ func (c *call) unquoted(v goja.Value) string {
 	if goja.IsString(v) {
 		return v.String()
 	}
-	return c.JS.World.Inspect(v, values.NodeInspect())
+	return c.JS.Values.Inspect(v, values.NodeInspect())
 }
 
 // formatText is %s: the text that an object of a script's own class makes of
@@ -111,11 +111,11 @@ func (c *call) formatText(v goja.Value) string {
 	case isObject:
 		options := values.NodeInspect()
 		options.Depth = values.TopLevel
-		return c.JS.World.Inspect(v, options)
+		return c.JS.Values.Inspect(v, options)
 	case goja.IsString(v):
 		return v.String()
 	}
-	return c.JS.World.Inspect(v, values.NodeInspect())
+	return c.JS.Values.Inspect(v, values.NodeInspect())
 }
 
 // ownText reports whether the method toString of an object is none of the

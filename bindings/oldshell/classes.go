@@ -31,10 +31,10 @@ func (h Host) Classes() map[string]func() goja.Value {
 		"WriteResult":     func() goja.Value { return h.classStub("WriteResult", h.Results.Prototype()) },
 		"WriteError":      func() goja.Value { return h.classStub("WriteError", h.Results.NamedPrototype("WriteError")) },
 		"BulkWriteError": func() goja.Value {
-			return h.classStub("BulkWriteError", h.JS.World.Errors.New("MongoBulkWriteError", "").Prototype())
+			return h.classStub("BulkWriteError", h.JS.Values.Errors.New("MongoBulkWriteError", "").Prototype())
 		},
 		"WriteCommandError": func() goja.Value {
-			return h.classStub("WriteCommandError", h.JS.World.Errors.New("MongoServerError", "").Prototype())
+			return h.classStub("WriteCommandError", h.JS.Values.Errors.New("MongoServerError", "").Prototype())
 		},
 		"DBQuery":          h.newDBQuery,
 		"Random":           h.newRandom,

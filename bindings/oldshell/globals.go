@@ -77,7 +77,7 @@ func (h Host) Globals() script.Globals {
 			return c.JS.Runtime.ToValue(c.JS.Value(c.Arg(0)).Equal(c.JS.Value(c.Arg(1))))
 		}, ""},
 		{"friendlyEqual", "", func(c *script.Call) goja.Value {
-			return c.JS.Runtime.ToValue(c.Arg(0).Equals(c.Arg(1)) || script.SameDocument(c.JS.World, c.Arg(0), c.Arg(1)))
+			return c.JS.Runtime.ToValue(c.Arg(0).Equals(c.Arg(1)) || script.SameDocument(c.JS.Values, c.Arg(0), c.Arg(1)))
 		}, ""},
 		{"isNumber", "", func(c *script.Call) goja.Value { return c.JS.Runtime.ToValue(script.TypeOf(c.Arg(0)) == "number") },
 			""},

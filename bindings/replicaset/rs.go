@@ -33,7 +33,7 @@ type Object struct {
 // New makes the object rs.
 func New(h Host) goja.Value {
 	o := h.JS.Instance(&Object{Host: h}, script.ClassOf(h.JS, "ReplicaSet", methods))
-	h.JS.World.SetPrinter(o, func() string {
+	h.JS.Values.SetPrinter(o, func() string {
 		d := h.DB()
 		if d == nil {
 			return "ReplicaSet class not connected"
@@ -113,7 +113,7 @@ func rsSecondaryOk(_ *script.Call, rs *Object) goja.Value {
 	return nil
 }
 
-func rsConfig(c *script.Call, rs *Object) goja.Value { return c.JS.World.DocToJS(rs.config()) }
+func rsConfig(c *script.Call, rs *Object) goja.Value { return c.JS.Values.DocToJS(rs.config()) }
 
 // config returns the set's configuration, from the document the server keeps
 // where it does not know the command.
@@ -207,7 +207,7 @@ func (rs *Object) reconfigure(c *script.Call, config *goja.Object, options goja.
 	}
 	script.Must(config.Set("version", version))
 	if v, err := old.LookupErr("protocolVersion"); err == nil && script.Property(config, "protocolVersion") == nil {
-		script.Must(config.Set("protocolVersion", c.JS.World.ToJS(v)))
+		script.Must(config.Set("protocolVersion", c.JS.Values.ToJS(v)))
 	}
 	body := bson.D{{Key: "replSetReconfig", Value: c.JS.Document(config)}}
 	return rs.Display.Reply(rs.admin(c.JS.Merge(body, options)))
@@ -267,7 +267,7 @@ func (rs *Object) checkNoVoteYet(c *script.Call, index int64, member *goja.Objec
 		if rawdoc.Number(raw, "_id") == id {
 			if votes, err := raw.LookupErr("votes"); err == nil && rawdoc.Truthy(votes) {
 				c.JS.ThrowInvalid("Node at index %d must have { votes: 0 } in the old config (actual: { votes: %s })", index,
-					c.JS.World.ToJS(votes))
+					c.JS.Values.ToJS(votes))
 			}
 			return
 		}

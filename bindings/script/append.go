@@ -35,7 +35,7 @@ func appendCheaply(tree *ast.Program) {
 }
 
 // defineAppend defines what stands for +=.
-func defineAppend(w *values.World) {
+func defineAppend(w *values.Realm) {
 	rt := w.Runtime()
 	var sum goja.Callable // left + right for what is not two texts; nil before the first
 	Define(rt.GlobalObject(), appender, rt.ToValue(func(call goja.FunctionCall) goja.Value {

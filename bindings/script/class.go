@@ -237,7 +237,7 @@ func (s *Engine) ContainFaults() {
 		return
 	}
 	if fault, ok := p.(runtime.Error); ok {
-		e := s.World.Errors.New(internalError, fault.Error())
+		e := s.Values.Errors.New(internalError, fault.Error())
 		Define(e, "goStack", s.Runtime.ToValue(string(debug.Stack())))
 		panic(e)
 	}

@@ -13,7 +13,7 @@ import (
 
 // Document returns a script's object as BSON; anything else throws.
 func (s *Engine) Document(v goja.Value) bson.Raw {
-	doc, err := s.World.DocFromJS(v)
+	doc, err := s.Values.DocFromJS(v)
 	if err != nil {
 		s.ThrowConversion(err)
 	}
@@ -31,7 +31,7 @@ func (s *Engine) Optional(v goja.Value) bson.Raw {
 
 // Value is any value of a script as BSON.
 func (s *Engine) Value(v goja.Value) bson.RawValue {
-	raw, err := s.World.ToBSON(v)
+	raw, err := s.Values.ToBSON(v)
 	if err != nil {
 		s.ThrowConversion(err)
 	}
@@ -55,7 +55,7 @@ func (s *Engine) GoValue(v any) goja.Value {
 	if err != nil {
 		s.ThrowConversion(err)
 	}
-	return s.World.ToJS(bson.RawValue{Type: kind, Value: data})
+	return s.Values.ToJS(bson.RawValue{Type: kind, Value: data})
 }
 
 // Merge adds the fields of a script's object to a command. A field the command
@@ -113,7 +113,7 @@ func (s *Engine) NewObject(pairs ...any) *goja.Object {
 func (s *Engine) Array(docs []bson.Raw) *goja.Object {
 	items := make([]any, len(docs))
 	for i, d := range docs {
-		items[i] = s.World.DocToJS(d)
+		items[i] = s.Values.DocToJS(d)
 	}
 	return s.Runtime.NewArray(items...)
 }
@@ -144,7 +144,7 @@ func Items(list *goja.Object) []goja.Value {
 // integer-like fields come first in any object (rules/04-values-and-language §4.9).
 func (s *Engine) CheckKeyOrder(given goja.Value, key bson.Raw) {
 	elems, err := key.Elements()
-	if err != nil || len(elems) < 2 || s.World.KeepsOrder(given) {
+	if err != nil || len(elems) < 2 || s.Values.KeepsOrder(given) {
 		return
 	}
 	for _, el := range elems {

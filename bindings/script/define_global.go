@@ -5,7 +5,7 @@ import "slices"
 // SetEJSON defines a global by extended JSON, for --setJSON. Numbers are plain
 // ones where they stay exact.
 func (s *Engine) SetEJSON(name, text string) error {
-	v, err := s.World.ParseEJSON(text, true)
+	v, err := s.Values.ParseEJSON(text, true)
 	if err != nil {
 		return s.Errors.public(err)
 	}

@@ -91,7 +91,7 @@ type Engine struct {
 	cfg     Options
 	Clock   Clock
 	Runtime *goja.Runtime
-	World   *values.World
+	Values  *values.Realm
 	// Ending says that no input comes after the next program.
 	Ending bool
 
@@ -144,13 +144,13 @@ func NewEngine(o Options) *Engine {
 	s.Runtime.SetMaxCallStackSize(maxCallDepth)
 	s.Runtime.SetTimeSource(s.Clock.Now)
 	s.Runtime.SetPromiseRejectionTracker(s.rejected.track)
-	s.World = values.Install(s.Runtime, values.Options{
+	s.Values = values.Install(s.Runtime, values.Options{
 		Now: s.Clock.Now, Warn: func(text string) { s.Out.WarnOnce("Warning: " + text) }, Made: o.Made,
 		SafeMemory: o.SafeMemory,
 	})
 	s.loop.now, s.loop.sleep, s.loop.ran = s.Clock.Now, s.sleep, s.timerRan
 	s.coverage = coverage{rt: s.Runtime, sources: s.sources, watch: o.Cover}
-	s.Errors = ErrorDescriber{rt: s.Runtime, world: s.World, sources: s.sources, options: &s.cfg}
+	s.Errors = ErrorDescriber{rt: s.Runtime, values: s.Values, sources: s.sources, options: &s.cfg}
 	limitGenerators(s.Runtime)
 	s.defineTimers()
 	s.defineImports()
@@ -171,9 +171,9 @@ func (s *Engine) defineImports() {
 	}))
 	// What concatenateExactly calls is plain: it is called often.
 	Define(s.Runtime.GlobalObject(), concatenator, s.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
-		return s.World.Concatenated(call.Argument(0))
+		return s.Values.Concatenated(call.Argument(0))
 	}))
-	defineAppend(s.World)
+	defineAppend(s.Values)
 	defineSharing(s.Runtime)
 	Define(s.Runtime.GlobalObject(), importer, s.Function(importer, func(c *Call) goja.Value { return c.importModule() }))
 }

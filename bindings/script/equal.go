@@ -12,7 +12,7 @@ import (
 
 // SameDocument compares two values as BSON: fields in order, numbers by value
 // whatever their type.
-func SameDocument(w *values.World, a, b goja.Value) bool {
+func SameDocument(w *values.Realm, a, b goja.Value) bool {
 	if a.SameAs(b) {
 		return true
 	}
@@ -26,7 +26,7 @@ func SameDocument(w *values.World, a, b goja.Value) bool {
 
 // DeepEqual compares two values as assert.deepEqual does: the order of fields
 // does not count. A strict comparison distinguishes 1 from "1".
-func DeepEqual(w *values.World, a, b goja.Value, strict bool) bool {
+func DeepEqual(w *values.Realm, a, b goja.Value, strict bool) bool {
 	x, isObject := a.(*goja.Object)
 	y, isObjectToo := b.(*goja.Object)
 	if !isObject || !isObjectToo {

@@ -94,7 +94,7 @@ func (e *Error) IsSyntax() bool { return e.Name == "SyntaxError" && e.value == n
 // ErrorDescriber turns what went wrong in a runtime into errors of this package.
 type ErrorDescriber struct {
 	rt      *goja.Runtime
-	world   *values.World
+	values  *values.Realm
 	sources sources
 	options *Options
 	cause   error // why the running call was cut short, when the engine itself did that
@@ -214,7 +214,7 @@ func (d *ErrorDescriber) describe(thrown goja.Value) *Error {
 	e := &Error{Name: "Error", value: thrown}
 	obj, ok := thrown.(*goja.Object)
 	if !ok {
-		e.Message = d.world.InspectResult(thrown, d.options.inspectOptions(), false)
+		e.Message = d.values.InspectResult(thrown, d.options.inspectOptions(), false)
 		return e
 	}
 	d.wording().clarify(obj)
@@ -231,10 +231,11 @@ func (d *ErrorDescriber) describe(thrown goja.Value) *Error {
 		e.Name, e.Message = "MongoshInternalError", OptionalText(obj.Get("errmsg"))
 	default:
 		e.CodeName, e.Code = "", 0
-		e.Message, e.shown = d.world.Inspect(thrown, d.options.inspectOptions()), true
+		e.Message, e.shown = d.values.Inspect(thrown, d.options.inspectOptions()), true
 		return e
 	}
-	_, e.Details, _ = strings.Cut(d.world.ErrorText(thrown, d.options.inspectOptions()), plaintext.Visible(e.Message)+"\n")
+	text := d.values.ErrorText(thrown, d.options.inspectOptions())
+	_, e.Details, _ = strings.Cut(text, plaintext.Visible(e.Message)+"\n")
 	return e
 }
 
@@ -271,13 +272,13 @@ const (
 
 // Throw ends the running Go code with a JavaScript error.
 func (s *Engine) Throw(name, format string, args ...any) {
-	panic(s.World.Errors.New(name, fmt.Sprintf(format, args...)))
+	panic(s.Values.Errors.New(name, fmt.Sprintf(format, args...)))
 }
 
 // ThrowCoded throws one of the shell's own errors, whose messages start with
 // their code.
 func (s *Engine) ThrowCoded(name, code, format string, args ...any) {
-	e := s.World.Errors.New(name, "["+code+"] "+fmt.Sprintf(format, args...))
+	e := s.Values.Errors.New(name, "["+code+"] "+fmt.Sprintf(format, args...))
 	Must(e.Set("code", code))
 	panic(e)
 }
@@ -313,7 +314,7 @@ func (s *Engine) Rethrow(err error) {
 		panic(exception)
 	}
 	if file, ok := errors.AsType[*missingFileError](err); ok {
-		e := s.World.Errors.New("Error", file.text)
+		e := s.Values.Errors.New("Error", file.text)
 		for name, v := range map[string]string{"code": file.code, "syscall": file.syscall, "path": file.path} {
 			if v != "" {
 				Must(e.Set(name, v))

@@ -88,7 +88,7 @@ func (t *HelpTexts) onTopic(text func(topic string) string) goja.Value {
 		}
 		return c.JS.instanceOfShown(&shown{text: text(topic)})
 	})
-	t.js.World.SetPrinter(f, func() string { return text("") })
+	t.js.Values.SetPrinter(f, func() string { return text("") })
 	return f
 }
 
@@ -99,7 +99,7 @@ func (t *HelpTexts) Property(proto *goja.Object, text func() string) {
 
 // Topics gives a class's prototype a help of several pages.
 func (t *HelpTexts) Topics(proto *goja.Object, text func(topic string) string) {
-	t.js.World.DefineLazy(proto, "help", func() goja.Value { return t.onTopic(text) })
+	t.js.Values.DefineLazy(proto, "help", func() goja.Value { return t.onTopic(text) })
 }
 
 // receiver returns how an object of a class is written.

@@ -16,7 +16,7 @@ func (s *Engine) Described(name, signature, help string, call func(c *Call) goja
 // Lazy defines a global that is built when it is first read. Assigning to it
 // makes it an ordinary variable (rules/04-outputs-and-traps §10, trap 31).
 func (s *Engine) Lazy(name string, build func() goja.Value) {
-	s.World.DefineLazy(s.Runtime.GlobalObject(), name, func() goja.Value {
+	s.Values.DefineLazy(s.Runtime.GlobalObject(), name, func() goja.Value {
 		v := build()
 		s.builtins[name] = v
 		return v

@@ -63,7 +63,7 @@ func (s *Engine) definePolyfills() {
 	for owner, names := range polyfillNames() {
 		if owner == iterators {
 			for _, member := range strings.Fields(names) {
-				s.World.DefineLazy(proto, member, func() goja.Value {
+				s.Values.DefineLazy(proto, member, func() goja.Value {
 					load()
 					return loaded[iterators].Get(member)
 				})
@@ -76,7 +76,7 @@ func (s *Engine) definePolyfills() {
 			target = target.Get("prototype").(*goja.Object)
 		}
 		for _, member := range strings.Fields(names) {
-			s.World.DefineLazy(target, member, func() goja.Value {
+			s.Values.DefineLazy(target, member, func() goja.Value {
 				load()
 				return loaded[owner].Get(member)
 			})

@@ -32,7 +32,7 @@ func ObjectOrUndefined(o *goja.Object) goja.Value {
 
 // JSON returns a value as JSON.stringify writes it, for messages.
 func (s *Engine) JSON(v goja.Value) string {
-	text, err := s.World.EJSON(v, false, "")
+	text, err := s.Values.EJSON(v, false, "")
 	if err != nil {
 		return v.String()
 	}

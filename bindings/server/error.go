@@ -32,7 +32,7 @@ func (s *Gateway) ErrorOf(err error) *goja.Object {
 	}
 	var refused *mongoerr.ServerError // by Config.Guard
 	if errors.As(err, &refused) {
-		e := s.JS.World.Errors.New("MongoServerError", refused.Message)
+		e := s.JS.Values.Errors.New("MongoServerError", refused.Message)
 		script.Must(e.Set("ok", 0))
 		script.Must(e.Set("code", int64(refused.Code)))
 		script.Must(e.Set("codeName", refused.CodeName()))
@@ -43,7 +43,7 @@ func (s *Gateway) ErrorOf(err error) *goja.Object {
 	if selection := (topology.ServerSelectionError{}); errors.As(err, &selection) {
 		name = "MongoServerSelectionError" // a server that was there is gone
 	}
-	e := s.JS.World.Errors.New(name, message)
+	e := s.JS.Values.Errors.New(name, message)
 	errors.As(err, &command)
 	s.AddLabels(e, command.Labels)
 	return e
@@ -62,7 +62,7 @@ func (s *Gateway) ServerError(reply bson.Raw, labels []string) *goja.Object {
 	if rawdoc.Int(reply, "code") == codeNotPrimaryNoSecondaryOk && !strings.Contains(message, "db.runCommand") {
 		message = "not primary - consider using db.getMongo().setReadPref() or readPreference in the connection string"
 	}
-	e := s.JS.World.Errors.New("MongoServerError", message)
+	e := s.JS.Values.Errors.New("MongoServerError", message)
 	s.AddLabels(e, labels)
 	response := bson.D{}
 	elems, _ := reply.Elements()
@@ -71,9 +71,9 @@ func (s *Gateway) ServerError(reply bson.Raw, labels []string) *goja.Object {
 			response = append(response, bson.E{Key: el.Key(), Value: el.Value()})
 		}
 	}
-	script.Must(e.Set("errorResponse", s.JS.World.DocToJS(rawdoc.Of(response))))
+	script.Must(e.Set("errorResponse", s.JS.Values.DocToJS(rawdoc.Of(response))))
 	for _, el := range elems {
-		v := s.JS.World.ToJS(el.Value())
+		v := s.JS.Values.ToJS(el.Value())
 		switch key := el.Key(); {
 		case key == "errorLabels" || key == "message" || key == "name" || key == "stack":
 		case key == "errmsg" || slices.Contains(display.Gossip, key):

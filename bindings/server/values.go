@@ -13,9 +13,9 @@ func ValueOf(js *script.Engine, doc bson.Raw, field string) goja.Value {
 	case doc == nil:
 		return goja.Undefined()
 	case field != "":
-		return js.World.ToJS(doc.Lookup(field))
+		return js.Values.ToJS(doc.Lookup(field))
 	}
-	return js.World.DocToJS(doc)
+	return js.Values.DocToJS(doc)
 }
 
 // ClusterTime returns what is inside the driver's document of a cluster time.

@@ -58,7 +58,7 @@ func Object(js *script.Engine, inspect func(v goja.Value) string, values *Values
 		return s.change(c, opt, "has been reset to its default value")
 	})
 	s.js.Help.Property(o, s.help)
-	s.js.World.SetPrinter(o, func() string {
+	s.js.Values.SetPrinter(o, func() string {
 		m, err := s.js.Runtime.New(s.js.Runtime.GlobalObject().Get("Map"))
 		if err != nil {
 			return ""

@@ -310,7 +310,7 @@ func bodies(commands []action.Command) (docs []bson.Raw) {
 func (s *Host) documents(list []bson.Raw) goja.Value {
 	items := make([]any, len(list))
 	for i, doc := range list {
-		items[i] = s.JS.World.DocToJS(doc)
+		items[i] = s.JS.Values.DocToJS(doc)
 	}
 	return s.JS.Runtime.NewArray(items...)
 }

@@ -42,6 +42,6 @@ func shHistory(c *call, sh *Helpers) goja.Value {
 		sh.fail("history", nil, err, "", false)
 	}
 	list := c.s.fromJSON(result.Records)
-	c.JS.World.SetPrinter(list, func() string { return actiontext.History(result) })
+	c.JS.Values.SetPrinter(list, func() string { return actiontext.History(result) })
 	return list
 }

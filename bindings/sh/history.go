@@ -37,7 +37,7 @@ func (s *Host) lookup(doc bson.Raw, path ...string) goja.Value {
 	if err != nil {
 		return goja.Undefined()
 	}
-	return s.JS.World.ToJS(v)
+	return s.JS.Values.ToJS(v)
 }
 
 // outcomes returns how migrations have ended.

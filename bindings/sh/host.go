@@ -83,7 +83,7 @@ func (s *Host) Object() goja.Value {
 	proto := script.Prototype(s.JS, "Shard", methods)
 	s.JS.Help.Topics(proto, func(topic string) string { return helpText(s.JS.Out.Paint, topic) })
 	o := s.JS.Instance(sh, proto)
-	s.JS.World.SetPrinter(o, func() string {
+	s.JS.Values.SetPrinter(o, func() string {
 		d := s.DB()
 		if d == nil {
 			return "Shard class not connected"

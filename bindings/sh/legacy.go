@@ -262,7 +262,7 @@ func shLastMigration(c *call, sh *Helpers) goja.Value {
 	if len(docs) == 0 {
 		return goja.Null()
 	}
-	entry := c.JS.World.DocToJS(docs[0])
+	entry := c.JS.Values.DocToJS(docs[0])
 	c.s.Display.Print([]goja.Value{entry})
 	return entry
 }

@@ -61,7 +61,7 @@ func (r *statusReport) key(bound bson.Raw) goja.Value {
 	if bound == nil {
 		return goja.Null()
 	}
-	return r.s.JS.World.DocToJS(bound)
+	return r.s.JS.Values.DocToJS(bound)
 }
 
 func (r *statusReport) moveTables(t *display.Tables) {

@@ -183,12 +183,12 @@ func (s *Host) planObject(p *plan.Plan) goja.Value {
 	fields := s.fromJSON(&head)
 	for _, name := range fields.Keys() {
 		if name == "steps" {
-			s.JS.World.DefineLazy(o, name, func() goja.Value { return s.stepObjects(p) })
+			s.JS.Values.DefineLazy(o, name, func() goja.Value { return s.stepObjects(p) })
 			continue
 		}
 		script.Must(o.Set(name, fields.Get(name)))
 	}
-	s.JS.World.SetPrinter(o, func() string { return strings.TrimSuffix(findings.PlanToApprove(p, false), "\n") })
+	s.JS.Values.SetPrinter(o, func() string { return strings.TrimSuffix(findings.PlanToApprove(p, false), "\n") })
 	return o
 }
 
@@ -200,7 +200,7 @@ func (s *Host) stepObjects(p *plan.Plan) goja.Value {
 	list := make([]any, len(p.Steps))
 	for i, step := range p.Steps {
 		pattern := patterns[step.Namespace]
-		document := func(k catalog.Key) goja.Value { return s.JS.World.DocToJS(pattern.Bound(k)) }
+		document := func(k catalog.Key) goja.Value { return s.JS.Values.DocToJS(pattern.Bound(k)) }
 		o := s.fromJSON(step)
 		script.Must(o.Set("min", document(step.Min)))
 		script.Must(o.Set("max", document(step.Max)))

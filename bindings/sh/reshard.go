@@ -183,9 +183,9 @@ func shIsConfigShard(c *call, sh *Helpers) goja.Value {
 		if rawdoc.Text(doc, "_id") != "config" {
 			continue
 		}
-		o := c.JS.NewObject("enabled", true, "host", c.JS.World.ToJS(doc.Lookup("host")))
+		o := c.JS.NewObject("enabled", true, "host", c.JS.Values.ToJS(doc.Lookup("host")))
 		if tags, err := doc.LookupErr("tags"); err == nil {
-			script.Must(o.Set("tags", c.JS.World.ToJS(tags)))
+			script.Must(o.Set("tags", c.JS.Values.ToJS(tags)))
 		}
 		return o
 	}

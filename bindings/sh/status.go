@@ -69,7 +69,7 @@ func (s *Host) shardingStatus(d, config *server.Database, o StatusOptions) goja.
 	r.verbose = o.Verbose
 	value := s.JS.Runtime.NewObject()
 	section := func(name string, v any) { script.Must(value.Set(name, v)) }
-	section("shardingVersion", without(s.JS.World.DocToJS(version), "currentVersion"))
+	section("shardingVersion", without(s.JS.Values.DocToJS(version), "currentVersion"))
 	section("shards", s.JS.Array(byID(r.documents("shards"))))
 	name, mongoses := r.mongoses()
 	section(name, mongoses)
@@ -98,7 +98,7 @@ func (r *statusReport) lease(l *catalog.Lease, p *catalog.Pause) goja.Value {
 		doc = bson.D{{Key: "runs are paused", Value: p.String()}}
 	}
 	if l == nil {
-		return r.s.JS.World.DocToJS(rawdoc.Of(doc))
+		return r.s.JS.Values.DocToJS(rawdoc.Of(doc))
 	}
 	doc = append(doc, bson.E{Key: "run", Value: l.Holder()}, bson.E{Key: "running", Value: yesNo(l.Running)})
 	if !l.Since.IsZero() {
@@ -110,7 +110,7 @@ func (r *statusReport) lease(l *catalog.Lease, p *catalog.Pause) goja.Value {
 			doc = append(doc, bson.E{Key: "to enable it", Value: "sh.balance({ giveBack: true })"})
 		}
 	}
-	return r.s.JS.World.DocToJS(rawdoc.Of(doc))
+	return r.s.JS.Values.DocToJS(rawdoc.Of(doc))
 }
 
 // documents returns those of a small collection of config's, as they are
@@ -175,7 +175,7 @@ func (r *statusReport) mongoses() (section string, value any) {
 	groups := r.mongosVersions(recent)
 	items := make([]any, len(groups))
 	for i, g := range groups {
-		items[i] = s.JS.NewObject(rawdoc.Text(g, "_id"), s.JS.World.ToJS(g.Lookup("num")))
+		items[i] = s.JS.NewObject(rawdoc.Text(g, "_id"), s.JS.Values.ToJS(g.Lookup("num")))
 	}
 	return section, s.JS.Runtime.NewArray(items...)
 }
@@ -245,7 +245,7 @@ func (s *Host) plainText(v bson.RawValue) string {
 	if v.Type == 0 {
 		return "undefined"
 	}
-	return s.JS.World.ToJS(v).String()
+	return s.JS.Values.ToJS(v).String()
 }
 
 func (r *statusReport) running() string {
@@ -316,7 +316,7 @@ func (r *statusReport) databases() goja.Value {
 		for _, doc := range collections[name] {
 			script.Must(list.Set(rawdoc.Text(doc, "_id"), r.collection(doc)))
 		}
-		items[i] = s.JS.NewObject("database", s.JS.World.DocToJS(byName[name]), "collections", list)
+		items[i] = s.JS.NewObject("database", s.JS.Values.DocToJS(byName[name]), "collections", list)
 	}
 	return s.JS.Runtime.NewArray(items...)
 }
@@ -331,7 +331,7 @@ func configEntry() bson.Raw {
 func (r *statusReport) collection(entry bson.Raw) *goja.Object {
 	s := r.s
 	o := s.JS.NewObject(
-		"shardKey", s.JS.World.ToJS(entry.Lookup("key")),
+		"shardKey", s.JS.Values.ToJS(entry.Lookup("key")),
 		"unique", r.flag(entry, "unique", false),
 		"balancing", r.flag(entry, "noBalance", true),
 		"allowMigrations", !isFalse(entry, "permitMigrations") && !isFalse(entry, "allowMigrations"),
@@ -357,7 +357,7 @@ func (r *statusReport) flag(entry bson.Raw, field string, negated bool) goja.Val
 	if err != nil || v.Type == bson.TypeBoolean {
 		return shown
 	}
-	return r.s.JS.Runtime.NewArray(shown, r.s.JS.NewObject(field, r.s.JS.World.ToJS(v)))
+	return r.s.JS.Runtime.NewArray(shown, r.s.JS.NewObject(field, r.s.JS.Values.ToJS(v)))
 }
 
 func isFalse(doc bson.Raw, field string) bool {
@@ -366,7 +366,7 @@ func isFalse(doc bson.Raw, field string) bool {
 }
 
 func (r *statusReport) chunk(doc bson.Raw) *goja.Object {
-	w := r.s.JS.World
+	w := r.s.JS.Values
 	o := r.s.JS.NewObject(
 		"min", w.ToJS(doc.Lookup("min")),
 		"max", w.ToJS(doc.Lookup("max")),
@@ -380,7 +380,7 @@ func (r *statusReport) chunk(doc bson.Raw) *goja.Object {
 }
 
 func (r *statusReport) zone(doc bson.Raw) *goja.Object {
-	w := r.s.JS.World
+	w := r.s.JS.Values
 	return r.s.Display.OnOneLine(r.s.JS.NewObject(
 		"tag", w.ToJS(doc.Lookup("tag")), "min", w.ToJS(doc.Lookup("min")), "max", w.ToJS(doc.Lookup("max"))))
 }

@@ -161,7 +161,7 @@ func (s *Host) outcomesObject(out whatif.Outcomes) goja.Value {
 	for i, p := range plans {
 		one := list.Get(strconv.Itoa(i)).ToObject(s.JS.Runtime)
 		script.Must(one.Delete("plan"))
-		s.JS.World.DefineLazy(one, "plan", func() goja.Value { return s.planObject(p) })
+		s.JS.Values.DefineLazy(one, "plan", func() goja.Value { return s.planObject(p) })
 	}
 	script.Define(o, "toJSON", s.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value { return plainJSON(s.JS, out) }))
 	script.Define(o, "text", s.JS.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {

@@ -76,7 +76,7 @@ func (sh *Helpers) throwUnknown(err error) {
 // text.
 func (s *Host) shown(answer any, text string) goja.Value {
 	o := s.fromJSON(answer)
-	s.JS.World.SetPrinter(o, func() string { return strings.TrimSuffix(text, "\n") })
+	s.JS.Values.SetPrinter(o, func() string { return strings.TrimSuffix(text, "\n") })
 	return o
 }
 
@@ -86,7 +86,7 @@ func (s *Host) fromJSON(v any) *goja.Object {
 	if err != nil {
 		s.JS.Throw(script.RuntimeError, "%s", err)
 	}
-	value, err := s.JS.World.ParseEJSON(string(text), true)
+	value, err := s.JS.Values.ParseEJSON(string(text), true)
 	s.JS.Check(err)
 	return value.ToObject(s.JS.Runtime)
 }

@@ -140,7 +140,7 @@ func weekdays() []string {
 // work at any time.
 func (s *Host) balancerWindow(settings bson.Raw, clock string) goja.Value {
 	if days, ok := settings.Lookup("activeWindowDOW").ArrayOK(); ok && len(days) > len(rawdoc.Empty) {
-		return s.JS.NewObject("days", s.JS.World.ToJS(settings.Lookup("activeWindowDOW")), "clock", clock)
+		return s.JS.NewObject("days", s.JS.Values.ToJS(settings.Lookup("activeWindowDOW")), "clock", clock)
 	}
 	window, ok := settings.Lookup("activeWindow").DocumentOK()
 	if !ok {

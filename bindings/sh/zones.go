@@ -43,7 +43,7 @@ func shZones(c *call, sh *Helpers) goja.Value {
 		ranges := make([]any, len(z.Ranges))
 		for n, r := range z.Ranges {
 			ranges[n] = c.s.Display.OnOneLine(c.JS.NewObject(
-				"ns", r.Namespace, "min", c.JS.World.DocToJS(r.Min), "max", c.JS.World.DocToJS(r.Max)))
+				"ns", r.Namespace, "min", c.JS.Values.DocToJS(r.Min), "max", c.JS.Values.DocToJS(r.Max)))
 		}
 		o := c.JS.NewObject(
 			"zone", z.Name, "shards", c.s.texts(textsOf(z.Shards)), "ranges", c.JS.Runtime.NewArray(ranges...))

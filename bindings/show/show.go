@@ -64,11 +64,11 @@ func commands() map[string]func(Host, *script.Call, *server.Database) goja.Value
 		"dbs": showDatabases, "databases": showDatabases,
 		"collections": showCollections, "tables": showCollections,
 		"users": func(h Host, c *script.Call, d *server.Database) goja.Value {
-			return h.Display.ShownValue(c.JS.World.ToJS(d.Run(server.Command("usersInfo"), server.Reads).Lookup("users")))
+			return h.Display.ShownValue(c.JS.Values.ToJS(d.Run(server.Command("usersInfo"), server.Reads).Lookup("users")))
 		},
 		"roles": func(h Host, c *script.Call, d *server.Database) goja.Value {
 			reply := d.Run(server.Command("rolesInfo", bson.E{Key: "showBuiltinRoles", Value: true}), server.Reads)
-			return h.Display.ShownValue(c.JS.World.ToJS(reply.Lookup("roles")))
+			return h.Display.ShownValue(c.JS.Values.ToJS(reply.Lookup("roles")))
 		},
 		"profile": showProfile,
 		"log": func(h Host, c *script.Call, d *server.Database) goja.Value {
@@ -76,11 +76,11 @@ func commands() map[string]func(Host, *script.Call, *server.Database) goja.Value
 			if c.Has(1) {
 				name = c.Text(1)
 			}
-			return h.Display.ShownValue(c.JS.World.ToJS(d.Admin(bson.D{{Key: "getLog", Value: name}},
+			return h.Display.ShownValue(c.JS.Values.ToJS(d.Admin(bson.D{{Key: "getLog", Value: name}},
 				server.Reads).Lookup("log")))
 		},
 		"logs": func(h Host, c *script.Call, d *server.Database) goja.Value {
-			return h.Display.ShownValue(c.JS.World.ToJS(d.Admin(bson.D{{Key: "getLog", Value: "*"}},
+			return h.Display.ShownValue(c.JS.Values.ToJS(d.Admin(bson.D{{Key: "getLog", Value: "*"}},
 				server.Reads).Lookup("names")))
 		},
 		"startupWarnings":        showStartupWarnings,
@@ -188,7 +188,7 @@ func showProfile(h Host, c *script.Call, d *server.Database) goja.Value {
 			if slices.Contains([]string{"ts", "op", "ns", "millis"}, el.Key()) {
 				continue
 			}
-			fields = append(fields, el.Key()+":"+h.Display.Inspect(c.JS.World.ToJS(el.Value()))+" ")
+			fields = append(fields, el.Key()+":"+h.Display.Inspect(c.JS.Values.ToJS(el.Value()))+" ")
 		}
 		b.WriteString(strings.Join(fields, "") + "\n")
 	}

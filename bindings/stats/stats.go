@@ -129,7 +129,7 @@ func (m *statsMerge) add(doc bson.Raw) {
 		if m.shards == nil {
 			m.shards = m.of.JS.Runtime.NewObject()
 		}
-		script.Must(m.shards.Set(shard, m.of.JS.World.DocToJS(stats)))
+		script.Must(m.shards.Set(shard, m.of.JS.Values.DocToJS(stats)))
 	}
 	elems, _ := stats.Elements()
 	for _, el := range elems {
@@ -137,7 +137,7 @@ func (m *statsMerge) add(doc bson.Raw) {
 		switch f, _ := v.AsFloat64OK(); {
 		case slices.Contains(firstStats, key):
 			if script.Property(m.o, key) == nil {
-				script.Must(m.o.Set(key, m.of.JS.World.ToJS(v)))
+				script.Must(m.o.Set(key, m.of.JS.Values.ToJS(v)))
 			}
 		case slices.Contains(sumStats, key):
 			if _, ok := m.sums[key]; !ok {
@@ -203,7 +203,7 @@ func (m *statsMerge) result(docs []bson.Raw, opts Options) goja.Value {
 		script.Must(o.Set(key, script.Whole(m.scaledSize(key, m.sums[key], opts.Scale))))
 	}
 	if m.series != nil {
-		script.Must(o.Set("timeseries", js.World.DocToJS(rawdoc.Of(m.series))))
+		script.Must(o.Set("timeseries", js.Values.DocToJS(rawdoc.Of(m.series))))
 	}
 	sizes := js.Runtime.NewObject()
 	for _, name := range m.names {

@@ -193,14 +193,14 @@ func cutLast(text, sep string) (before, after string, found bool) {
 func (f *file) resultObject(r scriptResult) goja.Value {
 	js := f.shell.JS
 	o := js.NewObject("exitCode", r.exitCode, "output", r.output, "errors", r.errors)
-	js.World.DefineLazy(o, "json", func() goja.Value {
-		v, err := js.World.ParseEJSON(strings.TrimSpace(r.output), true)
+	js.Values.DefineLazy(o, "json", func() goja.Value {
+		v, err := js.Values.ParseEJSON(strings.TrimSpace(r.output), true)
 		if err != nil || v == nil {
 			return goja.Undefined()
 		}
 		return v
 	})
-	js.World.DefineLazy(o, "commands", func() goja.Value {
+	js.Values.DefineLazy(o, "commands", func() goja.Value {
 		list := make([]any, len(r.commands))
 		for i, c := range r.commands {
 			list[i] = f.commandObject(c)
@@ -215,9 +215,9 @@ func (f *file) commandObject(c *Command) *goja.Object {
 	js := f.shell.JS
 	o := js.NewObject("db", c.Database, "name", c.Name, "ms", c.Took.Milliseconds())
 	document := func(name string, raw func() bson.Raw) {
-		js.World.DefineLazy(o, name, func() goja.Value {
+		js.Values.DefineLazy(o, name, func() goja.Value {
 			if doc := raw(); doc != nil {
-				return js.World.DocToJS(doc)
+				return js.Values.DocToJS(doc)
 			}
 			return goja.Undefined()
 		})

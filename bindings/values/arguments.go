@@ -28,7 +28,7 @@ func parameterNames(constructor string) []string {
 // callee is the constructor or function that has been called: arguments are read and
 // refused in its name.
 type callee struct {
-	w    *World
+	w    *Realm
 	name string
 }
 

@@ -13,12 +13,12 @@ import (
 
 type binaryValue struct {
 	fixed
-	w    *World
+	w    *Realm
 	sub  byte
 	data []byte
 }
 
-func (w *World) newBinary(sub byte, data []byte) *goja.Object {
+func (w *Realm) newBinary(sub byte, data []byte) *goja.Object {
 	return w.wrap(&binaryValue{w: w, sub: sub, data: data})
 }
 
@@ -95,7 +95,7 @@ func binaryClass() classSpec {
 	}
 }
 
-func binaryMethods(w *World) []method {
+func binaryMethods(w *Realm) []method {
 	text := func(s string) goja.Value { return w.rt.ToValue(s) }
 	return []method{
 		on(w, "length", func(b *binaryValue, _ []goja.Value) goja.Value { return w.rt.ToValue(len(b.data)) }),
@@ -159,7 +159,7 @@ func (b *binaryValue) text(encoding goja.Value) string {
 	}
 }
 
-func binaryStatics(w *World, c *class) {
+func binaryStatics(w *Realm, c *class) {
 	w.static(c, "createFromBase64", func(args []goja.Value) goja.Value {
 		data, _ := decodeBase64(arg(args, 0).String())
 		return w.newBinary(callee{w, "Binary.createFromBase64"}.subtype(arg(args, 1)), data)
@@ -196,7 +196,7 @@ func (c callee) subtype(v goja.Value) byte {
 }
 
 // newBinaryFrom is Binary(bytes[, subtype]).
-func newBinaryFrom(w *World, args []goja.Value) payload {
+func newBinaryFrom(w *Realm, args []goja.Value) payload {
 	v := arg(args, 0)
 	sub := callee{w, "Binary"}.subtype(arg(args, 1))
 	if isMissing(v) {
@@ -243,7 +243,7 @@ func arrayLength(o *goja.Object) int {
 }
 
 // newBinData is BinData(subtype, base64).
-func newBinData(w *World, args []goja.Value) payload {
+func newBinData(w *Realm, args []goja.Value) payload {
 	c := callee{w, "BinData"}
 	c.checkTypes(args, []string{"number"}, []string{"string"})
 	data, _ := decodeBase64(args[1].String())
@@ -251,14 +251,14 @@ func newBinData(w *World, args []goja.Value) payload {
 }
 
 // newHexData is HexData(subtype, hex).
-func newHexData(w *World, args []goja.Value) payload {
+func newHexData(w *Realm, args []goja.Value) payload {
 	c := callee{w, "HexData"}
 	c.checkTypes(args, []string{"number"}, []string{"string"})
 	return &binaryValue{w: w, sub: c.subtype(args[0]), data: c.hexBytes(args[1].String())}
 }
 
 // newMD5 is MD5(hex).
-func newMD5(w *World, args []goja.Value) payload {
+func newMD5(w *Realm, args []goja.Value) payload {
 	c := callee{w, "MD5"}
 	c.checkTypes(args, []string{"string"})
 	return &binaryValue{w: w, sub: bson.TypeBinaryMD5, data: c.hexBytes(args[0].String())}

@@ -31,7 +31,7 @@ func (s *buffers) giveBuffer(text []byte) {
 }
 
 // takeEncoder returns the empty encoder of w, as takeBuffer does.
-func (s *buffers) takeEncoder(w *World) *encoder {
+func (s *buffers) takeEncoder(w *Realm) *encoder {
 	e := s.encoder
 	if e == nil {
 		return &encoder{w: w}

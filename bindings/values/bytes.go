@@ -10,7 +10,7 @@ import (
 
 // bytes makes a Buffer over data if the runtime has Buffer, else a Uint8Array.
 // The memory is shared, so writes show in the value it came from.
-func (w *World) bytes(data []byte) goja.Value {
+func (w *Realm) bytes(data []byte) goja.Value {
 	array := w.rt.ToValue(w.rt.NewArrayBuffer(data))
 	if buffer, ok := w.rt.GlobalObject().Get("Buffer").(*goja.Object); ok {
 		if from, ok := goja.AssertFunction(buffer.Get("from")); ok {

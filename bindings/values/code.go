@@ -9,7 +9,7 @@ import (
 // code is JavaScript as data, with a scope or without.
 type code struct {
 	fixed
-	w     *World
+	w     *Realm
 	text  string
 	scope *goja.Object
 }
@@ -67,7 +67,7 @@ func (c *code) extended(j *jsonWriter) {
 func codeClass() classSpec {
 	return classSpec{
 		name: "Code", bsontype: "Code", parent: kindCount, construct: newCode,
-		methods: func(w *World) []method {
+		methods: func(w *Realm) []method {
 			return []method{
 				on(w, "toString", func(c *code, _ []goja.Value) goja.Value { return w.rt.ToValue(c.text) }),
 				on(w, "toJSON", func(c *code, _ []goja.Value) goja.Value {
@@ -83,7 +83,7 @@ func codeClass() classSpec {
 }
 
 // newCode is Code(text or function[, scope]).
-func newCode(w *World, args []goja.Value) payload {
+func newCode(w *Realm, args []goja.Value) payload {
 	callee{w, "Code"}.checkTypes(args, []string{"string", "function", optional}, []string{"object", optional})
 	c := &code{w: w}
 	if v := arg(args, 0); !goja.IsUndefined(v) {

@@ -12,7 +12,7 @@ import (
 // and possibly more fields, or the deprecated pointer type.
 type dbRef struct {
 	fixed
-	w          *World
+	w          *Realm
 	collection string
 	oid        goja.Value
 	db         string
@@ -115,7 +115,7 @@ func (d *dbRef) extended(j *jsonWriter) {
 func dbRefClass() classSpec {
 	return classSpec{
 		name: "DBRef", bsontype: "DBRef", parent: kindCount, construct: newDBRef,
-		methods: func(w *World) []method {
+		methods: func(w *Realm) []method {
 			return []method{
 				on(w, "toJSON", func(d *dbRef, _ []goja.Value) goja.Value {
 					o := objectWith(w.rt, "$ref", w.rt.ToValue(d.collection))
@@ -146,7 +146,7 @@ func (d *dbRef) splitNamespace() {
 }
 
 // newDBRef is DBRef(collection, id[, db[, fields]]).
-func newDBRef(w *World, args []goja.Value) payload {
+func newDBRef(w *Realm, args []goja.Value) payload {
 	c := callee{w, "DBRef"}
 	if len(args) < 2 {
 		any := []string{"string", "number", "object", "boolean", "bigint", "function", "symbol"}

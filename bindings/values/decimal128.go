@@ -15,7 +15,7 @@ import (
 
 type decimal128 struct {
 	fixed
-	w *World
+	w *Realm
 	d bson.Decimal128
 }
 
@@ -79,7 +79,7 @@ func (d *decimal128) rounded() bool {
 func decimal128Class() classSpec {
 	return classSpec{
 		name: "Decimal128", bsontype: "Decimal128", parent: kindCount, construct: newDecimal128From,
-		methods: func(w *World) []method {
+		methods: func(w *Realm) []method {
 			return []method{
 				on(w, "toString", func(d *decimal128, _ []goja.Value) goja.Value { return w.rt.ToValue(d.d.String()) }),
 				on(w, "toJSON", func(d *decimal128, _ []goja.Value) goja.Value {
@@ -87,7 +87,7 @@ func decimal128Class() classSpec {
 				}),
 			}
 		},
-		statics: func(w *World, c *class) {
+		statics: func(w *Realm, c *class) {
 			w.static(c, "fromString", func(args []goja.Value) goja.Value {
 				return w.wrap(&decimal128{w: w, d: parseDecimal(w, arg(args, 0).String())})
 			})
@@ -105,7 +105,7 @@ func objectWith(rt *goja.Runtime, key string, v goja.Value) *goja.Object {
 	return o
 }
 
-func parseDecimal(w *World, text string) bson.Decimal128 {
+func parseDecimal(w *Realm, text string) bson.Decimal128 {
 	d, err := bson.ParseDecimal128(text)
 	if err == nil {
 		return d
@@ -159,7 +159,7 @@ func decimalProblem(text string) string {
 
 // parseDecimalRounding is parseDecimal, but digits beyond what fits are
 // rounded, half away from zero.
-func parseDecimalRounding(w *World, text string) bson.Decimal128 {
+func parseDecimalRounding(w *Realm, text string) bson.Decimal128 {
 	negative, digits, exponent, ok := splitDecimal(text)
 	surplus := len(digits) - decimalDigits
 	if !ok || surplus <= 0 {
@@ -177,7 +177,7 @@ func parseDecimalRounding(w *World, text string) bson.Decimal128 {
 }
 
 // newNumberDecimal is NumberDecimal([x]).
-func newNumberDecimal(w *World, args []goja.Value) payload {
+func newNumberDecimal(w *Realm, args []goja.Value) payload {
 	v := arg(args, 0)
 	if goja.IsUndefined(v) {
 		return &decimal128{w: w, d: parseDecimal(w, "0")}
@@ -196,7 +196,7 @@ func newNumberDecimal(w *World, args []goja.Value) payload {
 }
 
 // newDecimal128From is Decimal128(text or 16 bytes).
-func newDecimal128From(w *World, args []goja.Value) payload {
+func newDecimal128From(w *Realm, args []goja.Value) payload {
 	v := arg(args, 0)
 	if isString(v) {
 		return &decimal128{w: w, d: parseDecimal(w, v.String())}

@@ -8,5 +8,5 @@
 // shells keep as own fields (Long's low and high, Binary's sub_type) is
 // computed when it is read. Documents are ordinary JavaScript objects.
 //
-// Like the runtime it belongs to, a World is for one goroutine.
+// Like the runtime it belongs to, a Realm is for one goroutine.
 package values

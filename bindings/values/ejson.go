@@ -10,7 +10,7 @@ import (
 // an indent every member stands on a line of its own. A function or symbol on
 // its own, which JSON cannot hold, gives "". Errors are *goja.Exception: a
 // BSONError for cycles, or what a getter threw.
-func (w *World) EJSON(v goja.Value, canonical bool, indent string) (string, error) {
+func (w *Realm) EJSON(v goja.Value, canonical bool, indent string) (string, error) {
 	j := jsonWriter{w: w, canonical: canonical, gap: indent}
 	var text string
 	if ex := w.rt.Try(func() { text, _ = j.write(v) }); ex != nil {
@@ -21,7 +21,7 @@ func (w *World) EJSON(v goja.Value, canonical bool, indent string) (string, erro
 
 // ParseEJSON reads extended JSON text. relaxed turns numbers of a stated type
 // into plain ones where they stay exact; otherwise every number is a wrapper.
-func (w *World) ParseEJSON(text string, relaxed bool) (goja.Value, error) {
+func (w *Realm) ParseEJSON(text string, relaxed bool) (goja.Value, error) {
 	var v goja.Value
 	if ex := w.rt.Try(func() { v = w.parseEJSON(text, relaxed, false) }); ex != nil {
 		return nil, ex
@@ -43,7 +43,7 @@ func (j *jsonWriter) write(v goja.Value) (text string, ok bool) {
 }
 
 // makeEJSON returns the EJSON object.
-func (w *World) makeEJSON() goja.Value {
+func (w *Realm) makeEJSON() goja.Value {
 	o := w.rt.NewObject()
 	define := func(name string, f func(args []goja.Value) goja.Value) {
 		must(o.Set(name, w.function(name, func(call goja.FunctionCall) goja.Value { return f(call.Arguments) })))
@@ -74,7 +74,7 @@ func (w *World) makeEJSON() goja.Value {
 	return o
 }
 
-func newJSONWriter(w *World, options goja.Value, gap string) *jsonWriter {
+func newJSONWriter(w *Realm, options goja.Value, gap string) *jsonWriter {
 	relaxed, legacy := readOptions(options)
 	j := &jsonWriter{w: w, canonical: !relaxed, legacy: legacy, gap: gap}
 	if o, ok := options.(*goja.Object); ok {
@@ -101,7 +101,7 @@ func readOptions(v goja.Value) (relaxed, legacy bool) {
 
 // ejsonStringify is EJSON.stringify(v[, replacer][, space][, options]); the
 // options may take the place of replacer or space.
-func (w *World) ejsonStringify(args []goja.Value) goja.Value {
+func (w *Realm) ejsonStringify(args []goja.Value) goja.Value {
 	replacer, space, options := arg(args, 1), arg(args, 2), arg(args, 3)
 	if o, ok := space.(*goja.Object); ok {
 		options, space = o, goja.Undefined()

@@ -14,7 +14,7 @@ import (
 // jsonReader reads JSON text into JavaScript values and turns objects with
 // extended JSON's $-keys into what they stand for, innermost first.
 type jsonReader struct {
-	w       *World
+	w       *Realm
 	src     string
 	pos     int
 	depth   int
@@ -22,7 +22,7 @@ type jsonReader struct {
 	legacy  bool
 }
 
-func (w *World) parseEJSON(text string, relaxed, legacy bool) goja.Value {
+func (w *Realm) parseEJSON(text string, relaxed, legacy bool) goja.Value {
 	r := &jsonReader{w: w, src: text, relaxed: relaxed, legacy: legacy}
 	v := r.value()
 	r.space()

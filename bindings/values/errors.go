@@ -78,7 +78,7 @@ func (x *Errors) prototype(name string) *goja.Object {
 	return p
 }
 
-func (w *World) fieldValue(v any) goja.Value {
+func (w *Realm) fieldValue(v any) goja.Value {
 	switch v := v.(type) {
 	case bson.Raw:
 		return w.DocToJS(v)

@@ -25,7 +25,7 @@ type number interface {
 
 // Concatenated returns what a value is when a program adds it to a text: of a
 // number of the server's all its digits, else the value itself.
-func (w *World) Concatenated(v goja.Value) goja.Value {
+func (w *Realm) Concatenated(v goja.Value) goja.Value {
 	if p, ok := payloadOf(v); ok {
 		if n, ok := p.(number); ok {
 			return w.rt.ToValue(n.decimal())
@@ -36,7 +36,7 @@ func (w *World) Concatenated(v goja.Value) goja.Value {
 
 // defineArithmetic gives a class of numbers its valueOf, and what operators take
 // it for.
-func (w *World) defineArithmetic(c *class) {
+func (w *Realm) defineArithmetic(c *class) {
 	receiver := func(call goja.FunctionCall) number {
 		p, _ := payloadOf(call.This)
 		n, ok := p.(number)
@@ -62,7 +62,7 @@ func (w *World) defineArithmetic(c *class) {
 }
 
 // exactBigInt makes BigInt(x) of a Long exact.
-func (w *World) exactBigInt() {
+func (w *Realm) exactBigInt() {
 	global := w.rt.GlobalObject()
 	original, _ := global.Get("BigInt").(*goja.Object)
 	convert := callable(original)

@@ -62,7 +62,7 @@ func namesOf(body []byte) (names []string) {
 // KeepsOrder reports whether the fields of v are in the order they were given
 // in, whatever their names: a Map's are, and those of a document from a server
 // that was not added to.
-func (w *World) KeepsOrder(v goja.Value) bool {
+func (w *Realm) KeepsOrder(v goja.Value) bool {
 	o, ok := v.(*goja.Object)
 	if !ok {
 		return false

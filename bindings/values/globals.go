@@ -5,16 +5,16 @@ import "github.com/dop251/goja"
 // globalSpec is one name on the global object.
 type globalSpec struct {
 	name string
-	make func(w *World) goja.Value
+	make func(w *Realm) goja.Value
 }
 
 // globals returns the names of rules/04-values-and-language §4.7.
 func globals() []globalSpec {
 	classOf := func(name string, k kind) globalSpec {
-		return globalSpec{name, func(w *World) goja.Value { return w.class(k).ctor }}
+		return globalSpec{name, func(w *Realm) goja.Value { return w.class(k).ctor }}
 	}
-	aliasOf := func(name string, k kind, construct func(*World, []goja.Value) payload) globalSpec {
-		return globalSpec{name, func(w *World) goja.Value { return w.alias(name, k, construct) }}
+	aliasOf := func(name string, k kind, construct func(*Realm, []goja.Value) payload) globalSpec {
+		return globalSpec{name, func(w *Realm) goja.Value { return w.alias(name, k, construct) }}
 	}
 	return []globalSpec{
 		classOf("ObjectId", kindObjectID),
@@ -40,9 +40,9 @@ func globals() []globalSpec {
 		aliasOf("LegacyJavaUUID", kindBinary, newLegacyUUID("LegacyJavaUUID", javaOrder)),
 		aliasOf("LegacyCSharpUUID", kindBinary, newLegacyUUID("LegacyCSharpUUID", csharpOrder)),
 		aliasOf("LegacyPythonUUID", kindBinary, newLegacyUUID("LegacyPythonUUID", plainOrder)),
-		{"ISODate", (*World).makeISODate},
-		{"bsonsize", (*World).makeBSONSize},
-		{"EJSON", (*World).makeEJSON},
+		{"ISODate", (*Realm).makeISODate},
+		{"bsonsize", (*Realm).makeBSONSize},
+		{"EJSON", (*Realm).makeEJSON},
 	}
 }
 

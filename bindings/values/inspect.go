@@ -62,7 +62,7 @@ func UnlimitedInspect() InspectOptions {
 
 // Inspect shows a value as it looks inside another one (rules/04-values-and-language §3.2–3.4):
 // strings are quoted. Objects with a printer show its text.
-func (w *World) Inspect(v goja.Value, o InspectOptions) string {
+func (w *Realm) Inspect(v goja.Value, o InspectOptions) string {
 	return newInspector(w, o).text(v)
 }
 
@@ -70,7 +70,7 @@ func (w *World) Inspect(v goja.Value, o InspectOptions) string {
 // as an argument of print() (rules/04-values-and-language §3.1). Strings are raw, but in a result
 // not those with control characters; an error is the text of ErrorText in a
 // result and [Name: message] in print(); undefined is nothing.
-func (w *World) InspectResult(v goja.Value, o InspectOptions, result bool) string {
+func (w *Realm) InspectResult(v goja.Value, o InspectOptions, result bool) string {
 	if v == nil || goja.IsUndefined(v) {
 		return ""
 	}
@@ -91,7 +91,7 @@ func isControl(r rune) bool { return r <= 0x9f && plaintext.Hidden(r) }
 
 // Printjson is printjson's form: strings raw, all else without limits and with
 // every entry on a line of its own.
-func (w *World) Printjson(v goja.Value) string {
+func (w *Realm) Printjson(v goja.Value) string {
 	if s, ok := v.(goja.String); ok {
 		return s.String()
 	}
@@ -115,7 +115,7 @@ func (in *inspector) text(v goja.Value) (text string) {
 // inspector is one call of Inspect. It follows Node's algorithm step by step,
 // because the layout depends on the order in which things are visited.
 type inspector struct {
-	w *World
+	w *Realm
 	o InspectOptions
 
 	indent   int // columns to the left of the value being shown
@@ -125,7 +125,7 @@ type inspector struct {
 	circular map[*goja.Object]int
 }
 
-func newInspector(w *World, o InspectOptions) *inspector {
+func newInspector(w *Realm, o InspectOptions) *inspector {
 	limit := func(n, standard int) int {
 		switch {
 		case n == 0:

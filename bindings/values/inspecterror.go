@@ -44,7 +44,7 @@ func (in *inspector) errorStack(o *goja.Object) string {
 // "Uncaught": the name, the code's name in brackets, the message, then what the
 // server added and the cause. A thrown value that is not an Error is reported as
 // one.
-func (w *World) ErrorText(v goja.Value, o InspectOptions) string {
+func (w *Realm) ErrorText(v goja.Value, o InspectOptions) string {
 	var text string
 	if ex := w.rt.Try(func() { text = errorText(w, v, o, 0) }); ex != nil {
 		return "Error: " + plaintext.Visible(ex.Error())
@@ -55,7 +55,7 @@ func (w *World) ErrorText(v goja.Value, o InspectOptions) string {
 // maxCauses bounds a chain of causes, which may be a circle.
 const maxCauses = 20
 
-func errorText(w *World, v goja.Value, o InspectOptions, causes int) string {
+func errorText(w *Realm, v goja.Value, o InspectOptions, causes int) string {
 	in := newInspector(w, o)
 	e, ok := v.(*goja.Object)
 	if !ok && causes > 0 {
@@ -104,7 +104,7 @@ func errorText(w *World, v goja.Value, o InspectOptions, causes int) string {
 }
 
 // thrownText returns a thrown primitive, undefined spelled out.
-func thrownText(w *World, v goja.Value, o InspectOptions) string {
+func thrownText(w *Realm, v goja.Value, o InspectOptions) string {
 	if v == nil || goja.IsUndefined(v) {
 		return "undefined"
 	}

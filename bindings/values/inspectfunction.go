@@ -20,7 +20,7 @@ func NodeInspect() InspectOptions {
 
 // InspectFunction is util.inspect with its member custom, the same object at
 // each call.
-func (w *World) InspectFunction() *goja.Object {
+func (w *Realm) InspectFunction() *goja.Object {
 	if w.inspecting != nil {
 		return w.inspecting
 	}
@@ -126,7 +126,7 @@ func (in *inspector) userOptions(depth int) *goja.Object {
 }
 
 // customSymbol is util.inspect.custom.
-func (w *World) customSymbol() *goja.Symbol {
+func (w *Realm) customSymbol() *goja.Symbol {
 	if w.custom == nil {
 		v, err := w.js.symbolFor(goja.Undefined(), w.rt.ToValue("nodejs.util.inspect.custom"))
 		must(err)

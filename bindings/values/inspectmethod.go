@@ -8,11 +8,11 @@ import (
 
 // inspectMethod is v.inspect() of every BSON value: its constructor's call, as
 // print shows it, but with texts in the double quotes of JSON.
-func inspectMethod(w *World) method {
+func inspectMethod(w *Realm) method {
 	return on(w, "inspect", func(p payload, _ []goja.Value) goja.Value { return w.rt.ToValue(constructorCall(w, p)) })
 }
 
-func constructorCall(w *World, p payload) string {
+func constructorCall(w *Realm, p payload) string {
 	switch p := p.(type) {
 	case *binaryValue:
 		text := shownAlone(w, p)
@@ -40,6 +40,6 @@ func constructorCall(w *World, p payload) string {
 	}
 }
 
-func shownAlone(w *World, p payload) string { return p.show(&inspector{w: w, o: DefaultInspect()}) }
+func shownAlone(w *Realm, p payload) string { return p.show(&inspector{w: w, o: DefaultInspect()}) }
 
 func callText(name string, args ...string) string { return name + "(" + strings.Join(args, ", ") + ")" }

@@ -82,7 +82,7 @@ func (c callee) integerFrom(v goja.Value, bits int) int64 {
 }
 
 // newNumberLong is NumberLong([x]) (rules/04-values-and-language §4.7).
-func newNumberLong(w *World, args []goja.Value) payload {
+func newNumberLong(w *Realm, args []goja.Value) payload {
 	v := arg(args, 0)
 	if goja.IsUndefined(v) {
 		return &long{w: w}
@@ -96,7 +96,7 @@ func newNumberLong(w *World, args []goja.Value) payload {
 }
 
 // newLongFrom is Long(x) and Long(low, high[, unsigned]).
-func newLongFrom(w *World, args []goja.Value) payload {
+func newLongFrom(w *Realm, args []goja.Value) payload {
 	first, second := arg(args, 0), arg(args, 1)
 	if goja.IsNumber(first) && goja.IsNumber(second) {
 		return &long{w: w, n: fromBits(first, second), unsigned: arg(args, 2).ToBoolean()}
@@ -122,7 +122,7 @@ func isLong(p payload) bool {
 }
 
 // newNumberInt is NumberInt([x]).
-func newNumberInt(w *World, args []goja.Value) payload {
+func newNumberInt(w *Realm, args []goja.Value) payload {
 	v := arg(args, 0)
 	if goja.IsUndefined(v) {
 		return &int32Value{w: w}
@@ -133,6 +133,6 @@ func newNumberInt(w *World, args []goja.Value) payload {
 }
 
 // newInt32From is Int32(x).
-func newInt32From(w *World, args []goja.Value) payload {
+func newInt32From(w *Realm, args []goja.Value) payload {
 	return &int32Value{w: w, n: int32(callee{w, "Int32"}.integerFrom(arg(args, 0), 32))}
 }

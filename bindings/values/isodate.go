@@ -12,7 +12,7 @@ import (
 )
 
 // makeISODate returns the ISODate([x]) function: a plain Date, read strictly.
-func (w *World) makeISODate() goja.Value {
+func (w *Realm) makeISODate() goja.Value {
 	isoDate := func(args []goja.Value) goja.Value {
 		v := arg(args, 0)
 		switch {
@@ -94,7 +94,7 @@ func zoneOffset(zone string) (time.Duration, bool) {
 }
 
 // makeBSONSize is bsonsize(doc): the number of bytes doc has in BSON.
-func (w *World) makeBSONSize() goja.Value {
+func (w *Realm) makeBSONSize() goja.Value {
 	return w.function("bsonsize", func(call goja.FunctionCall) goja.Value {
 		v := call.Argument(0)
 		callee{w, "bsonsize"}.checkTypes(call.Arguments, []string{"object"})

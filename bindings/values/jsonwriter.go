@@ -14,8 +14,8 @@ import (
 // jsonWriter writes a JavaScript value as extended JSON text, laid out as
 // JSON.stringify does.
 type jsonWriter struct {
-	w               *World
-	natural         bool // see World.natural
+	w               *Realm
+	natural         bool // see Realm.natural
 	canonical       bool
 	legacy          bool
 	ignoreUndefined bool

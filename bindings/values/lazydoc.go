@@ -18,7 +18,7 @@ import (
 // Until then its object differs from others in two ways that settling.guard hides: in
 // what it inherits from, and in what functions such as Object.freeze can do to it.
 type lazyDoc struct {
-	w       *World
+	w       *Realm
 	o       *goja.Object // what scripts hold
 	body    []byte       // the elements
 	fields  []lazyField  // in their order; nil until several were asked for
@@ -51,10 +51,10 @@ var typeOfLazy = reflect.TypeFor[*lazyDoc]()
 
 // LazyDoc makes an object of a document that looks to scripts as DocToJS's does,
 // at the price of what they look at.
-func (w *World) LazyDoc(d bson.Raw) goja.Value { return w.lazy(w.spare.copy(d), 0) }
+func (w *Realm) LazyDoc(d bson.Raw) goja.Value { return w.lazy(w.spare.copy(d), 0) }
 
 // lazy is LazyDoc for bytes that stay as they are.
-func (w *World) lazy(d []byte, level int) goja.Value {
+func (w *Realm) lazy(d []byte, level int) goja.Value {
 	body, ok := rawdoc.Body(d)
 	if !ok || looksLikeDBRef(body) || level > maxNesting || !w.Memory.Known() {
 		v, _ := w.decode(bson.TypeEmbeddedDocument, d, level)
@@ -68,7 +68,7 @@ func (w *World) lazy(d []byte, level int) goja.Value {
 
 // LazyObject makes an object whose fields are, each by itself, values that came
 // from a server.
-func (w *World) LazyObject(fields bson.Raw) goja.Value { return w.lazy(fields, ownLevel) }
+func (w *Realm) LazyObject(fields bson.Raw) goja.Value { return w.lazy(fields, ownLevel) }
 
 // ownLevel is the level of an object of ours around documents.
 const ownLevel = -1
@@ -262,7 +262,7 @@ func (l *lazyDoc) decode(t bson.Type, value []byte) goja.Value {
 }
 
 // decodeLazy makes a value in which documents are lazy.
-func (w *World) decodeLazy(t bson.Type, value []byte, level int) goja.Value {
+func (w *Realm) decodeLazy(t bson.Type, value []byte, level int) goja.Value {
 	switch {
 	case t == bson.TypeEmbeddedDocument:
 		return w.lazy(value, level)

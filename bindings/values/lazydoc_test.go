@@ -110,7 +110,7 @@ func problem(err error) string {
 
 // same compares documents by all the ways this package looks at them, the one that
 // leaves them as they are first.
-func same(t *rapid.T, w *World, tell goja.Callable, lazy, eager goja.Value) {
+func same(t *rapid.T, w *Realm, tell goja.Callable, lazy, eager goja.Value) {
 	for range 2 {
 		a, err := w.ToBSON(lazy)
 		b, wantErr := w.ToBSON(eager)

@@ -16,12 +16,12 @@ const maxSafe = 1<<53 - 1
 
 type long struct {
 	fixed
-	w        *World
+	w        *Realm
 	n        int64
 	unsigned bool
 }
 
-func (w *World) newLong(n int64) *goja.Object { return w.wrap(&long{w: w, n: n}) }
+func (w *Realm) newLong(n int64) *goja.Object { return w.wrap(&long{w: w, n: n}) }
 
 func (*long) kind() kind          { return kindLong }
 func (*long) Keys() []string      { return []string{"high", "low", "unsigned"} }
@@ -31,7 +31,7 @@ func (l *long) Get(key string) goja.Value {
 	return l.w.longField(key, l.n, l.unsigned)
 }
 
-func (w *World) longField(key string, n int64, unsigned bool) goja.Value {
+func (w *Realm) longField(key string, n int64, unsigned bool) goja.Value {
 	switch key {
 	case "high":
 		return w.rt.ToValue(int32(n >> 32))
@@ -145,7 +145,7 @@ func longClass() classSpec {
 }
 
 // integral makes a method for Longs and for Timestamps, which are Longs too.
-func integral(w *World, name string, f func(self *long, args []goja.Value) goja.Value) method {
+func integral(w *Realm, name string, f func(self *long, args []goja.Value) goja.Value) method {
 	return method{name, func(call goja.FunctionCall) goja.Value {
 		p, _ := payloadOf(call.This)
 		switch p := p.(type) {
@@ -159,7 +159,7 @@ func integral(w *World, name string, f func(self *long, args []goja.Value) goja.
 	}}
 }
 
-func longMethods(w *World) []method {
+func longMethods(w *Realm) []method {
 	value := func(v any) goja.Value { return w.rt.ToValue(v) }
 	var all []method
 	add := func(f func(*long, []goja.Value) goja.Value, names ...string) {
@@ -250,7 +250,7 @@ func longMethods(w *World) []method {
 }
 
 // longGetters are fields of the old shell's NumberLong.
-func longGetters(w *World) []method {
+func longGetters(w *Realm) []method {
 	return []method{
 		integral(w, "floatApprox", func(l *long, _ []goja.Value) goja.Value { return w.rt.ToValue(l.float()) }),
 		integral(w, "top", func(l *long, _ []goja.Value) goja.Value { return w.rt.ToValue(int32(l.n >> 32)) }),
@@ -258,7 +258,7 @@ func longGetters(w *World) []method {
 	}
 }
 
-func radixOf(w *World, v goja.Value) int {
+func radixOf(w *Realm, v goja.Value) int {
 	if isMissing(v) {
 		return 10
 	}
@@ -299,7 +299,7 @@ func clampInt64(f float64, unsigned bool) int64 {
 }
 
 // longOf reads the other operand of a Long method.
-func (w *World) longOf(v goja.Value) *long {
+func (w *Realm) longOf(v goja.Value) *long {
 	if p, ok := payloadOf(v); ok {
 		switch p := p.(type) {
 		case *long:

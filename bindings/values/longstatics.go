@@ -9,7 +9,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-func longStatics(w *World, c *class) {
+func longStatics(w *Realm, c *class) {
 	constants := []struct {
 		name     string
 		n        int64
@@ -59,7 +59,7 @@ func longStatics(w *World, c *class) {
 }
 
 // parseLong is Long.fromString(text[, unsigned[, radix]]).
-func (w *World) parseLong(args []goja.Value, strict bool) goja.Value {
+func (w *Realm) parseLong(args []goja.Value, strict bool) goja.Value {
 	text := arg(args, 0).String()
 	unsigned, radixArg := arg(args, 1), arg(args, 2)
 	if goja.IsNumber(unsigned) {

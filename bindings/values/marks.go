@@ -18,7 +18,7 @@ type marks struct {
 // set notes on an object from a server that display limits do not apply to
 // it (rules/04-values-and-language §3.6, fix). Only objects that a limit could touch get the note:
 // it costs as much as two fields.
-func (m *marks) set(o *goja.Object, ext extent, level int) {
+func (m *marks) set(o *goja.Object, ext shownSize, level int) {
 	if ext.long || ext.height > 2 || level == 0 && ext.height > 1 {
 		must(o.DefineDataPropertySymbol(m.fromServer, m.rt.ToValue(true), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	}

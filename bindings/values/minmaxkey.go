@@ -49,20 +49,20 @@ func maxKeyClass() classSpec { return boundClass("MaxKey", "$maxKey", true) }
 func boundClass(name, extended string, max bool) classSpec {
 	return classSpec{
 		name: name, bsontype: name, parent: kindCount,
-		construct: func(*World, []goja.Value) payload { return &bound{max: max} },
-		methods: func(w *World) []method {
+		construct: func(*Realm, []goja.Value) payload { return &bound{max: max} },
+		methods: func(w *Realm) []method {
 			return []method{
 				on(w, "toJSON", func(*bound, []goja.Value) goja.Value { return objectWith(w.rt, extended, w.rt.ToValue(1)) }),
 				on(w, "toString", func(*bound, []goja.Value) goja.Value { return w.rt.ToValue(name + "()") }),
 			}
 		},
 		// The function itself stands for the value too (rules/04-outputs-and-traps §10, trap 10).
-		statics: func(w *World, c *class) { hidden(c.ctor, "_bsontype", w.rt.ToValue(name)) },
+		statics: func(w *Realm, c *class) { hidden(c.ctor, "_bsontype", w.rt.ToValue(name)) },
 	}
 }
 
 // boundOf returns the MinKey or MaxKey that an uncalled constructor stands for.
-func (w *World) boundOf(o *goja.Object) *bound {
+func (w *Realm) boundOf(o *goja.Object) *bound {
 	for _, k := range [...]kind{kindMinKey, kindMaxKey} {
 		if c := w.classes[k]; c != nil && c.ctor == o {
 			return &bound{max: k == kindMaxKey}

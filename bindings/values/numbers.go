@@ -13,7 +13,7 @@ import (
 // int32Value forces the BSON type int32.
 type int32Value struct {
 	fixed
-	w *World
+	w *Realm
 	n int32
 }
 
@@ -42,7 +42,7 @@ func (v *int32Value) extended(j *jsonWriter) { j.number(float64(v.n), numberInt)
 func int32Class() classSpec {
 	return classSpec{
 		name: "Int32", bsontype: "Int32", parent: kindCount, construct: newInt32From,
-		methods: func(w *World) []method {
+		methods: func(w *Realm) []method {
 			value := func(v *int32Value, _ []goja.Value) goja.Value { return w.rt.ToValue(v.n) }
 			return []method{
 				on(w, "valueOf", value),
@@ -53,7 +53,7 @@ func int32Class() classSpec {
 				}),
 			}
 		},
-		statics: func(w *World, c *class) {
+		statics: func(w *Realm, c *class) {
 			w.static(c, "fromString", func(args []goja.Value) goja.Value {
 				return w.wrap(newInt32From(w, args))
 			})
@@ -64,7 +64,7 @@ func int32Class() classSpec {
 // doubleValue forces the BSON type double.
 type doubleValue struct {
 	fixed
-	w *World
+	w *Realm
 	f float64
 }
 
@@ -101,7 +101,7 @@ func numberText(rt *goja.Runtime, f float64) string {
 func doubleClass() classSpec {
 	return classSpec{
 		name: "Double", bsontype: "Double", parent: kindCount,
-		construct: func(w *World, args []goja.Value) payload {
+		construct: func(w *Realm, args []goja.Value) payload {
 			v := arg(args, 0)
 			if p, ok := payloadOf(v); ok && isLong(p) {
 				return &doubleValue{w: w, f: p.(*long).float()}
@@ -112,7 +112,7 @@ func doubleClass() classSpec {
 			}
 			return &doubleValue{w: w, f: v.ToFloat()}
 		},
-		methods: func(w *World) []method {
+		methods: func(w *Realm) []method {
 			value := func(v *doubleValue, _ []goja.Value) goja.Value { return w.rt.ToValue(v.f) }
 			return []method{
 				on(w, "valueOf", value),

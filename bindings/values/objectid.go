@@ -13,14 +13,14 @@ import (
 
 type objectID struct {
 	fixed
-	w  *World
+	w  *Realm
 	id bson.ObjectID
 }
 
 // ObjectID makes an ObjectId.
-func (w *World) ObjectID(id bson.ObjectID) goja.Value { return w.newObjectID(id) }
+func (w *Realm) ObjectID(id bson.ObjectID) goja.Value { return w.newObjectID(id) }
 
-func (w *World) newObjectID(id bson.ObjectID) *goja.Object { return w.wrap(&objectID{w: w, id: id}) }
+func (w *Realm) newObjectID(id bson.ObjectID) *goja.Object { return w.wrap(&objectID{w: w, id: id}) }
 
 func (*objectID) kind() kind     { return kindObjectID }
 func (*objectID) Keys() []string { return []string{"i0", "i1", "i2", "i3"} }
@@ -53,7 +53,7 @@ func objectIDClass() classSpec {
 		bsontype:  "ObjectId",
 		parent:    kindCount,
 		construct: newObjectIDFrom,
-		methods: func(w *World) []method {
+		methods: func(w *Realm) []method {
 			text := func(o *objectID, _ []goja.Value) goja.Value { return w.rt.ToValue(o.id.Hex()) }
 			return []method{
 				on(w, "toString", func(o *objectID, args []goja.Value) goja.Value {
@@ -73,7 +73,7 @@ func objectIDClass() classSpec {
 				}),
 			}
 		},
-		getters: func(w *World) []method {
+		getters: func(w *Realm) []method {
 			return []method{
 				on(w, "id", func(o *objectID, _ []goja.Value) goja.Value { return w.bytes(o.id[:]) }),
 				on(w, "str", func(o *objectID, _ []goja.Value) goja.Value { return w.rt.ToValue(o.id.Hex()) }),
@@ -83,7 +83,7 @@ func objectIDClass() classSpec {
 	}
 }
 
-func objectIDStatics(w *World, c *class) {
+func objectIDStatics(w *Realm, c *class) {
 	w.static(c, "isValid", func(args []goja.Value) goja.Value {
 		return w.rt.ToValue(validObjectID(arg(args, 0)))
 	})
@@ -156,7 +156,7 @@ const (
 )
 
 // newObjectIDFrom is ObjectId(x) (rules/04-values-and-language §4.7).
-func newObjectIDFrom(w *World, args []goja.Value) payload {
+func newObjectIDFrom(w *Realm, args []goja.Value) payload {
 	v := arg(args, 0)
 	callee{w, "ObjectId"}.checkTypes(args, []string{"string", "number", "object", optional})
 	if isMissing(v) {

@@ -97,7 +97,7 @@ func TestObservedPairs(t *testing.T) {
 // print and console, results shown as in the REPL.
 type shell struct {
 	rt  *goja.Runtime
-	w   *World
+	w   *Realm
 	out []string
 }
 

@@ -22,7 +22,7 @@ type printers struct {
 // properties are: for db, collections, sh and the like (rules/04-values-and-language §3.1). It
 // leaves nothing on obj that a script would meet, and lives as long as obj. The
 // text may have the shell's colours: names in it are f's to make visible.
-func (w *World) SetPrinter(obj *goja.Object, f func() string) {
+func (w *Realm) SetPrinter(obj *goja.Object, f func() string) {
 	p := &w.printers
 	value := w.rt.ToValue(func(goja.FunctionCall) goja.Value { return w.rt.ToValue(f()) })
 	if !isProxy(obj) && obj.DefineDataPropertySymbol(p.text, value, goja.FLAG_TRUE, goja.FLAG_TRUE,
@@ -40,7 +40,7 @@ func (w *World) SetPrinter(obj *goja.Object, f func() string) {
 
 // SetOneLine makes Inspect show obj on one line however long that is, as
 // sh.status() shows chunks (rules/04-objects §5.4).
-func (w *World) SetOneLine(obj *goja.Object) {
+func (w *Realm) SetOneLine(obj *goja.Object) {
 	must(obj.DefineDataPropertySymbol(w.printers.line, w.rt.ToValue(true), goja.FLAG_TRUE, goja.FLAG_TRUE,
 		goja.FLAG_FALSE))
 }

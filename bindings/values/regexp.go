@@ -12,7 +12,7 @@ import (
 // bsonRegExp is a regular expression that stays out of JavaScript's hands.
 type bsonRegExp struct {
 	fixed
-	w                *World
+	w                *Realm
 	pattern, options string
 }
 
@@ -41,7 +41,7 @@ func (r *bsonRegExp) extended(j *jsonWriter) { j.regex(r.pattern, r.options) }
 func regExpClass() classSpec {
 	return classSpec{
 		name: "BSONRegExp", bsontype: "BSONRegExp", parent: kindCount,
-		construct: func(w *World, args []goja.Value) payload {
+		construct: func(w *Realm, args []goja.Value) payload {
 			pattern, options := arg(args, 0), arg(args, 1)
 			callee{w, "BSONRegExp"}.checkTypes(args, []string{"string"})
 			r := &bsonRegExp{w: w, pattern: pattern.String()}
@@ -58,7 +58,7 @@ func regExpClass() classSpec {
 			}
 			return r
 		},
-		methods: func(w *World) []method {
+		methods: func(w *Realm) []method {
 			return []method{
 				on(w, "toString", func(r *bsonRegExp, _ []goja.Value) goja.Value {
 					return w.rt.ToValue("/" + r.pattern + "/" + r.options)
@@ -87,7 +87,7 @@ func bsonOptions(flags string) string {
 
 // regexToJS makes a RegExp, or a BSONRegExp if JavaScript cannot hold it: an
 // option it lacks or a pattern it does not accept.
-func (w *World) regexToJS(pattern, options string) goja.Value {
+func (w *Realm) regexToJS(pattern, options string) goja.Value {
 	keep := func() goja.Value {
 		return w.wrap(&bsonRegExp{w: w, pattern: pattern, options: options})
 	}

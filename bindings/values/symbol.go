@@ -9,7 +9,7 @@ import (
 // bsonSymbol is the deprecated BSON type of that name.
 type bsonSymbol struct {
 	fixed
-	w    *World
+	w    *Realm
 	text string
 }
 
@@ -38,11 +38,11 @@ func (s *bsonSymbol) extended(j *jsonWriter) { j.pair("$symbol", s.text) }
 func symbolClass() classSpec {
 	return classSpec{
 		name: "BSONSymbol", bsontype: "BSONSymbol", parent: kindCount,
-		construct: func(w *World, args []goja.Value) payload {
+		construct: func(w *Realm, args []goja.Value) payload {
 			callee{w, "BSONSymbol"}.checkTypes(args, []string{"string"})
 			return &bsonSymbol{w: w, text: args[0].String()}
 		},
-		methods: func(w *World) []method {
+		methods: func(w *Realm) []method {
 			text := func(s *bsonSymbol, _ []goja.Value) goja.Value { return w.rt.ToValue(s.text) }
 			return []method{on(w, "toString", text), on(w, "valueOf", text), on(w, "toJSON", text)}
 		},

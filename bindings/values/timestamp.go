@@ -13,11 +13,11 @@ import (
 
 type timestamp struct {
 	fixed
-	w    *World
+	w    *Realm
 	t, i uint32
 }
 
-func (w *World) newTimestamp(t, i uint32) *goja.Object { return w.wrap(&timestamp{w: w, t: t, i: i}) }
+func (w *Realm) newTimestamp(t, i uint32) *goja.Object { return w.wrap(&timestamp{w: w, t: t, i: i}) }
 
 func (*timestamp) kind() kind           { return kindTimestamp }
 func (*timestamp) Keys() []string       { return []string{"high", "low", "unsigned"} }
@@ -66,7 +66,7 @@ func (ts *timestamp) extended(j *jsonWriter) {
 func timestampClass() classSpec {
 	return classSpec{
 		name: "Timestamp", bsontype: "Timestamp", parent: kindLong, construct: newTimestampFrom,
-		methods: func(w *World) []method {
+		methods: func(w *Realm) []method {
 			return []method{
 				on(w, "toJSON", func(ts *timestamp, _ []goja.Value) goja.Value {
 					return objectWith(w.rt, "$timestamp", w.rt.ToValue(strconv.FormatUint(uint64(ts.bits()), 10)))
@@ -75,13 +75,13 @@ func timestampClass() classSpec {
 				on(w, "getInc", func(ts *timestamp, _ []goja.Value) goja.Value { return w.rt.ToValue(ts.i) }),
 			}
 		},
-		getters: func(w *World) []method {
+		getters: func(w *Realm) []method {
 			return []method{
 				on(w, "t", func(ts *timestamp, _ []goja.Value) goja.Value { return w.rt.ToValue(ts.t) }),
 				on(w, "i", func(ts *timestamp, _ []goja.Value) goja.Value { return w.rt.ToValue(ts.i) }),
 			}
 		},
-		statics: func(w *World, c *class) {
+		statics: func(w *Realm, c *class) {
 			of := func(n int64) goja.Value { return w.newTimestamp(uint32(uint64(n)>>32), uint32(n)) }
 			hidden(c.ctor, "MAX_VALUE", w.class(kindLong).ctor.Get("MAX_UNSIGNED_VALUE"))
 			w.static(c, "fromBits", func(args []goja.Value) goja.Value { return of(fromBits(arg(args, 0), arg(args, 1))) })
@@ -101,7 +101,7 @@ func timestampClass() classSpec {
 }
 
 // newTimestampFrom is Timestamp([t[, i]]) and Timestamp({t, i}).
-func newTimestampFrom(w *World, args []goja.Value) payload {
+func newTimestampFrom(w *Realm, args []goja.Value) payload {
 	first, second := arg(args, 0), arg(args, 1)
 	if typeOf(first) == "bigint" {
 		n := w.longOf(first).n
@@ -134,7 +134,7 @@ func newTimestampFrom(w *World, args []goja.Value) payload {
 
 const badTimestamp = "A Timestamp can only be constructed with: bigint, Long, or { t: number; i: number }"
 
-func (w *World) timestampPart(name string, v goja.Value) uint32 {
+func (w *Realm) timestampPart(name string, v goja.Value) uint32 {
 	if p, ok := payloadOf(v); ok {
 		if _, ok := p.(*int32Value); !ok {
 			if _, ok := p.(*long); !ok {

@@ -21,7 +21,7 @@ const maxNesting = 2000
 // functions code, Map and class instances documents. Errors are what a script
 // would see thrown: *goja.Exception with a BSONError, or what a getter or
 // toBSON method of the value threw.
-func (w *World) ToBSON(v goja.Value) (bson.RawValue, error) {
+func (w *Realm) ToBSON(v goja.Value) (bson.RawValue, error) {
 	e := encoder{w: w}
 	if ex := w.rt.Try(func() { e.begin(v) }); ex != nil {
 		return bson.RawValue{}, ex
@@ -34,7 +34,7 @@ func (w *World) ToBSON(v goja.Value) (bson.RawValue, error) {
 
 // DocFromJS converts an object to a document. What BSON does not hold as a
 // document (arrays, dates, ids, functions, primitives) is an error.
-func (w *World) DocFromJS(v goja.Value) (bson.Raw, error) {
+func (w *Realm) DocFromJS(v goja.Value) (bson.Raw, error) {
 	e := w.spare.takeEncoder(w)
 	if ex := w.rt.Try(func() { e.root(v) }); ex != nil {
 		return nil, ex
@@ -47,7 +47,7 @@ func (w *World) DocFromJS(v goja.Value) (bson.Raw, error) {
 // encoder appends BSON to buf. value leaves the type of what it appended in
 // typ, 0 if the value has no place in BSON.
 type encoder struct {
-	w       *World
+	w       *Realm
 	natural bool // see objectFields.natural
 	buf     []byte
 	typ     bson.Type

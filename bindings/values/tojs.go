@@ -15,14 +15,14 @@ import (
 // RegExps where JavaScript can hold them, everything else its wrapper. The
 // result shares no memory with v. Malformed BSON ends the document it is in,
 // and what is nested deeper than any server allows becomes undefined.
-func (w *World) ToJS(v bson.RawValue) goja.Value {
+func (w *Realm) ToJS(v bson.RawValue) goja.Value {
 	js, _ := w.decode(v.Type, v.Value, 0)
 	return js
 }
 
 // DocToJS converts a document; see ToJS. Its fields keep their order, though
 // Object.keys lists integer-like names first, as in any object.
-func (w *World) DocToJS(d bson.Raw) *goja.Object {
+func (w *Realm) DocToJS(d bson.Raw) *goja.Object {
 	o, _ := w.decodeDocument(d, 0)
 	doc, ok := o.(*goja.Object)
 	if !ok {
@@ -31,14 +31,14 @@ func (w *World) DocToJS(d bson.Raw) *goja.Object {
 	return doc
 }
 
-// extent is what decides whether a value could be cut when it is shown.
-type extent struct {
+// shownSize is what decides whether a value could be cut when it is shown.
+type shownSize struct {
 	height int  // levels of documents and arrays below and including this one
 	long   bool // holds an array or a string that is over a limit
 }
 
-func (w *World) decodeDocument(d []byte, level int) (goja.Value, extent) {
-	var ext extent
+func (w *Realm) decodeDocument(d []byte, level int) (goja.Value, shownSize) {
+	var ext shownSize
 	o := w.rt.NewObject()
 	body, ok := rawdoc.Body(d)
 	if !ok {
@@ -86,22 +86,22 @@ func defineField(o *goja.Object, key string, v goja.Value) {
 }
 
 // extentOf returns the extent of a value, as decode does, without making it.
-func extentOf(t bson.Type, value []byte, level int) extent {
+func extentOf(t bson.Type, value []byte, level int) shownSize {
 	switch {
 	case level > maxNesting:
-		return extent{}
+		return shownSize{}
 	case t == bson.TypeString:
 		s, _, _ := bsoncore.ReadString(value)
-		return extent{long: len(s) > defaultMaxString}
+		return shownSize{long: len(s) > defaultMaxString}
 	case t != bson.TypeEmbeddedDocument && t != bson.TypeArray:
-		return extent{}
+		return shownSize{}
 	}
 	body, ok := rawdoc.Body(value)
 	if !ok {
-		return extent{}
+		return shownSize{}
 	}
 	if t == bson.TypeEmbeddedDocument && isDBRef(body) {
-		return extent{}
+		return shownSize{}
 	}
 	ext, n := extentOfItems(body, level)
 	ext.long = ext.long || t == bson.TypeArray && n > defaultMaxItems
@@ -110,7 +110,7 @@ func extentOf(t bson.Type, value []byte, level int) extent {
 
 // extentOfItems is extentOf for the elements of a document or array, of which n
 // are its own.
-func extentOfItems(body []byte, level int) (ext extent, n int) {
+func extentOfItems(body []byte, level int) (ext shownSize, n int) {
 	for ; len(body) > 0; n++ {
 		t, _, value, rest, ok := rawdoc.Next(body)
 		if !ok {
@@ -125,8 +125,8 @@ func extentOfItems(body []byte, level int) (ext extent, n int) {
 	return ext, n
 }
 
-func (w *World) decodeArray(d []byte, level int) (goja.Value, extent) {
-	var ext extent
+func (w *Realm) decodeArray(d []byte, level int) (goja.Value, shownSize) {
+	var ext shownSize
 	body, ok := rawdoc.Body(d)
 	if !ok {
 		return w.rt.NewArray(), ext
@@ -150,9 +150,9 @@ func (w *World) decodeArray(d []byte, level int) (goja.Value, extent) {
 	return o, ext
 }
 
-func (w *World) decode(t bson.Type, value []byte, level int) (goja.Value, extent) {
+func (w *Realm) decode(t bson.Type, value []byte, level int) (goja.Value, shownSize) {
 	if level > maxNesting {
-		return goja.Undefined(), extent{}
+		return goja.Undefined(), shownSize{}
 	}
 	switch t {
 	case bson.TypeEmbeddedDocument:
@@ -161,13 +161,13 @@ func (w *World) decode(t bson.Type, value []byte, level int) (goja.Value, extent
 		return w.decodeArray(value, level)
 	case bson.TypeString:
 		s, _, _ := bsoncore.ReadString(value)
-		return w.rt.ToValue(s), extent{long: len(s) > defaultMaxString}
+		return w.rt.ToValue(s), shownSize{long: len(s) > defaultMaxString}
 	default:
-		return w.decodeScalar(t, value), extent{}
+		return w.decodeScalar(t, value), shownSize{}
 	}
 }
 
-func (w *World) decodeScalar(t bson.Type, value []byte) goja.Value {
+func (w *Realm) decodeScalar(t bson.Type, value []byte) goja.Value {
 	switch t {
 	case bson.TypeInt32:
 		n, _, _ := bsoncore.ReadInt32(value)
@@ -205,7 +205,7 @@ func (w *World) decodeScalar(t bson.Type, value []byte) goja.Value {
 	}
 }
 
-func (w *World) decodeRare(t bson.Type, value []byte) goja.Value {
+func (w *Realm) decodeRare(t bson.Type, value []byte) goja.Value {
 	switch t {
 	case bson.TypeRegex:
 		pattern, options, _, _ := bsoncore.ReadRegex(value)
@@ -263,7 +263,7 @@ func isDBRef(body []byte) bool {
 }
 
 // decodeDBRef reads what isDBRef finds to be one.
-func (w *World) decodeDBRef(body []byte, level int) goja.Value {
+func (w *Realm) decodeDBRef(body []byte, level int) goja.Value {
 	ref := &dbRef{w: w}
 	for position := 0; len(body) > 0; position++ {
 		t, key, value, rest, _ := rawdoc.Next(body)

@@ -21,7 +21,7 @@ func uuidText(data []byte) string {
 func uuidClass() classSpec {
 	return classSpec{
 		name: "UUID", bsontype: "Binary", parent: kindBinary,
-		construct: func(w *World, args []goja.Value) payload {
+		construct: func(w *Realm, args []goja.Value) payload {
 			c := callee{w, "UUID"}
 			c.checkTypes(args, []string{"string", optional})
 			if goja.IsUndefined(arg(args, 0)) {
@@ -29,7 +29,7 @@ func uuidClass() classSpec {
 			}
 			return &binaryValue{w: w, sub: bson.TypeBinaryUUID, data: c.uuidBytes(args[0].String())}
 		},
-		methods: func(w *World) []method {
+		methods: func(w *Realm) []method {
 			dashed := func(b *binaryValue, _ []goja.Value) goja.Value { return w.rt.ToValue(uuidText(b.data)) }
 			return []method{
 				on(w, "toString", func(b *binaryValue, args []goja.Value) goja.Value {
@@ -58,7 +58,7 @@ func uuidClass() classSpec {
 				}),
 			}
 		},
-		statics: func(w *World, c *class) {
+		statics: func(w *Realm, c *class) {
 			w.static(c, "generate", func([]goja.Value) goja.Value { return w.bytes(randomUUID()) })
 			w.static(c, "isValid", func(args []goja.Value) goja.Value {
 				v := arg(args, 0)
@@ -118,8 +118,8 @@ func csharpOrder(data []byte) {
 }
 
 // newLegacyUUID is LegacyJavaUUID([hex]) and its siblings: subtype 3.
-func newLegacyUUID(name string, order byteOrder) func(*World, []goja.Value) payload {
-	return func(w *World, args []goja.Value) payload {
+func newLegacyUUID(name string, order byteOrder) func(*Realm, []goja.Value) payload {
+	return func(w *Realm, args []goja.Value) payload {
 		c := callee{w, name}
 		c.checkTypes(args, []string{"string", optional})
 		data := randomUUID()

@@ -77,7 +77,7 @@ func (b *binaryValue) typedVector(want byte, array string) goja.Value {
 }
 
 // newVector is Binary.fromInt8Array(items) and its siblings.
-func (w *World) newVector(kind byte, args []goja.Value) goja.Value {
+func (w *Realm) newVector(kind byte, args []goja.Value) goja.Value {
 	o, ok := arg(args, 0).(*goja.Object)
 	if !ok || !isTypedArray(o) && !isArray(o) {
 		w.Errors.throwBSON("Must provide a typed array")

@@ -66,9 +66,9 @@ func payloadOf(v goja.Value) (payload, bool) {
 }
 
 // wrap makes the wrapper object of p.
-func (w *World) wrap(p payload) *goja.Object { return w.wrapAs(p, w.class(p.kind()).proto) }
+func (w *Realm) wrap(p payload) *goja.Object { return w.wrapAs(p, w.class(p.kind()).proto) }
 
-func (w *World) wrapAs(p payload, proto *goja.Object) *goja.Object {
+func (w *Realm) wrapAs(p payload, proto *goja.Object) *goja.Object {
 	o := w.rt.NewDynamicObject(p)
 	must(o.SetPrototype(proto))
 	return o
@@ -87,10 +87,10 @@ type classSpec struct {
 	bsontype string // value of _bsontype
 	parent   kind   // kindCount for none
 	// construct checks the arguments of a call and makes the payload.
-	construct func(w *World, args []goja.Value) payload
-	methods   func(w *World) []method
-	getters   func(w *World) []method
-	statics   func(w *World, c *class)
+	construct func(w *Realm, args []goja.Value) payload
+	methods   func(w *Realm) []method
+	getters   func(w *Realm) []method
+	statics   func(w *Realm, c *class)
 }
 
 // method is a named native function.
@@ -99,7 +99,7 @@ type method struct {
 	call func(goja.FunctionCall) goja.Value
 }
 
-func (w *World) class(k kind) *class {
+func (w *Realm) class(k kind) *class {
 	if c := w.classes[k]; c != nil {
 		return c
 	}
@@ -137,7 +137,7 @@ func (w *World) class(k kind) *class {
 
 // constructor makes a function that works with and without new, and as the
 // base of a script's own class.
-func (w *World) constructor(name string, construct func(*World, []goja.Value) payload) *goja.Object {
+func (w *Realm) constructor(name string, construct func(*Realm, []goja.Value) payload) *goja.Object {
 	ctor := w.rt.ToValue(func(call goja.ConstructorCall) *goja.Object {
 		p := construct(w, call.Arguments)
 		if call.NewTarget != nil {
@@ -153,7 +153,7 @@ func (w *World) constructor(name string, construct func(*World, []goja.Value) pa
 
 // alias makes another constructor of an existing class: NumberLong for Long,
 // BinData for Binary.
-func (w *World) alias(name string, k kind, construct func(*World, []goja.Value) payload) *goja.Object {
+func (w *Realm) alias(name string, k kind, construct func(*Realm, []goja.Value) payload) *goja.Object {
 	c := w.class(k)
 	ctor := w.rt.ToValue(func(call goja.ConstructorCall) *goja.Object {
 		return w.wrap(construct(w, call.Arguments))
@@ -165,12 +165,12 @@ func (w *World) alias(name string, k kind, construct func(*World, []goja.Value) 
 }
 
 // static puts a function on a constructor.
-func (w *World) static(c *class, name string, f func(args []goja.Value) goja.Value) {
+func (w *Realm) static(c *class, name string, f func(args []goja.Value) goja.Value) {
 	hidden(c.ctor, name, w.function(name, func(call goja.FunctionCall) goja.Value { return f(call.Arguments) }))
 }
 
 // on makes a method for wrappers whose payload is a T.
-func on[T payload](w *World, name string, f func(self T, args []goja.Value) goja.Value) method {
+func on[T payload](w *Realm, name string, f func(self T, args []goja.Value) goja.Value) method {
 	return method{name, func(call goja.FunctionCall) goja.Value {
 		p, _ := payloadOf(call.This)
 		self, ok := p.(T)

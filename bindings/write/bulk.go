@@ -28,7 +28,7 @@ type Collection interface {
 func NewBulk(js *script.Engine, coll Collection, unordered bool) *goja.Object {
 	b := &bulk{JS: js, coll: coll, unordered: unordered}
 	b.object = js.Instance(b, BulkPrototype(js))
-	js.World.SetPrinter(b.object, func() string { return coll.Inspect(b.summary()) })
+	js.Values.SetPrinter(b.object, func() string { return coll.Inspect(b.summary()) })
 	return b.object
 }
 
@@ -107,7 +107,7 @@ func bulkGetOperations(c *script.Call, b *bulk) goja.Value {
 		n := batchLength(b.ops[i:])
 		var docs []any
 		for _, op := range b.ops[i : i+n] {
-			docs = append(docs, c.JS.World.DocToJS(op.Doc))
+			docs = append(docs, c.JS.Values.DocToJS(op.Doc))
 		}
 		groups = append(groups, c.JS.NewObject("originalZeroIndex", i, "batchType", int(b.ops[i].Kind)+1, "operations",
 			c.JS.Runtime.NewArray(docs...)))

@@ -23,7 +23,7 @@ type Results struct {
 
 // InsertOne returns the result of insertOne.
 func (r Results) InsertOne(w *Result, id bson.RawValue) *goja.Object {
-	o := r.JS.NewObject("acknowledged", !w.unacknowledged, "insertedId", r.JS.World.ToJS(id))
+	o := r.JS.NewObject("acknowledged", !w.unacknowledged, "insertedId", r.JS.Values.ToJS(id))
 	r.legacyMembers(o, w)
 	return o
 }
@@ -46,14 +46,14 @@ func (r Results) insertedIDs(ops []Op, w *Result) goja.Value {
 		}
 	}
 	ids, _ = bsoncore.AppendDocumentEnd(ids, start)
-	return r.JS.World.LazyObject(ids)
+	return r.JS.Values.LazyObject(ids)
 }
 
 // Update says insertedId where others say upsertedId.
 func (r Results) Update(w *Result) *goja.Object {
 	id := goja.Null()
 	if len(w.upserted) > 0 {
-		id = r.JS.World.ToJS(w.upserted[0].id)
+		id = r.JS.Values.ToJS(w.upserted[0].id)
 	}
 	o := r.JS.NewObject(
 		"acknowledged", !w.unacknowledged,
@@ -93,7 +93,7 @@ func (r Results) Bulk(w *Result, ops []Op) *goja.Object {
 func (r Results) upsertedIDs(w *Result) *goja.Object {
 	ids := r.JS.Runtime.NewObject()
 	for _, u := range w.upserted {
-		script.Must(ids.Set(strconv.Itoa(u.index), r.JS.World.ToJS(u.id)))
+		script.Must(ids.Set(strconv.Itoa(u.index), r.JS.Values.ToJS(u.id)))
 	}
 	return ids
 }
@@ -204,8 +204,8 @@ func (r Results) ThrowFailures(w *Result, ops []Op, bulk bool) {
 		panic(r.bulkError(w, ops, w.concern))
 	case w.concern != nil:
 		e := r.Gateway.ServerError(w.concern, nil)
-		script.Must(e.SetPrototype(r.JS.World.Errors.New("MongoWriteConcernError", "").Prototype()))
-		script.Must(e.Set("result", r.JS.World.DocToJS(w.reply)))
+		script.Must(e.SetPrototype(r.JS.Values.Errors.New("MongoWriteConcernError", "").Prototype()))
+		script.Must(e.Set("result", r.JS.Values.DocToJS(w.reply)))
 		panic(e)
 	}
 }
@@ -213,10 +213,10 @@ func (r Results) ThrowFailures(w *Result, ops []Op, bulk bool) {
 // bulkError returns the error of a list of writes, worded and numbered after
 // its first cause.
 func (r Results) bulkError(w *Result, ops []Op, cause bson.Raw) *goja.Object {
-	e := r.JS.World.Errors.New("MongoBulkWriteError", rawdoc.Text(cause, "errmsg"))
+	e := r.JS.Values.Errors.New("MongoBulkWriteError", rawdoc.Text(cause, "errmsg"))
 	r.Gateway.AddLabels(e, nil)
-	script.Must(e.Set("errorResponse", r.JS.World.DocToJS(cause)))
-	script.Must(e.Set("code", r.JS.World.ToJS(cause.Lookup("code"))))
+	script.Must(e.Set("errorResponse", r.JS.Values.DocToJS(cause)))
+	script.Must(e.Set("code", r.JS.Values.ToJS(cause.Lookup("code"))))
 	if name := rawdoc.Text(cause, "codeName"); name != "" {
 		script.Must(e.Set("codeName", name))
 	}
@@ -251,7 +251,7 @@ func (r Results) bulkCounts(w *Result, ops []Op) *goja.Object {
 	}
 	script.Define(o, "writeErrors", r.JS.Runtime.NewArray(failures...))
 	if w.concern != nil {
-		script.Define(o, "writeConcernError", r.JS.World.DocToJS(w.concern))
+		script.Define(o, "writeConcernError", r.JS.Values.DocToJS(w.concern))
 	}
 	p := r.NamedPrototype("BulkWriteResult")
 	script.Must(p.SetPrototype(r.Prototype()))
@@ -262,14 +262,14 @@ func (r Results) bulkCounts(w *Result, ops []Op) *goja.Object {
 func (r Results) writeErrorObject(f failure) *goja.Object {
 	info := goja.Undefined()
 	if v, err := f.raw.LookupErr("errInfo"); err == nil {
-		info = r.JS.World.ToJS(v)
+		info = r.JS.Values.ToJS(v)
 	}
 	err := r.JS.NewObject(
 		"index", f.index,
-		"code", r.JS.World.ToJS(f.raw.Lookup("code")),
+		"code", r.JS.Values.ToJS(f.raw.Lookup("code")),
 		"errmsg", rawdoc.Text(f.raw, "errmsg"),
 		"errInfo", info,
-		"op", r.JS.World.DocToJS(f.op.Doc),
+		"op", r.JS.Values.DocToJS(f.op.Doc),
 	)
 	o := r.JS.NewObject("err", err)
 	for _, k := range []string{"index", "code", "errmsg", "errInfo"} {

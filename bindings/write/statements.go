@@ -21,7 +21,7 @@ func Insertion(js *script.Engine, v goja.Value, index int) Op {
 	doc := js.Document(obj)
 	if _, has := rawdoc.ID(doc); !has {
 		id := bson.NewObjectIDFromTimestamp(js.Clock.Now())
-		script.Must(obj.Set("_id", js.World.ObjectID(id)))
+		script.Must(obj.Set("_id", js.Values.ObjectID(id)))
 		doc = rawdoc.WithID(doc, id)
 	}
 	return Op{Kind: Insert, Doc: doc, Index: index}

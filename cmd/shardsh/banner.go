@@ -9,7 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
-	"shardsh/cmd/shardsh/built"
+	"shardsh/cmd/shardsh/buildinfo"
 )
 
 const bannerWidth = 80
@@ -20,7 +20,7 @@ func banner(ctx context.Context, o *shellFlags, conn *connection) string {
 	if !o.wantsNotices(true) {
 		return ""
 	}
-	b := sessionBanner{ShellVersion: built.Version(), Address: conn.address, ServerVersion: conn.serverVersion,
+	b := sessionBanner{ShellVersion: buildinfo.Version(), Address: conn.address, ServerVersion: conn.serverVersion,
 		Cluster: conn.cluster}
 	if conn.client != nil && b.ServerVersion == "" {
 		var info struct{ Version string }

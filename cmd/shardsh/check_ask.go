@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/check"
 	"shardsh/balancer/mongoerr"
 	"shardsh/bindings/script"
-	"shardsh/cmd/shardsh/checks"
+	"shardsh/cmd/shardsh/checkcmd"
 	"shardsh/cmd/shardsh/metadata"
 	"shardsh/cmd/shardsh/secret"
 	"shardsh/cmd/shardsh/target"
@@ -155,7 +155,7 @@ func (a *clusterCheck) Report(e action.Event) {
 		a.progress.simulating(e.Progress)
 	case action.Unwell:
 		a.progress.end()
-		if state := checks.Headline(e.Report); state != a.noted {
+		if state := checkcmd.Headline(e.Report); state != a.noted {
 			notice(a.env.stderr, a.o.quiet, "Waiting up to %s more: %s", e.Left.Round(time.Second), state)
 			a.noted = state
 		}

@@ -9,7 +9,7 @@ import (
 
 	"shardsh/balancer/mock"
 	"shardsh/cmd/shardsh/cmdline"
-	"shardsh/cmd/shardsh/mocks"
+	"shardsh/cmd/shardsh/mockoptions"
 	"shardsh/cmd/shardsh/secret"
 	"shardsh/cmd/shardsh/target"
 )
@@ -159,7 +159,7 @@ func (o *mockFlags) check() error {
 	if o.routers < 0 || o.routers > mock.MostRouters {
 		return usagef("--routers takes 1 to %d, not %d", mock.MostRouters, o.routers)
 	}
-	_, err := mocks.Pace(o.mockTime)
+	_, err := mockoptions.Pace(o.mockTime)
 	return err
 }
 
@@ -170,7 +170,7 @@ func (o *mockFlags) topology() (*mock.Topology, error) {
 	case err != nil:
 		return nil, err
 	case isNumber && o.demo:
-		return mocks.Demo(n), nil
+		return mockoptions.Demo(n), nil
 	case isNumber:
 		return mock.DefaultTopology(n), nil
 	}

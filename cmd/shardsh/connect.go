@@ -21,7 +21,7 @@ import (
 	"shardsh/bindings/script"
 	"shardsh/bindings/transcript"
 	"shardsh/cmd/shardsh/metadata"
-	"shardsh/cmd/shardsh/mocks"
+	"shardsh/cmd/shardsh/mockoptions"
 	"shardsh/cmd/shardsh/target"
 )
 
@@ -104,7 +104,7 @@ func connectMock(env environment, o *clusterFlags, s session) (*connection, erro
 	if err != nil {
 		return nil, err
 	}
-	pace, err := mocks.Pace(o.mockTime)
+	pace, err := mockoptions.Pace(o.mockTime)
 	if err != nil {
 		return nil, err
 	}
@@ -135,12 +135,12 @@ func connectMock(env environment, o *clusterFlags, s session) (*connection, erro
 	for name, value := range o.parameters {
 		cfg.Parameters[name] = value
 	}
-	cluster, err := mocks.New(cfg, "--mock and --snapshot")
+	cluster, err := mockoptions.New(cfg, "--mock and --snapshot")
 	if err != nil {
 		return nil, err
 	}
 	first := router.New(cluster, nil,
-		router.WithSnapshots(mocks.SnapshotsAnywhere(s.rules)), router.WithBudget(mocks.Budget(o.memory)))
+		router.WithSnapshots(mockoptions.SnapshotsAnywhere(s.rules)), router.WithBudget(mockoptions.Budget(o.memory)))
 	routers, err := router.Several(first, max(1, cmp.Or(o.routers, topology.Routers)))
 	if err != nil {
 		cluster.Close()
@@ -188,7 +188,7 @@ func connectMock(env environment, o *clusterFlags, s session) (*connection, erro
 		client: client, address: "mongodb://mock:27017/", database: database, deployment: deployment,
 		serverVersion: cluster.Version(),
 		cluster: fmt.Sprintf("%s, %d shards, %s time", what, cluster.ShardCount(),
-			mocks.TimeName(cfg.RealTime, mockTime)),
+			mockoptions.TimeName(cfg.RealTime, mockTime)),
 		clock:       cluster.Clock(),
 		virtualTime: !cfg.RealTime,
 		settings:    settings,

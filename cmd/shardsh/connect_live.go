@@ -7,7 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"shardsh/cmd/shardsh/built"
+	"shardsh/cmd/shardsh/buildinfo"
 	"shardsh/cmd/shardsh/target"
 )
 
@@ -49,7 +49,7 @@ func connectLive(ctx context.Context, env environment, s target.Server) (*connec
 
 // dialer is how this program connects to a cluster.
 func dialer(env environment) target.Dialer {
-	way := target.Dialer{Name: "shardsh " + built.Version(), Getenv: env.getenv,
+	way := target.Dialer{Name: "shardsh " + buildinfo.Version(), Getenv: env.getenv,
 		Ask: func(ctx context.Context, question, remedy string) (string, error) {
 			return askSecret(ctx, env, question, remedy)
 		}}

@@ -15,7 +15,7 @@ import (
 	"shardsh/balancer/action"
 	"shardsh/balancer/advisory"
 	"shardsh/balancer/live"
-	"shardsh/cmd/shardsh/built"
+	"shardsh/cmd/shardsh/buildinfo"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/doctor"
 	"shardsh/cmd/shardsh/secret"
@@ -178,7 +178,7 @@ func connectionFailed(err error, remedy string) doctor.Line {
 func thisMachine(env environment) doctor.Machine {
 	columns, rows := env.screen()
 	home := homeDirectory()
-	m := doctor.Machine{Version: built.This().Line(), Terminal: isTerminal(env.stdout), Columns: columns, Rows: rows,
+	m := doctor.Machine{Version: buildinfo.This().Line(), Terminal: isTerminal(env.stdout), Columns: columns, Rows: rows,
 		Getenv: env.getenv, Windows: runtime.GOOS == "windows"}
 	m.Files = append(m.Files, fileAt("history", historyPath(env.getenv, home), false),
 		fileAt("settings", settingsPath(env.getenv, home), false))

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"shardsh/bindings/script"
-	"shardsh/cmd/shardsh/built"
+	"shardsh/cmd/shardsh/buildinfo"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/manual"
 	"shardsh/cmd/shardsh/target"
@@ -37,7 +37,7 @@ func manText() cmdline.Text {
 
 // manualPage is what the page is made of.
 func manualPage() manual.Page {
-	b := built.This()
+	b := buildinfo.This()
 	date := b.Date
 	if len(date) >= len("2026-01-01") {
 		date = date[:len("2026-01-01")]

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"shardsh/cmd/shardsh/built"
+	"shardsh/cmd/shardsh/buildinfo"
 )
 
 // TestManualPage: each subcommand has a section with the options that its help shows,
@@ -107,7 +107,7 @@ func variablesRead(t *testing.T) map[string]bool {
 
 func TestVersion(t *testing.T) {
 	code, stdout, stderr := runProgram(t, "", "version")
-	if want := "shardsh " + built.Version(); code != exitOK || stderr != "" || !strings.HasPrefix(stdout, want) ||
+	if want := "shardsh " + buildinfo.Version(); code != exitOK || stderr != "" || !strings.HasPrefix(stdout, want) ||
 		!strings.HasSuffix(stdout, runtime.Version()+" "+runtime.GOOS+"/"+runtime.GOARCH+"\n") {
 		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
 	}
@@ -124,7 +124,7 @@ func TestVersion(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &a); code != exitOK || err != nil || stderr != "" {
 		t.Fatalf("exit code %d, %v, %q", code, err, stderr)
 	}
-	if a.Version != built.Version() || a.Go != runtime.Version() || a.Driver.Name != built.DriverPath ||
+	if a.Version != buildinfo.Version() || a.Go != runtime.Version() || a.Driver.Name != buildinfo.DriverPath ||
 		!slices.Contains(a.Mock.Releases, a.Mock.Default) || a.Mock.Default != "8.0" || a.Mock.Commands < 100 {
 		t.Errorf("%+v", a)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"shardsh/cmd/shardsh/built"
+	"shardsh/cmd/shardsh/buildinfo"
 )
 
 // released packs this test as if it were the program, which .ci/release would build
@@ -146,7 +146,7 @@ func TestReleaseRepeats(t *testing.T) {
 	if got := in(t, out, "./shardsh", "version"); !strings.HasPrefix(got, "shardsh 0.9.8 (") || strings.Contains(got, "changed") {
 		t.Errorf("it is %s", got)
 	}
-	if bill := in(t, out, "./shardsh", "version", "--sbom"); !strings.Contains(bill, `"pkg:golang/`+built.DriverPath+"@v2.") {
+	if bill := in(t, out, "./shardsh", "version", "--sbom"); !strings.Contains(bill, `"pkg:golang/`+buildinfo.DriverPath+"@v2.") {
 		t.Errorf("no driver in %s", bill)
 	}
 	if os.Getuid() != 0 {

@@ -18,7 +18,7 @@ import (
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/wire"
 	"shardsh/cmd/shardsh/metadata"
-	"shardsh/cmd/shardsh/mocks"
+	"shardsh/cmd/shardsh/mockoptions"
 )
 
 // transferLimit is how long a peer may take over one message.
@@ -64,7 +64,7 @@ func (n *node) address() string {
 
 // open makes the cluster and listens. What fails leaves nothing open.
 func (o *serveFlags) open(ctx context.Context, logger *slog.Logger) (*served, error) {
-	directory, err := mocks.ReadUsers(o.auth)
+	directory, err := mockoptions.ReadUsers(o.auth)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (o *serveFlags) open(ctx context.Context, logger *slog.Logger) (*served, er
 		return nil, err
 	}
 	c := &served{logger: logger, grace: o.grace}
-	if c.tls, err = mocks.ReadTLS(o.tlsCert, o.tlsKey); err != nil {
+	if c.tls, err = mockoptions.ReadTLS(o.tlsCert, o.tlsKey); err != nil {
 		return nil, err
 	}
 	if err := c.openCluster(ctx, o, topology); err != nil {
@@ -82,7 +82,7 @@ func (o *serveFlags) open(ctx context.Context, logger *slog.Logger) (*served, er
 	}
 	front := router.New(c.cluster, logger,
 		router.WithUsers(directory, len(o.auth) > 0), router.WithIdleCursors(o.idleCursors),
-		router.WithSnapshots(mocks.SnapshotsIn(o.dbpath)), router.WithBudget(mocks.Budget(o.memory)))
+		router.WithSnapshots(mockoptions.SnapshotsIn(o.dbpath)), router.WithBudget(mockoptions.Budget(o.memory)))
 	limits := wire.Limits{Connections: o.maxConnections, Transfer: transferLimit}
 	if len(o.auth) > 0 {
 		limits.StrangerBytes = strangerBytes
@@ -133,7 +133,7 @@ func (c *served) openCluster(ctx context.Context, o *serveFlags, topology *mock.
 }
 
 func (o *serveFlags) newCluster(topology *mock.Topology, logger *slog.Logger) (*mock.Cluster, error) {
-	pace, err := mocks.Pace(o.mockTime)
+	pace, err := mockoptions.Pace(o.mockTime)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (o *serveFlags) newCluster(topology *mock.Topology, logger *slog.Logger) (*
 	for name, value := range o.parameters {
 		cfg.Parameters[name] = value
 	}
-	return mocks.New(cfg, "--mock and --snapshot")
+	return mockoptions.New(cfg, "--mock and --snapshot")
 }
 
 // portAfter is a port so many after the first; any that is free, where that is one.
@@ -245,7 +245,7 @@ func (c *served) nameSets() error {
 		if n.member == nil {
 			continue
 		}
-		host := c.cluster.ConfigServer()
+		host := c.cluster.Addresses().ConfigServer()
 		if n.member.ID != mock.ConfigServerID {
 			shard, err := c.cluster.ConfigDB().ShardByID(string(n.member.ID))
 			if err != nil {

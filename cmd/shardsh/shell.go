@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/bindings"
 	"shardsh/bindings/script"
-	"shardsh/cmd/shardsh/built"
+	"shardsh/cmd/shardsh/buildinfo"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/secret"
 	"shardsh/repl"
@@ -49,7 +49,7 @@ func runShell(ctx context.Context, env environment) error {
 	case ask.help:
 		return printTopHelp(env.stdout)
 	case o.version:
-		_, err := fmt.Fprintln(env.stdout, built.Version())
+		_, err := fmt.Fprintln(env.stdout, buildinfo.Version())
 		return err
 	case o.buildInfo:
 		return printBuildInfo(env)
@@ -154,7 +154,7 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 		Stdin: scriptInput(bounded, env, interactive), Stdout: screen.Writer(env.stdout), Stderr: screen.Writer(env.stderr),
 		Clock: conn.clock, Color: env.color(), Terminal: isTerminal(env.stdout), Columns: env.columns,
 		Interactive: interactive,
-		Args:        o.args, Executable: os.Args[0], Version: built.Version(),
+		Args:        o.args, Executable: os.Args[0], Version: buildinfo.Version(),
 		Guard: guard(o.readOnly), Confirm: asking, Scripts: scripts.Files,
 		SetName: conn.setName, ReadPreference: conn.readPreference, NoRetryWrites: conn.noRetryWrites,
 		Settings: conn.settings, Routers: conn.routers,

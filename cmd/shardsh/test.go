@@ -18,7 +18,7 @@ import (
 	"shardsh/balancer/safefile"
 	"shardsh/bindings/testrunner"
 	"shardsh/bindings/testrunner/reporter"
-	"shardsh/cmd/shardsh/built"
+	"shardsh/cmd/shardsh/buildinfo"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/metadata"
 	"shardsh/cmd/shardsh/secret"
@@ -114,7 +114,7 @@ func (o *testFlags) complete(env environment, words []string) (err error) {
 	}
 	o.Timeout = time.Duration(o.limit)
 	o.EveryFault = o.everyFault
-	o.Scripts, o.Version, o.Executable = scripts.Files, built.Version(), cmp.Or(os.Args[0], "shardsh")
+	o.Scripts, o.Version, o.Executable = scripts.Files, buildinfo.Version(), cmp.Or(os.Args[0], "shardsh")
 	o.ErrorText = func(err error) string { return secret.Redact(errorText(err)) }
 	o.LoadSnapshot = func(cfg *mock.Config, path string) error {
 		_, err := metadata.Begin(cfg, path)

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"shardsh/bindings/transcript"
-	"shardsh/cmd/shardsh/built"
+	"shardsh/cmd/shardsh/buildinfo"
 	"shardsh/cmd/shardsh/secret"
 )
 
@@ -17,7 +17,7 @@ func openTranscript(env environment, path, mode string) (*transcript.Writer, err
 	if err != nil {
 		return nil, usagef("--transcript: %w", err)
 	}
-	w.Begin(transcript.Head{Program: built.Version(), Mode: mode, Words: secret.Masked(env.args)})
+	w.Begin(transcript.Head{Program: buildinfo.Version(), Mode: mode, Words: secret.Masked(env.args)})
 	return w, nil
 }
 

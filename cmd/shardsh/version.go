@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"shardsh/cmd/shardsh/built"
+	"shardsh/cmd/shardsh/buildinfo"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/secret"
 )
@@ -42,15 +42,15 @@ func (o *versionFlags) complete(_ environment, words []string) error {
 func (o *versionFlags) run(_ context.Context, env environment) error {
 	switch {
 	case o.sbom:
-		bill, err := built.BillOf(o.of)
+		bill, err := buildinfo.BillOf(o.of)
 		if err != nil {
 			return err
 		}
 		return writeJSON(env.stdout, bill)
 	case o.json:
-		return writeJSON(env.stdout, built.This())
+		return writeJSON(env.stdout, buildinfo.This())
 	}
-	_, err := fmt.Fprintln(env.stdout, built.This().Line())
+	_, err := fmt.Fprintln(env.stdout, buildinfo.This().Line())
 	return err
 }
 
@@ -69,7 +69,7 @@ the releases that the mock cluster can behave like.`,
 // printBuildInfo prints how this program was built, as mongosh's option of that name
 // does: a JSON document.
 func printBuildInfo(env environment) error {
-	b := built.This()
+	b := buildinfo.This()
 	return writeJSON(env.jsonOut(), struct {
 		Version  string            `json:"version"`
 		Go       string            `json:"goVersion"`

@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// place is a chunk of the dump: its document, and where its lower bound sorts.
-type place struct {
+// dumpedChunk is a chunk of the dump: its document, and where its lower bound sorts.
+type dumpedChunk struct {
 	order string
 	doc   bson.Raw
 }
@@ -87,7 +87,7 @@ func id(doc bson.Raw) string {
 
 // chunks sorts the documents of config.chunks by collection and lower bound. Those
 // of no collection are left over from dropped ones.
-func (r *reader) chunks(entries []catalog.Collection) ([][]place, error) {
+func (r *reader) chunks(entries []catalog.Collection) ([][]dumpedChunk, error) {
 	docs, err := r.documents("chunks")
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (r *reader) chunks(entries []catalog.Collection) ([][]place, error) {
 	for i, entry := range entries {
 		number[key(entry.ChunkFilter())] = i
 	}
-	chunks, left := make([][]place, len(entries)), 0
+	chunks, left := make([][]dumpedChunk, len(entries)), 0
 	for _, doc := range docs {
 		i, ok := number[string(doc.Lookup("uuid").Value)]
 		if !ok {
@@ -113,13 +113,13 @@ func (r *reader) chunks(entries []catalog.Collection) ([][]place, error) {
 			left++
 			continue
 		}
-		chunks[i] = append(chunks[i], place{string(bound.Bytes()), doc})
+		chunks[i] = append(chunks[i], dumpedChunk{string(bound.Bytes()), doc})
 	}
 	if left > 0 {
 		r.gap("chunks", "", "%d belong to none of the collections", left)
 	}
 	for _, list := range chunks {
-		slices.SortFunc(list, func(a, b place) int { return strings.Compare(a.order, b.order) })
+		slices.SortFunc(list, func(a, b dumpedChunk) int { return strings.Compare(a.order, b.order) })
 	}
 	return chunks, nil
 }
@@ -137,7 +137,7 @@ func key(filter bson.E) string {
 	return name
 }
 
-func table(entry catalog.Collection, chunks []place) (*catalog.RoutingTable, error) {
+func table(entry catalog.Collection, chunks []dumpedChunk) (*catalog.RoutingTable, error) {
 	b := catalog.NewBuilder(entry.Pattern, entry.Epoch, entry.Timestamp)
 	for _, c := range chunks {
 		if err := b.Add(c.doc); err != nil {

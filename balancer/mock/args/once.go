@@ -23,16 +23,16 @@ func CheckOnce(body bson.Raw) error {
 	if !w.Next() {
 		return nil
 	}
-	return checkFields(place{name: w.Name}, body, commandFields)
+	return checkFields(fieldPath{name: w.Name}, body, commandFields)
 }
 
-// place is where a document lies in a command, for messages.
-type place struct {
-	in   *place
+// fieldPath is where a document lies in a command, for messages.
+type fieldPath struct {
+	in   *fieldPath
 	name []byte
 }
 
-func (p place) String() string {
+func (p fieldPath) String() string {
 	if p.in == nil {
 		return string(p.name)
 	}
@@ -58,7 +58,7 @@ type shape struct {
 }
 
 // checkOnce looks at one value; at is its place in messages.
-func (s shape) checkOnce(at place, v bson.RawValue) error {
+func (s shape) checkOnce(at fieldPath, v bson.RawValue) error {
 	switch s.look {
 	case opaque:
 		return nil
@@ -89,7 +89,7 @@ func checkStages(v bson.RawValue) error {
 		if !known {
 			continue
 		}
-		if err := of.checkOnce(place{name: []byte(name)}, elems[0].Value()); err != nil {
+		if err := of.checkOnce(fieldPath{name: []byte(name)}, elems[0].Value()); err != nil {
 			return err
 		}
 	}
@@ -97,7 +97,7 @@ func checkStages(v bson.RawValue) error {
 }
 
 // checkOptions looks at a document, or at each of an array.
-func checkOptions(at place, v bson.RawValue, fields map[string]shape) error {
+func checkOptions(at fieldPath, v bson.RawValue, fields map[string]shape) error {
 	switch v.Type {
 	case bson.TypeArray:
 		for w := keyorder.WalkOf(v.Value); w.Next(); {
@@ -114,7 +114,7 @@ func checkOptions(at place, v bson.RawValue, fields map[string]shape) error {
 	return nil
 }
 
-func checkFields(at place, doc []byte, fields map[string]shape) error {
+func checkFields(at fieldPath, doc []byte, fields map[string]shape) error {
 	for w := keyorder.WalkOf(doc); w.Next(); {
 		if w.Value.Type != bson.TypeEmbeddedDocument && w.Value.Type != bson.TypeArray {
 			continue
@@ -125,7 +125,7 @@ func checkFields(at place, doc []byte, fields map[string]shape) error {
 				of = shape{fields: fields}
 			}
 		}
-		if err := of.checkOnce(place{&at, w.Name}, w.Value); err != nil {
+		if err := of.checkOnce(fieldPath{&at, w.Name}, w.Value); err != nil {
 			return err
 		}
 	}

@@ -65,8 +65,8 @@ type Deletion struct {
 	At        bson.Timestamp `bson:"at,omitempty"`
 }
 
-// Extent is virtual data. Its bounds are of the key of the routing table.
-type Extent struct {
+// VirtualRange is virtual data. Its bounds are of the key of the routing table.
+type VirtualRange struct {
 	Min   bson.Raw `bson:"min"`
 	Max   bson.Raw `bson:"max"`
 	Docs  int64    `bson:"docs"`

@@ -275,7 +275,7 @@ func TestSortAsRecorded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Documents(docs)
+		s.SortIn(nil, docs)
 		var got []int32
 		for _, d := range docs {
 			got = append(got, document.Lookup(d, "_id").Int32())

@@ -373,7 +373,7 @@ func TestSortLaws(t *testing.T) {
 				}
 			}
 		}
-		s.Documents(docs)
+		s.SortIn(nil, docs)
 		if !slices.IsSortedFunc(docs, s.Compare) {
 			t.Fatal("not sorted")
 		}

@@ -28,7 +28,6 @@ type Call struct {
 	Find    Prepared
 	Client  *wire.Client
 	Peer    *Peer
-	legacy  bool
 	Now     time.Time // the cluster's, when the command came
 	// Request is the command as the cluster's nodes see it.
 	Request *mock.Request
@@ -66,7 +65,7 @@ func (n *Node) Begin(ctx context.Context, req wire.Request) *Call {
 	c := &Call{
 		Ctx: ctx, Node: n, Cluster: n.Cluster,
 		DB: req.Database, Invoked: req.Command,
-		Client: req.Client, Peer: peerOf(req.Client), legacy: req.Legacy,
+		Client: req.Client, Peer: peerOf(req.Client),
 	}
 	c.Body = BodyOf(req.Body, c.room[:])
 	return c

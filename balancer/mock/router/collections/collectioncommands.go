@@ -257,7 +257,7 @@ func validate(c *call.Call) (bson.D, error) {
 			keys = append(keys, bson.E{Key: name, Value: entries[name]})
 			details = append(details, bson.E{Key: name, Value: bson.D{{Key: "valid", Value: true}}})
 		}
-		raw = append(raw, bson.E{Key: c.Cluster.HostOf(p.Shard), Value: bson.D{
+		raw = append(raw, bson.E{Key: c.Cluster.Addresses().HostOf(p.Shard), Value: bson.D{
 			{Key: "ns", Value: ns},
 			{Key: "uuid", Value: uuid},
 			{Key: "nInvalidDocuments", Value: int64(0)},

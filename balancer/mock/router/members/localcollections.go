@@ -181,7 +181,7 @@ func systemVersion(c *call.Call) ([]bson.D, error) {
 		docs = append(docs, bson.D{
 			{Key: "_id", Value: "shardIdentity"}, {Key: "shardName", Value: string(m.ID)},
 			{Key: "clusterId", Value: clusterID(c)},
-			{Key: "configsvrConnectionString", Value: c.Cluster.ConfigServer()},
+			{Key: "configsvrConnectionString", Value: c.Cluster.Addresses().ConfigServer()},
 		})
 	}
 	return docs, nil

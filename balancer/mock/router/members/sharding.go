@@ -139,7 +139,7 @@ func memberShardVersion(c *call.Call) (bson.D, error) {
 	if slices.Contains(cachedCollections(c), name) {
 		version = c.Cluster.ConfigDB().Table(name).ShardVersion(c.Node.Member.ID).Timestamp()
 	}
-	return bson.D{{Key: "configServer", Value: c.Cluster.ConfigServer()}, {Key: "global", Value: version}}, nil
+	return bson.D{{Key: "configServer", Value: c.Cluster.Addresses().ConfigServer()}, {Key: "global", Value: version}}, nil
 }
 
 func shardingState(c *call.Call) (bson.D, error) {
@@ -152,7 +152,7 @@ func shardingState(c *call.Call) (bson.D, error) {
 		}})
 	}
 	return bson.D{
-		{Key: "enabled", Value: true}, {Key: "configServer", Value: c.Cluster.ConfigServer()},
+		{Key: "enabled", Value: true}, {Key: "configServer", Value: c.Cluster.Addresses().ConfigServer()},
 		{Key: "shardName", Value: string(c.Node.Member.ID)}, {Key: "clusterId", Value: clusterID(c)},
 		{Key: "versions", Value: versions},
 	}, nil

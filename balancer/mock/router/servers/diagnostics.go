@@ -110,8 +110,10 @@ func systemName() string {
 
 func getCmdLineOpts(c *call.Call) (bson.D, error) {
 	return bson.D{
-		{Key: "argv", Value: bson.A{"mongos", "--configdb", c.Cluster.ConfigServer()}},
-		{Key: "parsed", Value: bson.D{{Key: "sharding", Value: bson.D{{Key: "configDB", Value: c.Cluster.ConfigServer()}}}}},
+		{Key: "argv", Value: bson.A{"mongos", "--configdb", c.Cluster.Addresses().ConfigServer()}},
+		{Key: "parsed", Value: bson.D{{Key: "sharding", Value: bson.D{
+			{Key: "configDB", Value: c.Cluster.Addresses().ConfigServer()},
+		}}}},
 	}, nil
 }
 
@@ -142,7 +144,8 @@ func isDBGrid(c *call.Call) (bson.D, error) {
 }
 
 func netstat(c *call.Call) (bson.D, error) {
-	return bson.D{{Key: "configserver", Value: c.Cluster.ConfigServer()}, {Key: "isdbgrid", Value: int32(1)}}, nil
+	configServer := c.Cluster.Addresses().ConfigServer()
+	return bson.D{{Key: "configserver", Value: configServer}, {Key: "isdbgrid", Value: int32(1)}}, nil
 }
 
 // getShardMap has the shards by id, then the config server, as recorded
@@ -166,6 +169,6 @@ func getShardMap(c *call.Call) (bson.D, error) {
 			add(string(s.ID), s.Host)
 		}
 	}
-	add(string(mock.ConfigServerID), c.Cluster.ConfigServer())
+	add(string(mock.ConfigServerID), c.Cluster.Addresses().ConfigServer())
 	return bson.D{{Key: "map", Value: names}, {Key: "hosts", Value: hosts}, {Key: "connStrings", Value: strs}}, nil
 }

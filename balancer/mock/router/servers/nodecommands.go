@@ -82,9 +82,9 @@ func ConnPoolStats(c *call.Call) (bson.D, error) {
 		}
 		sets = append(sets, bson.E{Key: name, Value: bson.D{{Key: "hosts", Value: hosts}}})
 	}
-	watch("config", c.Cluster.ConfigServer())
+	watch("config", c.Cluster.Addresses().ConfigServer())
 	for _, s := range shards {
-		if s.Host != c.Cluster.ConfigServer() {
+		if s.Host != c.Cluster.Addresses().ConfigServer() {
 			watch(s.ID, s.Host)
 		}
 	}

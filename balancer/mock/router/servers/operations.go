@@ -169,7 +169,7 @@ func stageOnShards(c *call.Call) []bson.D {
 		docs = append(docs, bson.D{
 			{Key: "shard", Value: string(s.ID)},
 			{Key: "type", Value: "op"},
-			{Key: "host", Value: c.Cluster.FirstMember(s.ID)},
+			{Key: "host", Value: c.Cluster.Addresses().FirstMember(s.ID)},
 			{Key: "desc", Value: "conn" + strconv.Itoa(int(c.Client.ID))},
 			{Key: "connectionId", Value: c.Client.ID},
 			{Key: "client_s", Value: c.Client.Remote},

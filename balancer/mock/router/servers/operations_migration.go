@@ -43,7 +43,7 @@ func nodeOp(
 		{Key: "version", Value: cluster.Version()}}
 	op := append(opHead(cluster, on, fmt.Sprintf("conn%d", opid)),
 		bson.E{Key: "connectionId", Value: opid},
-		bson.E{Key: "client_s", Value: cluster.FirstMember(by)},
+		bson.E{Key: "client_s", Value: cluster.Addresses().FirstMember(by)},
 		bson.E{Key: "clientMetadata", Value: bson.D{{Key: "driver", Value: driver}}},
 		bson.E{Key: "active", Value: true},
 		bson.E{Key: "currentOpTime", Value: opTime(cluster)},
@@ -110,7 +110,7 @@ func opHead(cluster *mock.Cluster, on catalog.ShardID, desc string) bson.D {
 	return bson.D{
 		{Key: "shard", Value: string(on)},
 		{Key: "type", Value: "op"},
-		{Key: "host", Value: cluster.FirstMember(on)},
+		{Key: "host", Value: cluster.Addresses().FirstMember(on)},
 		{Key: "desc", Value: desc},
 	}
 }

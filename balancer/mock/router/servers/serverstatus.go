@@ -168,7 +168,7 @@ func shardingStatus(c *call.Call) any {
 	settings, _ := c.Cluster.Balancer().RefreshSettings()
 	return bson.D{
 		{Key: "routerServiceEnabled", Value: true},
-		{Key: "configsvrConnectionString", Value: c.Cluster.ConfigServer()},
+		{Key: "configsvrConnectionString", Value: c.Cluster.Addresses().ConfigServer()},
 		{Key: "lastSeenConfigServerOpTime", Value: call.OpTime(c.Cluster.GossipTime(), -1)},
 		{Key: "lastSeenTopologyOpTime", Value: call.OpTime(c.Cluster.ConfigDB().TopologyTime(), -1)},
 		{Key: "maxChunkSizeInBytes", Value: settings.MaxChunkSizeBytes},

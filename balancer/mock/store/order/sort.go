@@ -102,19 +102,14 @@ func (s *Sort) Compare(a, b bson.Raw) int {
 	return 0
 }
 
-// Documents sorts a list in place; equal documents keep their order.
-func (s *Sort) Documents(docs []bson.Raw) {
-	s.SortIn(nil, docs)
-}
-
-// DocumentsIn is Documents that fails with the cause of ctx when that ends.
+// DocumentsIn sorts a list in place; equal documents keep their order. It fails with the cause of ctx when that ends.
 func (s *Sort) DocumentsIn(ctx context.Context, docs []bson.Raw) error {
 	w := quota.New(ctx)
 	s.SortIn(w, docs)
 	return w.Over()
 }
 
-// SortIn is Documents that stops in the middle when the work ends.
+// SortIn is DocumentsIn that stops in the middle when the work ends.
 func (s *Sort) SortIn(w *quota.Meter, docs []bson.Raw) {
 	if s.IsEmpty() {
 		return

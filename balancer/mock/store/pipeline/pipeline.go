@@ -15,7 +15,6 @@ import (
 
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/expr"
-	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mock/store/quota"
 	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
@@ -81,17 +80,6 @@ func Compile(stages []bson.Raw, env Env) (*Pipeline, error) {
 		return nil, err
 	}
 	return &Pipeline{all, sc, env}, nil
-}
-
-// Filter returns the query of the first stage when that is a $match, otherwise
-// nil: documents that do not match need not be fed to Run.
-func (p *Pipeline) Filter() *filter.Filter {
-	if len(p.stages) > 0 {
-		if m, ok := p.stages[0].(matchStage); ok {
-			return m.filter
-		}
-	}
-	return nil
 }
 
 // Run executes the pipeline over a stream of documents. The first error ends

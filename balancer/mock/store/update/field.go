@@ -198,5 +198,5 @@ func makeRename(ch change, arg value.Value) (change, error) {
 		return ch, servererr.BadValue("The source and target field for $rename must not be on the same path: %s: %q", ch.text,
 			to)
 	}
-	return change{text: to, path: path, from: ch.path, mod: modifier{op: "$rename"}}, nil
+	return change{text: to, path: path, from: ch.path}, nil
 }

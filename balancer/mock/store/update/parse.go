@@ -30,7 +30,6 @@ type change struct {
 // modifier computes the new value at a path from the old one; missing in and
 // out stand for no field.
 type modifier struct {
-	op      string
 	creates bool // makes the path when it is missing
 	lenient bool // a path that cannot be is not an error
 	appends bool // an array only grows at its end
@@ -90,7 +89,6 @@ func (u *Update) compileOperators(doc []byte) error {
 				ch = renamed
 			} else {
 				ch.mod, err = maker(ch.text, v)
-				ch.mod.op = op
 			}
 			if err != nil {
 				return err

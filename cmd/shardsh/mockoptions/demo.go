@@ -1,4 +1,4 @@
-package mocks
+package mockoptions
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package built
+package buildinfo
 
 import (
 	"os"

@@ -7,7 +7,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// What a prospect says of rounds with any shards busy, in any order, is what the
+// What a candidates says of rounds with any shards busy, in any order, is what the
 // selection then does: where nothing has to leave a shard it is exact, elsewhere it
 // may be wrong only in saying that something is possible.
 func TestProspect(t *testing.T) {
@@ -19,20 +19,20 @@ func TestProspect(t *testing.T) {
 			for _, p := range w.colls {
 				all := NewAvailable(w.shards)
 				p.sit.Release = afterTheSpec()[seed%uint64(len(afterTheSpec()))]
-				prospect := NewProspect(p.sit, all)
+				candidates := NewCandidates(p.sit, all)
 				for range 5 {
 					avail := all.Next(w.shards)
 					busy(w.rnd, w.shards, avail)
 					p.sit.Shards = w.shards
 					w.rnd.Shuffle(len(w.shards), func(i, j int) { w.shards[i], w.shards[j] = w.shards[j], w.shards[i] })
-					possible := prospect.Possible(avail)
+					possible := candidates.Possible(avail)
 					chosen, _, err := SelectMigrations(p.sit, avail, nil)
 					switch {
 					case err != nil:
 						t.Fatal(err)
 					case !possible && len(chosen) > 0:
 						t.Fatalf("seed %d: nothing was possible, and chosen is %v", seed, choices(chosen))
-					case possible && len(chosen) == 0 && len(prospect.leaving) == 0:
+					case possible && len(chosen) == 0 && len(candidates.leaving) == 0:
 						t.Fatalf("seed %d: something was possible, and nothing is chosen", seed)
 					case possible:
 						held++
@@ -61,17 +61,17 @@ func busy(rnd *rand.Rand, shards []catalog.Shard, avail *Available) {
 	}
 }
 
-// Shards that come and go have the prospect say nothing, rather than something that
+// Shards that come and go have the candidates say nothing, rather than something that
 // was true of others.
 func TestProspectOfOtherShards(t *testing.T) {
 	w := randomWorld(t, 1, features{})
 	s := w.colls[0].sit
 	first := NewAvailable(w.shards)
-	prospect := NewProspect(s, first)
+	candidates := NewCandidates(s, first)
 	more := append([]catalog.Shard{{ID: "new"}}, w.shards[1:]...)
 	next := first.Next(more)
-	if !prospect.Possible(next) || next.Len() != len(more) || !next.Has("new") || next.Has(w.shards[0].ID) {
-		t.Errorf("with another shard: %d available, possible %v", next.Len(), prospect.Possible(next))
+	if !candidates.Possible(next) || next.Len() != len(more) || !next.Has("new") || next.Has(w.shards[0].ID) {
+		t.Errorf("with another shard: %d available, possible %v", next.Len(), candidates.Possible(next))
 	}
 	if again := next.Next(more); again.Len() != len(more) || again.numbering != next.numbering {
 		t.Errorf("the same shards got new numbers, or %d are available", again.Len())

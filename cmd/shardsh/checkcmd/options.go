@@ -1,6 +1,6 @@
-// Package checks reads the options and policy files of "shardsh check", and prints its
+// Package checkcmd reads the options and policy files of "shardsh check", and prints its
 // reports.
-package checks
+package checkcmd
 
 import (
 	"errors"

@@ -12,29 +12,27 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// trajectory is how a simulation went, without windows.
-type trajectory struct {
+// simulation is how a simulation went, without windows.
+type simulation struct {
 	// work are the times in which something moved, in order, apart.
 	work []span
 	// done is when the goal was reached, or the last thing done for it.
 	done    time.Time
 	reached bool
-	// atRest: the balancer had nothing more to do.
-	atRest, stalled bool
-	moves           int
-	bytes           int64
-	failed          int
-	left            int // chunks on a shard that drains
-	end             *catalog.Snapshot
+	moves   int
+	bytes   int64
+	failed  int
+	left    int // chunks on a shard that drains
+	end     *catalog.Snapshot
 	// links is what moves between two shards took altogether.
 	links map[[2]catalog.ShardID]time.Duration
 }
 
 // idle reports whether nothing had to be done.
-func (c trajectory) idle(start time.Time) bool { return c.moves == 0 && !c.done.After(start) }
+func (c simulation) idle(start time.Time) bool { return c.moves == 0 && !c.done.After(start) }
 
 // working returns how long something moved.
-func (c trajectory) working() (sum time.Duration) {
+func (c simulation) working() (sum time.Duration) {
 	for _, s := range c.work {
 		if !s.began.After(c.done) {
 			sum += s.ended.Sub(s.began)
@@ -44,7 +42,7 @@ func (c trajectory) working() (sum time.Duration) {
 }
 
 // unused returns the share of the time of moves on links that are not known.
-func (c trajectory) unused(l links) float64 {
+func (c simulation) unused(l links) float64 {
 	var unused, all float64
 	for pair, took := range c.links {
 		all += took.Seconds()
@@ -56,20 +54,20 @@ func (c trajectory) unused(l links) float64 {
 // span is a time in which something moved.
 type span struct{ began, ended time.Time }
 
-// longest is how long a simulation goes on, without anything done since stalled.
+// longest is how long a simulation goes on, patience how long without anything done.
 const (
 	longest  = 10 * 365 * 24 * time.Hour
 	patience = 6 * time.Hour
 )
 
 // simulate runs the balancer to a goal.
-func simulate(s *catalog.Snapshot, goal plan.Goal, cfg sim.Config) (trajectory, error) {
+func simulate(s *catalog.Snapshot, goal plan.Goal, cfg sim.Config) (simulation, error) {
 	r, err := sim.New(s, cfg)
 	if err != nil {
-		return trajectory{}, err
+		return simulation{}, err
 	}
 	defer r.Close()
-	c := trajectory{done: s.Time(), links: map[[2]catalog.ShardID]time.Duration{}}
+	c := simulation{done: s.Time(), links: map[[2]catalog.ShardID]time.Duration{}}
 	last := s.Time()
 	check := func(e sim.Event) bool { return c.note(r, goal, e) }
 	events := r.EventsToRest(s.Time().Add(longest))
@@ -82,15 +80,13 @@ func simulate(s *catalog.Snapshot, goal plan.Goal, cfg sim.Config) (trajectory, 
 				last = e.Ended
 			}
 			if check(e) || e.Ended.Sub(last) > patience {
-				c.stalled = !c.reached
 				break
 			}
 		}
 	}
 	if err := r.Err(); err != nil {
-		return trajectory{}, err
+		return simulation{}, err
 	}
-	c.atRest = r.AtRest()
 	if goal.Kind == plan.Drain {
 		c.left = r.Chunks(goal.Shard, goal.Namespaces...)
 	}
@@ -100,7 +96,7 @@ func simulate(s *catalog.Snapshot, goal plan.Goal, cfg sim.Config) (trajectory, 
 }
 
 // note takes an event down, and reports whether the goal is reached.
-func (c *trajectory) note(r *sim.Run, goal plan.Goal, e sim.Event) bool {
+func (c *simulation) note(r *sim.Run, goal plan.Goal, e sim.Event) bool {
 	switch e.Kind {
 	case sim.MoveFailed:
 		c.failed++
@@ -147,7 +143,7 @@ func serves(goal plan.Goal, e sim.Event) bool {
 }
 
 // join makes one span of those that overlap.
-func (c *trajectory) join() {
+func (c *simulation) join() {
 	slices.SortFunc(c.work, func(a, b span) int {
 		return cmp.Or(a.began.Compare(b.began), a.ended.Compare(b.ended))
 	})
@@ -176,7 +172,7 @@ type clock struct {
 // take returns how long the trajectory takes when all that moves takes a multiple of
 // the time, and rounds begin only while the window is open, in a time zone; pauses
 // stay as they are. It reports false when the window never opens.
-func (k clock) take(c trajectory, start time.Time, in *time.Location, factor float64) (time.Duration, bool) {
+func (k clock) take(c simulation, start time.Time, in *time.Location, factor float64) (time.Duration, bool) {
 	at, last := start, start
 	for _, s := range c.work {
 		if s.began.After(c.done) {

@@ -7,11 +7,11 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Prospect is what rounds can find in a collection, worked out once for all of
+// Candidates are what rounds can find in a collection, worked out once for all of
 // them in which nothing of it changes: neither its chunks, zones and sizes nor
 // the shards and settings. Asking it costs next to nothing, whatever the number
 // of shards and chunks.
-type Prospect struct {
+type Candidates struct {
 	threshold int64
 	layout    *zoneLayout
 	numbering *numbering
@@ -23,11 +23,11 @@ type Prospect struct {
 	// donors, the largest first, and the recipients of zones, the smallest first,
 	// are those that differ enough from one on the other side.
 	donors []holder
-	zones  []zoneProspect
+	zones  []zoneCandidates
 }
 
-// zoneProspect is a zone with something to even out.
-type zoneProspect struct {
+// zoneCandidates is a zone with something to even out.
+type zoneCandidates struct {
 	zone       int
 	ideal      int64
 	recipients []holder
@@ -42,11 +42,11 @@ type holder struct {
 	size   int64
 }
 
-// NewProspect works out what SelectMigrations can choose for a collection. It is for
+// NewCandidates works out what SelectMigrations can choose for a collection. It is for
 // rounds with the shards of this one, which Available.Next carries on.
-func NewProspect(s Situation, avail *Available) *Prospect {
+func NewCandidates(s Situation, avail *Available) *Candidates {
 	sel := newSelection(s, avail, nil)
-	p := &Prospect{
+	p := &Candidates{
 		threshold: ImbalanceFactor * s.maxChunkSize(), layout: sel.layout, numbering: avail.numbering,
 		unsure: s.Random != nil,
 	}
@@ -87,7 +87,7 @@ func (sel *selection) donors(zone int) []holder {
 }
 
 // leaveOut drops the donors that differ from no recipient enough.
-func (p *Prospect) leaveOut() {
+func (p *Candidates) leaveOut() {
 	n := 0
 	for i := range p.zones {
 		z := &p.zones[i]
@@ -108,13 +108,13 @@ func countApart(donors []holder, recipient, threshold int64) (n int) {
 	return n
 }
 
-func (p *Prospect) addZone(sel *selection, zone int) {
+func (p *Candidates) addZone(sel *selection, zone int) {
 	ideal, err := sel.ideal(zone)
 	p.unsure = p.unsure || err != nil
 	if ideal < 0 {
 		return
 	}
-	z := zoneProspect{zone: zone, ideal: ideal}
+	z := zoneCandidates{zone: zone, ideal: ideal}
 	donors := p.donors
 	if sel.Release.DonorBelongsToZone() && zone != sel.layout.noZone() {
 		z.donors = sel.donors(zone)
@@ -137,7 +137,7 @@ func (p *Prospect) addZone(sel *selection, zone int) {
 
 // Possible reports whether SelectMigrations may choose something with the shards
 // that are available. Where it is false, it chooses nothing.
-func (p *Prospect) Possible(avail *Available) bool {
+func (p *Candidates) Possible(avail *Available) bool {
 	if p.unsure || p.numbering != avail.numbering {
 		return true
 	}
@@ -181,7 +181,7 @@ func firstFree(list []holder, avail *Available) []holder {
 // gives reports whether one of the available shards that have as much as the first
 // of them has a chunk of a zone to give: which of equals does, the order of the
 // round decides.
-func (p *Prospect) gives(donors []holder, zone int, avail *Available) bool {
+func (p *Candidates) gives(donors []holder, zone int, avail *Available) bool {
 	for _, d := range donors {
 		if d.size != donors[0].size {
 			return false

@@ -10,13 +10,13 @@ import (
 	"shardsh/bindings/gojamem"
 )
 
-// Options are what a World needs from its surroundings. The zero value works.
+// Options are what a Realm needs from its surroundings. The zero value works.
 type Options struct {
 	// Now is the clock behind ISODate(), and behind the time inside new
 	// ObjectIds; nil is the wall clock.
 	Now func() time.Time
 	// Warn receives a one-line notice for the user, without the word
-	// "Warning:" in front; each text is passed once per World. nil drops them.
+	// "Warning:" in front; each text is passed once per Realm. nil drops them.
 	Warn func(text string)
 	// SafeMemory has nothing read from the engine's private memory (package gojamem): slower,
 	// and the same to scripts.
@@ -25,10 +25,10 @@ type Options struct {
 	Made func(name string, o *goja.Object)
 }
 
-// World holds what belongs to one runtime: prototypes, constructors and the
+// Realm holds what belongs to one runtime: prototypes, constructors and the
 // symbols that mark objects. The classes of values are made when they are
 // first used, because that is most of what start-up would cost.
-type World struct {
+type Realm struct {
 	rt   *goja.Runtime
 	opts Options
 	// Memory reads the runtime's objects where the engine keeps them.
@@ -53,14 +53,14 @@ type World struct {
 // Install defines the BSON constructors and EJSON on the runtime's global
 // object. Each is an accessor that replaces itself by the real function when
 // it is first read, and by whatever a script assigns to it.
-func Install(rt *goja.Runtime, opts Options) *World {
+func Install(rt *goja.Runtime, opts Options) *Realm {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
 	if opts.Warn == nil {
 		opts.Warn = func(string) {}
 	}
-	w := &World{
+	w := &Realm{
 		rt:       rt,
 		opts:     opts,
 		printers: printers{text: goja.NewSymbol("shardsh.printer"), line: goja.NewSymbol("shardsh.line")},
@@ -87,12 +87,12 @@ func Install(rt *goja.Runtime, opts Options) *World {
 	return w
 }
 
-// Runtime returns the runtime the World was installed in.
-func (w *World) Runtime() *goja.Runtime { return w.rt }
+// Runtime returns the runtime the Realm was installed in.
+func (w *Realm) Runtime() *goja.Runtime { return w.rt }
 
 // DefineLazy puts an accessor on target that becomes a plain writable value
 // when first read or assigned (rules/04-outputs-and-traps §10, trap 31).
-func (w *World) DefineLazy(target *goja.Object, name string, create func() goja.Value) {
+func (w *Realm) DefineLazy(target *goja.Object, name string, create func() goja.Value) {
 	settle := func(v goja.Value) {
 		must(target.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	}
@@ -116,7 +116,7 @@ func must(err error) {
 	}
 }
 
-func (w *World) warnOnce(text string) {
+func (w *Realm) warnOnce(text string) {
 	if w.warned[text] {
 		return
 	}
@@ -128,7 +128,7 @@ func (w *World) warnOnce(text string) {
 }
 
 // function makes a JavaScript function with a name of its own.
-func (w *World) function(name string, f func(goja.FunctionCall) goja.Value) *goja.Object {
+func (w *Realm) function(name string, f func(goja.FunctionCall) goja.Value) *goja.Object {
 	return newFunction(w.rt, name, f)
 }
 

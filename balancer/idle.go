@@ -5,42 +5,42 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// prospects are what rounds found out about collections that have not changed
-// since: what there is nothing to choose from is passed over.
-type prospects struct {
+// idleCollections are those in which earlier rounds found nothing to do. Rounds pass them
+// over until they change.
+type idleCollections struct {
 	// revision is Config.Revision; nil = nothing is known of changes.
 	revision func(ns string) *uint64
-	known    map[string]*prospect
+	known    map[string]*idleCollection
 }
 
-// prospect is that of one collection.
-type prospect struct {
+// idleCollection is what rounds found out about one collection.
+type idleCollection struct {
 	revision *uint64
 	// unsplit and chosen are the revisions, and one more, at which there was nothing
 	// to split at zones, and nothing to choose.
 	unsplit, chosen uint64
-	migrations      *policy.Prospect
+	migrations      *policy.Candidates
 	// unzoned: it has no zones, and will have none.
 	unzoned bool
 }
 
-func newProspects(revision func(ns string) *uint64) prospects {
-	return prospects{revision: revision, known: map[string]*prospect{}}
+func newIdleCollections(revision func(ns string) *uint64) idleCollections {
+	return idleCollections{revision: revision, known: map[string]*idleCollection{}}
 }
 
 // of returns what is kept of a collection.
-func (p *prospects) of(ns string) *prospect {
+func (p *idleCollections) of(ns string) *idleCollection {
 	known := p.known[ns]
 	if known == nil {
-		known = &prospect{revision: p.revision(ns)}
+		known = &idleCollection{revision: p.revision(ns)}
 		p.known[ns] = known
 	}
 	return known
 }
 
-// hopeless reports whether a collection is known to have nothing to move with the
+// nothingToMove reports whether a collection is known to have nothing to move with the
 // shards available.
-func (p *prospects) hopeless(ns string, available *policy.Available) bool {
+func (p *idleCollections) nothingToMove(ns string, available *policy.Available) bool {
 	known := p.known[ns]
 	if known == nil || known.migrations == nil {
 		return false
@@ -53,16 +53,16 @@ func (p *prospects) hopeless(ns string, available *policy.Available) bool {
 }
 
 // note keeps what a selection that chose nothing looked at.
-func (p *prospects) note(s policy.Situation, available *policy.Available) {
+func (p *idleCollections) note(s policy.Situation, available *policy.Available) {
 	if p.revision != nil {
 		known := p.of(s.Namespace)
-		known.chosen, known.migrations = *known.revision+1, policy.NewProspect(s, available)
+		known.chosen, known.migrations = *known.revision+1, policy.NewCandidates(s, available)
 	}
 }
 
 // noteUnsplit notes that a collection has nothing to split at its zones; unzoned if
 // it never will.
-func (p *prospects) noteUnsplit(ns string, unzoned bool) {
+func (p *idleCollections) noteUnsplit(ns string, unzoned bool) {
 	if p.revision != nil {
 		known := p.of(ns)
 		known.unsplit, known.unzoned = *known.revision+1, unzoned
@@ -70,7 +70,7 @@ func (p *prospects) noteUnsplit(ns string, unzoned bool) {
 }
 
 // fits reports whether a collection is known to have nothing to split.
-func (p *prospects) fits(ns string) bool {
+func (p *idleCollections) fits(ns string) bool {
 	known := p.known[ns]
 	return known != nil && (known.unzoned || known.unsplit == *known.revision+1)
 }

@@ -1,5 +1,5 @@
-// Package mocks makes mock clusters as the options of a command line describe them.
-package mocks
+// Package mockoptions makes mock clusters as the options of a command line describe them.
+package mockoptions
 
 import (
 	"errors"

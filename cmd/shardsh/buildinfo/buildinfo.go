@@ -1,6 +1,6 @@
-// Package built knows how this program was built: its version, the commit, and the
+// Package buildinfo knows how this program was built: its version, the commit, and the
 // modules that are in it.
-package built
+package buildinfo
 
 import (
 	"fmt"

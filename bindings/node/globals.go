@@ -22,25 +22,25 @@ type Options struct {
 	Sandbox *sandbox.Rules
 }
 
-// World is what scripts know from Node.
-type World struct {
+// Globals is what scripts know from Node.
+type Globals struct {
 	JS      *script.Engine
 	Display *display.Display
 	cfg     Options
 }
 
-// New makes the World of an engine.
-func New(js *script.Engine, d *display.Display, o Options) *World {
-	return &World{JS: js, Display: d, cfg: o}
+// New makes the Globals of an engine.
+func New(js *script.Engine, d *display.Display, o Options) *Globals {
+	return &Globals{JS: js, Display: d, cfg: o}
 }
 
 // call is one call of a function of this package.
 type call struct {
 	*script.Call
-	s *World
+	s *Globals
 }
 
-func (s *World) function(name string, f func(c *call) goja.Value) *goja.Object {
+func (s *Globals) function(name string, f func(c *call) goja.Value) *goja.Object {
 	return s.JS.Function(name, func(c *script.Call) goja.Value { return f(&call{c, s}) })
 }
 
@@ -52,7 +52,7 @@ type global struct {
 }
 
 // Files returns the functions about files and the host.
-func (s *World) Files() []script.Global {
+func (s *Globals) Files() []script.Global {
 	var list []script.Global
 	for _, g := range fileGlobals() {
 		list = append(list, script.Global{
@@ -65,7 +65,7 @@ func (s *World) Files() []script.Global {
 
 // Define defines the globals that scripts know from Node, each made when it is
 // first looked at.
-func (s *World) Define() {
+func (s *Globals) Define() {
 	for _, g := range s.Files() {
 		s.JS.DefineGlobal(g)
 	}
