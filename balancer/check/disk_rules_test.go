@@ -1,8 +1,6 @@
 package check_test
 
-import (
-	"shardsh/balancer/catalog"
-)
+import "shardsh/balancer/catalog"
 
 func diskCases() []ruleCase {
 	volumes := func(a, b catalog.Disk) *cluster {

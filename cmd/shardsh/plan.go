@@ -97,9 +97,8 @@ func (g *goalFlag) Set(text string) error {
 func planText() cmdline.Text {
 	return cmdline.Text{
 		Intro: `Plans what the balancer would do to reach a goal if it were on: splits, moves and
-merges in rounds, with bytes, donor, recipient and reason, and what each shard has
-before and after. Nothing on the cluster changes. At the prompt, sh.plan() returns
-the same.`,
+merges in rounds, with bytes, shards and reason, and what each shard has before and
+after. Nothing on the cluster changes. At the prompt, sh.plan() returns the same.`,
 		Examples: []string{
 			"shardsh plan mongodb://host:27017",
 			"shardsh plan mongodb://host:27017 --goal drain=shard3 --for 6h",
