@@ -36,8 +36,8 @@ const beforeNames = "preflight,despite"
 // says of these options.
 const pacedHelp = "With any of " +
 	"{pauseBalancing, forceJumbo, parallel, maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, " +
-	"diskLimit, journal, resume, dryRun, preflight, despite} shardsh's own engine does it by plan, at that pace, and returns its " +
-	"result, like sh.apply()."
+	"diskLimit, journal, resume, dryRun, preflight, despite} shardsh's own engine does it by plan, at that pace, and " +
+	"returns its result, like sh.apply()."
 
 // paced reports whether one of the options of a pace was given. Others that are for
 // the balancer alone are a mistake then.
