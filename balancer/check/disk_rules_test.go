@@ -1,8 +1,6 @@
 package check_test
 
-import (
-	"shardsh/balancer/catalog"
-)
+import "shardsh/balancer/catalog"
 
 func diskCases() []ruleCase {
 	volumes := func(a, b catalog.Disk) *cluster {
@@ -17,16 +15,16 @@ func diskCases() []ruleCase {
 		c.Sizes = map[catalog.ShardID]catalog.ShardData{"a": {Orphans: 600_000}}
 	})
 	return []ruleCase{
-		{"room on both", "disk", "", nil, volumes(catalog.Disk{Total: 100, Used: 85}, catalog.Disk{Total: 100, Used: 1}), "ok"},
+		{"room on both", "disk", "", nil, volumes(catalog.Disk{Total: 100, Used: 85}, catalog.Disk{Total: 100, Used: 1}), "passed"},
 		{"one is too full", "disk", "", nil, volumes(catalog.Disk{Total: 100, Used: 86}, catalog.Disk{Total: 100, Used: 1}),
-			"findings; warning a 86%"},
+			"failed; warning a 86%"},
 		{"another threshold", "disk", "50%", nil, volumes(catalog.Disk{Total: 100, Used: 50}, catalog.Disk{Total: 8, Used: 5}),
-			"findings; warning b 62.5%"},
-		{"one is not known", "disk", "", nil, volumes(catalog.Disk{}, catalog.Disk{Total: 100, Used: 1}), "ok"},
+			"failed; warning b 62.5%"},
+		{"one is not known", "disk", "", nil, volumes(catalog.Disk{}, catalog.Disk{Total: 100, Used: 1}), "passed"},
 		{"none is known", "disk", "", nil, newCluster(), "unknown; unknown"},
 		{"not allowed", "disk", "", nil, newCluster().gap("disks", ""), "unknown; unknown"},
-		{"few", "deletions", "", nil, newCluster(left), "ok"},
-		{"many in all", "deletions", "", nil, newCluster(left, more), "findings; warning a 1200000"},
+		{"few", "deletions", "", nil, newCluster(left), "passed"},
+		{"many in all", "deletions", "", nil, newCluster(left, more), "failed; warning a 1200000"},
 		{"no sizes", "deletions", "", nil, newCluster().gap("sizes", ""), "unknown; unknown"},
 	}
 }

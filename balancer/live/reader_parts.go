@@ -14,7 +14,7 @@ const (
 	Shards                       // config.shards
 	Limits                       // with Shards: how full those with a maxSize are, before 6.0
 	Disks                        // with Shards: their volumes, by a dbStats
-	Reusable                     // with Sizes: files of data, and what is free in them; a $collStats for each sharded collection
+	Reusable                     // with Sizes: files, and what is free in them; a $collStats for each sharded collection
 	Reach                        // with Shards: which of them the mongos can't reach, by connPoolStats
 	Drains                       // with Shards, from 8.3: a shardDrainingStatus for each draining shard
 	Databases                    // config.databases

@@ -13,7 +13,7 @@ import (
 
 func TestParseConditionRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                         `ends too early: expected one of active, cache, connections, cpu, dirty, lag,`,
+		"":                         `ends too early: expected one of active, cache, connections, cpu, deletions, dirty, disk, lag,`,
 		"lagg > 10s":               `at "lagg > 10s": expected one of active, cache,`,
 		"lag":                      `ends too early: expected >, >=, < or <= after lag`,
 		"lag = 10s":                `at "= 10s": expected >, >=, < or <= after lag`,
@@ -40,8 +40,9 @@ func TestParseConditionRefuses(t *testing.T) {
 }
 
 func TestConditionJudges(t *testing.T) {
-	a := Reading{"s1/a:1", map[Quantity]float64{Lag: 2, Queue: 70, CPU: 0.5, Oplog: 7200}}
-	b := Reading{"s1/b:1", map[Quantity]float64{Lag: 14, Dirty: 0.2}}
+	a := Reading{"s1/a:1", map[Quantity]float64{Lag: 2, Queue: 70, CPU: 0.5, Oplog: 7200, Disk: 0.9}}
+	b := Reading{"s1/b:1", map[Quantity]float64{Lag: 14, Dirty: 0.2, MajorityLag: 7}}
+	config := Reading{"config/c:1", map[Quantity]float64{OfConfig + Queue: 30}}
 	for _, tt := range []struct {
 		text   string
 		holds  bool
@@ -61,6 +62,10 @@ func TestConditionJudges(t *testing.T) {
 		{"queue > 80 and queue > 60 or queue > 69", true, "queue 70 on s1/a:1 > 60, queue 70 on s1/a:1 > 69", nil},
 		{"queue > 80 and (queue > 60 or queue > 69)", false, "queue 70 on s1/a:1 > 60, queue 70 on s1/a:1 > 69", nil},
 		{"active > 3", false, "", []Quantity{Active}},
+		{"disk > 85%", true, "disk 90% on s1/a:1 > 85%", nil},
+		{"deletions > 1000 or majority-lag > 5s", true, "majority-lag 7s on s1/b:1 > 5s", []Quantity{Deletions}},
+		{"config.queue > 20", true, "config.queue 30 on config/c:1 > 20", nil}, // and not that of s1/a:1
+		{"config.lag > 1s", false, "", []Quantity{"config.lag"}},
 		{"active > 3 or queue > 60", true, "queue 70 on s1/a:1 > 60", []Quantity{Active}},
 		{"queue > 60 and (active > 3 or connections < 5 and active < 9)", false, "queue 70 on s1/a:1 > 60",
 			[]Quantity{Active, Connections}},
@@ -69,7 +74,7 @@ func TestConditionJudges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := c.Judge([]Reading{a, b})
+		v := c.Judge([]Reading{a, b, config})
 		if why := strings.Join(v.Why, ", "); v.Holds != tt.holds || why != tt.why || !slices.Equal(v.Untold, tt.untold) {
 			t.Errorf("%q: %+v", tt.text, v)
 		}

@@ -95,6 +95,9 @@ func (d *disks) ratio(c *catalog.CollectionState) float64 {
 // comes has data arrive, and reports whether the volume keeps its limit.
 func (d *disks) comes(ns, to string, bytes int64) bool {
 	at := [2]string{ns, to}
+	if d.file[at] == 0 { // an empty collection and its indexes take something, too
+		d.live[at] += 32 << 10
+	}
 	d.live[at] += d.ratio(d.s.Collection(ns)) * float64(bytes)
 	grows := d.live[at] - d.file[at]
 	if grows <= 0.5 {

@@ -90,7 +90,7 @@ func New(s *catalog.Snapshot, cfg Config) (*Run, error) {
 		Merged:  merged,
 		Version: s.Release(), Parameters: cfg.Parameters, Rand: cfg.Rand,
 		Logger: cfg.Logger, Location: cfg.Location, IgnoreMode: cfg.IgnoreMode, Reasons: cfg.Reasons,
-		Decided: cfg.Decided, ChosenOnly: cfg.ChosenOnly, Revision: c.revision, FixedZones: true,
+		Decided: cfg.Decided, ChosenOnly: cfg.ChosenOnly, Revision: c.revision, FixedZones: true, Fits: c.fitting(),
 	})
 	r := &Run{loop: loop, driver: balancer.NewEventDriver(c.queue, loop, c), cluster: c, cfg: cfg}
 	if !cfg.GoesOn {
