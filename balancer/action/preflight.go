@@ -231,9 +231,13 @@ func (l *preflightLook) jumbo(ctx context.Context) {
 	}
 }
 
-// unmovable returns the flagged chunks of a shard that can't be cut.
+// unmovable returns the flagged chunks of a shard that can't be cut; none where the router
+// does not say which can be.
 func unmovable(ctx context.Context, steps *live.Steps, ns string, from catalog.ShardID, most int) (
 	list []preflight.Unmovable, err error) {
+	if !steps.Release().ShowsSplitPoints() {
+		return nil, nil
+	}
 	coll, chunks, err := steps.Flagged(ctx, ns, from, int64(most))
 	if err != nil {
 		return nil, err

@@ -142,6 +142,9 @@ func (s *Steps) Do(ctx context.Context, c apply.Command) error {
 	switch c.Kind {
 	case plan.Split:
 		command = splitAt(c.Pattern, c.Namespace, c.Point)
+		if c.Halve {
+			command = halve(c.Pattern, c.Namespace, c.Min, c.Max)
+		}
 	case plan.Merge:
 		command = mergeChunks(c.Pattern, c.Namespace, c.Min, c.Max)
 	case plan.Move:
