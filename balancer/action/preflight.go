@@ -231,13 +231,9 @@ func (l *preflightLook) jumbo(ctx context.Context) {
 	}
 }
 
-// unmovable returns the flagged chunks of a shard that can't be cut; none where the router
-// does not say which can be.
+// unmovable returns the flagged chunks of a shard that can't be cut.
 func unmovable(ctx context.Context, steps *live.Steps, ns string, from catalog.ShardID, most int) (
 	list []preflight.Unmovable, err error) {
-	if !steps.Release().ShowsSplitPoints() {
-		return nil, nil
-	}
 	coll, chunks, err := steps.Flagged(ctx, ns, from, int64(most))
 	if err != nil {
 		return nil, err
@@ -247,11 +243,11 @@ func unmovable(ctx context.Context, steps *live.Steps, ns string, from catalog.S
 			Kind: plan.Move, Namespace: ns, Pattern: coll.Pattern, Min: chunk.Min, Max: chunk.Max,
 			MaxBytes: coll.MaxChunkSizeBytes,
 		}
-		points, err := steps.Cuts(ctx, of)
+		can, err := steps.CanCut(ctx, of)
 		if err != nil {
 			return list, err
 		}
-		if len(points) > 0 {
+		if can {
 			continue
 		}
 		size, err := steps.Size(ctx, of)

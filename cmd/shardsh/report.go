@@ -26,6 +26,7 @@ func (o *reportFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.BoolVar(&o.redact, "redact", false, "replace names and key values by random ones")
 		f.BoolVar(&o.quick, "quick", false, "no forecast and no plan, which take long on large clusters")
+		zoneFlag(f, &o.ofZone)
 		o.flags(f, "html", "json")
 	})}
 	return append(groups, o.sharedGroups()...)
