@@ -138,7 +138,7 @@ func begin(ctx context.Context, client *mongo.Client, ns string, o Options) (*re
 		Measured: map[string]keyadvice.Measured{}}
 	parts := live.Current
 	if o.Speed {
-		parts = live.Whole
+		parts = live.Whole &^ live.Disks // no advice is about volumes
 	}
 	s, err := live.NewReader(client, live.ReaderOptions{Parts: parts, Namespaces: []string{ns}}).Read(ctx)
 	if err != nil {
