@@ -40,8 +40,7 @@ func serviceState(reports []check.Report) error {
 
 func checkText() cmdline.Text {
 	return cmdline.Text{
-		Intro: `Checks that clusters are healthy, for CI and monitoring: that collections are
-balanced, and what else the rules say. Nothing on the cluster changes.`,
+		Intro: `Checks by rules that clusters are healthy and balanced. Nothing on them changes.`,
 		Examples: []string{
 			"shardsh check mongodb://host:27017 --ns 'shop.*' --max jumbo=5,uneven=20%",
 			"shardsh check mongodb://a:27017 mongodb://b:27017 --policy policy.yaml --json",
