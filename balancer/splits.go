@@ -16,8 +16,8 @@ type Splitter interface {
 
 	// SplitPoint asks the owner of the chunk containing the migration's lower
 	// bound where to split the whole chunk (rules/01-selection §10.1): the chunk, and one
-	// point; before 6.0 as many as cut it into pieces of half a chunk size. No
-	// point when it can't be split.
+	// point; before 6.0 as many as cut it into pieces of half a chunk size, or none and
+	// Halve where nobody says which. No point when it can't be split.
 	SplitPoint(ctx context.Context, m policy.Migration) (policy.Split, error)
 
 	// MarkJumbo flags the chunk with this lower bound, without a new version.
@@ -150,13 +150,16 @@ func (l *Loop) handleTooBig(m policy.Migration) error {
 	split, err := call(&l.thread, "splitPoint", func(ctx context.Context, c Cluster) (policy.Split, error) {
 		return c.SplitPoint(ctx, m)
 	})
-	if err == nil && len(split.Points) == 0 {
+	cannot := err == nil && len(split.Points) == 0 && !split.Halve
+	if err == nil && !cannot {
+		err = l.split(split)
+		cannot = split.Halve && mongoerr.Is(err, mongoerr.CannotSplit)
+	}
+	if cannot {
 		l.cfg.Logger.Info("chunk can't be split, flagging it jumbo", "id", 21873, "ns", m.Namespace)
 		err = run(&l.thread, "markJumbo", func(ctx context.Context, c Cluster) error {
 			return c.MarkJumbo(ctx, m.Namespace, split.Min)
 		})
-	} else if err == nil {
-		err = l.split(split)
 	}
 	if errors.Is(err, errTerminated) {
 		return err

@@ -51,9 +51,9 @@ function roles() {
   const engine = [
     grant({ cluster: true }, "killop", "removeShard"), // a second Ctrl-C stops the moves under way
     // Unsharded collections move with moveCollection. No documents are read.
-    grant(anyCollection, "moveChunk", "splitChunk", "splitVector", since(8) && "moveCollection"),
-    since(5) && grant(anyBuckets, "moveChunk", "splitChunk", "splitVector", since(8) && "moveCollection"),
-    grant({ db: "config", collection: "system.sessions" }, "moveChunk", "splitChunk", "splitVector"),
+    grant(anyCollection, "moveChunk", "splitChunk", since(6) && "splitVector", since(8) && "moveCollection"),
+    since(5) && grant(anyBuckets, "moveChunk", "splitChunk", since(6) && "splitVector", since(8) && "moveCollection"),
+    grant({ db: "config", collection: "system.sessions" }, "moveChunk", "splitChunk", since(6) && "splitVector"),
     ofConfig("collections", "update"),
     grant({ db: "shardsh", collection: "leases" }, "find", "insert", "remove", "update"),
     grant({ db: "shardsh", collection: "jobs" }, "find", "insert", "update"),

@@ -41,7 +41,7 @@ func partOf(s plan.Step, c apply.Command) bool {
 	has := func(k catalog.Key) bool { return !k.Less(r.Min) && !r.Max.Less(k) }
 	switch c.Kind {
 	case plan.Split:
-		return has(c.Point)
+		return c.Halve && has(c.Min) && has(c.Max) || !c.Halve && has(c.Point)
 	case plan.Move:
 		return s.Kind == plan.Move && s.From == c.From && s.To == c.To && !c.Force && has(c.Min) && has(c.Max)
 	}

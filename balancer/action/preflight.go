@@ -249,11 +249,11 @@ func unmovable(ctx context.Context, steps *live.Steps, ns string, from catalog.S
 			Kind: plan.Move, Namespace: ns, Pattern: coll.Pattern, Min: chunk.Min, Max: chunk.Max,
 			MaxBytes: coll.MaxChunkSizeBytes,
 		}
-		points, err := steps.Cuts(ctx, of)
+		can, err := steps.CanCut(ctx, of)
 		if err != nil {
 			return list, err
 		}
-		if len(points) > 0 {
+		if can {
 			continue
 		}
 		size, err := steps.Size(ctx, of)

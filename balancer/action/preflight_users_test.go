@@ -85,7 +85,7 @@ func waysWithoutPrivileges() []way {
 				w.admin(bson.D{{Key: "moveChunk", Value: "config.system.sessions"}, {Key: "to", Value: "s0"}, {Key: "find", Value: one("_id", 5)}})
 			}},
 		{name: "splitChunk", says: "lacks splitChunk on db.c", lacks: lacks(plain, "splitChunk"), drain: pausing},
-		{name: "splitVector", says: "lacks splitVector on db.big", lacks: lacks(plain, "splitVector"),
+		{name: "splitChunk to cut", says: "lacks splitChunk on db.big", lacks: lacks(plain, "splitChunk"),
 			release: catalog.Release50, topology: healthy("", "", "",
 				`, {"ns": "db.big", "key": {"x": 1}, "chunkSizeMB": 1, "chunks": [{"shard": "s0", "bytes": 9000000, "docs": 9000}]}`)},
 		{name: "removeShard", says: "lacks removeShard on the cluster", lacks: lacks(access.TheCluster(), "removeShard")},

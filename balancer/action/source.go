@@ -3,6 +3,7 @@ package action
 import (
 	"context"
 	"strings"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -21,6 +22,8 @@ type Source struct {
 	Origin catalog.Source
 	// Snapshot is one that was read before, such as that of a file.
 	Snapshot *catalog.Snapshot
+	// Zone is the time zone of the config servers, where somebody named it.
+	Zone *time.Location
 	// Clock is the cluster's, for what looks again; nil where there is only a Snapshot.
 	Clock apply.Clock
 	// Computing is called around what takes long and much memory; nil is not.
@@ -29,6 +32,9 @@ type Source struct {
 
 // Read reads parts of the cluster. A Snapshot that was read before is what it is.
 func (s Source) Read(ctx context.Context, o live.ReaderOptions) (*catalog.Snapshot, error) {
+	if o.Zone == nil {
+		o.Zone = s.Zone
+	}
 	if s.Snapshot != nil {
 		return s.Snapshot.WithClock(o.Zone), nil
 	}

@@ -59,6 +59,7 @@ type clusterState struct {
 	basis   map[string]plan.CollectionBasis
 	spans   map[int]plan.Range    // by step: what those are about that have begun
 	cuts    map[int][]catalog.Key // by step, besides those of the plan
+	before  map[int][]piece       // by step, where cuts may not know all that was cut
 	unmarks catalog.ShardID       // is not draining when this begins
 	undoes  bool                  // zones are not kept: the plan goes back to what was
 }

@@ -60,10 +60,9 @@ func (s stepOn) mergeCut() (commands []Command) {
 	if !s.undoes && (s.byRange() || s.step.Reason != policy.ReasonDrain) {
 		return nil
 	}
-	cuts := s.cuts[s.step.Number]
 	for first := 0; first < len(s.chunks); {
 		next := first + 1
-		for next < len(s.chunks) && slices.ContainsFunc(cuts, s.chunks[next].Min.Equal) {
+		for next < len(s.chunks) && s.isCut(s.chunks[next].Min) {
 			next++
 		}
 		if next > first+1 && catalog.Tile(s.chunks[first:next], s.chunks[first].Min, s.chunks[next-1].Max) {
@@ -74,6 +73,15 @@ func (s stepOn) mergeCut() (commands []Command) {
 		first = next
 	}
 	return commands
+}
+
+// isCut reports whether the step has cut there. Donors that halve ranges have done so before
+// the journal could say it.
+func (s stepOn) isCut(bound catalog.Key) bool {
+	before, known := s.before[s.step.Number]
+	return slices.ContainsFunc(s.cuts[s.step.Number], bound.Equal) ||
+		known && s.step.Min.Less(bound) && bound.Less(s.step.Max) &&
+			!slices.ContainsFunc(before, func(p piece) bool { return p.Min.Equal(bound) })
 }
 
 // allowed returns what keeps some moves from being carried out.

@@ -16,7 +16,7 @@ type Cluster interface {
 	// order; two zero keys stand for all of them.
 	Chunks(ctx context.Context, c catalog.Collection, lower, upper catalog.Key) ([]catalog.Chunk, error)
 	// Cuts asks the donor where to cut a range that is too large to be moved at once.
-	// It returns none where all of it has one key.
+	// It returns none where all of it has one key. Only routers from 6.0 on ask.
 	Cuts(ctx context.Context, c Command) ([]catalog.Key, error)
 	// Size asks the donor how much a range holds, as far as its averages say.
 	Size(ctx context.Context, c Command) (Moved, error)
@@ -52,6 +52,8 @@ type Command struct {
 	// Open leaves it to the donor where a move ends, at Max or before: at about one chunk
 	// size. Max is the upper bound of the chunk then. From 6.0 on.
 	Open bool
+	// Halve has the donor split the chunk from Min to Max at its median.
+	Halve bool
 	// Expected is where an open move is expected to end, or an open split to cut.
 	Expected []catalog.Key
 	// Force moves what is too large to be moved otherwise, and blocks writes meanwhile.

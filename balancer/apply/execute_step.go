@@ -133,7 +133,10 @@ func (e *againError) Error() string { return e.err.Error() }
 func (k *carrying) try(ctx context.Context, t todo) error {
 	for cuts := 0; ; cuts++ {
 		if asks := t.commands[0]; asks.Kind == plan.Split && asks.Open {
-			if _, err := k.cut(k.step, asks); err != nil {
+			switch _, err := k.cut(k.step, asks); {
+			case passes(err):
+				return &againError{t, &StepError{k.step, err}}
+			case err != nil:
 				return &StepError{k.step, err}
 			}
 			var err error
@@ -157,6 +160,8 @@ func (k *carrying) try(ctx context.Context, t todo) error {
 		if mongoerr.Is(err, mongoerr.ChunkTooBig) && !sent.Force {
 			points, cutErr := k.cut(k.step, sent)
 			switch {
+			case passes(cutErr):
+				err = &StepError{k.step, cutErr}
 			case cutErr != nil:
 				return errors.Join(err, cutErr)
 			case len(points) == 0:
@@ -196,8 +201,13 @@ func (k *carrying) try(ctx context.Context, t todo) error {
 	}
 }
 
-// wasCut reports whether the donor has cut what the step is about.
+func passes(err error) bool { return err != nil && policy.FailureOf(err).Passes() }
+
+// wasCut reports whether the donor has, or may have, cut what the step is about.
 func (k *carrying) wasCut() bool {
+	if k.halves { // a run that was killed may have
+		return true
+	}
 	k.shared.Lock()
 	defer k.shared.Unlock()
 	return len(k.cuts[k.step.Number]) > 0
@@ -253,30 +263,6 @@ const (
 func waitsForDeletion(err error) bool {
 	return strings.Contains(err.Error(), "overlapping range deletion") ||
 		mongoerr.Is(err, mongoerr.ChunkRangeCleanupPending)
-}
-
-// mostCuts is how often a range that is still too large is cut again.
-const mostCuts = 3
-
-// cut notes where what a command could not move at once is to be split: where the
-// donor says. How much lies where, a plan could only guess.
-func (r *run) cut(s plan.Step, c Command) ([]catalog.Key, error) {
-	points, err := r.cluster.Cuts(r.hard, c)
-	if err != nil {
-		return nil, err
-	}
-	if c.Kind == plan.Move && s.Within != nil {
-		points = points[:min(1, len(points))] // it moves one piece
-	}
-	if len(points) > 0 {
-		if err := r.write(Record{What: cut, Step: s.Number, Points: points}); err != nil {
-			return nil, err
-		}
-	}
-	r.shared.Lock()
-	defer r.shared.Unlock()
-	r.cuts[s.Number] = append(slices.Clip(r.cuts[s.Number]), points...)
-	return points, nil
 }
 
 // recheck asks what is left of a step that has begun.

@@ -147,6 +147,9 @@ func TestKilledAtEveryMoment(t *testing.T) {
 		release := releases()[seed%6]
 		goal := goals(release)[int(seed)%len(goals(release))]
 		topology := uneven(rand.New(rand.NewPCG(seed, 2)))
+		if !release.ShowsSplitPoints() { // halves are not what was planned: it would stop at what they hold
+			topology = even(rand.New(rand.NewPCG(seed, 2)))
+		}
 		t.Run(fmt.Sprintf("%s, %s, seed %d", release, goal.Kind, seed), func(t *testing.T) {
 			undisturbed := newWorld(t, topology, release, seed)
 			p := undisturbed.plan(goal)

@@ -97,6 +97,13 @@ func (r *rehearsal) commit(t *catalog.RoutingTable, c Command) []catalog.Chunk {
 		changed, _ := commit.Move(t, t.Find(c.Min), c.Min, upper, c.To, bson.Timestamp{T: 1})
 		return changed
 	case plan.Split:
+		if c.Halve {
+			point, ok := c.Pattern.Between(c.Min, c.Max, 0.5)
+			if !ok {
+				return nil
+			}
+			return commit.Split(t, t.Find(point), []catalog.Key{point})
+		}
 		if !c.Open {
 			return commit.Split(t, t.Find(c.Point), []catalog.Key{c.Point})
 		}

@@ -96,7 +96,7 @@ func (r *run) follow(p *plan.Plan, because *ChangedError) error {
 	}
 	r.closeTally()
 	r.plan, r.done, r.began, r.cuts = p, map[int]bool{}, map[int]time.Time{}, map[int][]catalog.Key{}
-	r.spans, r.moves = map[int]plan.Range{}, map[int]tally{}
+	r.spans, r.before, r.moves = map[int]plan.Range{}, map[int][]piece{}, map[int]tally{}
 	r.leaveBehind()
 	if err := r.writePlan(p.Basis.ClusterID); err != nil {
 		return err

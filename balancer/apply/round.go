@@ -215,11 +215,14 @@ func (r *run) begin(ctx context.Context, s plan.Step) (t todo, err error) {
 	}); err != nil {
 		return t, err
 	}
+	r.shared.Lock()
 	if s.Within != nil {
-		r.shared.Lock()
 		r.spans[s.Number] = t.span
-		r.shared.Unlock()
 	}
+	if _, has := r.before[s.Number]; !has { // going on finds what it has cut itself
+		r.before[s.Number] = t.before
+	}
+	r.shared.Unlock()
 	r.began[s.Number] = r.o.Clock.Now()
 	r.tell(Event{Kind: Began, Step: s})
 	return t, nil

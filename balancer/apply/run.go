@@ -29,7 +29,7 @@ import (
 func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error) {
 	r := &run{
 		cluster: c, o: o, plan: p, done: map[int]bool{}, began: map[int]time.Time{}, cuts: map[int][]catalog.Key{},
-		spans: map[int]plan.Range{}, moves: map[int]tally{}, stays: map[int]bool{},
+		spans: map[int]plan.Range{}, before: map[int][]piece{}, moves: map[int]tally{}, stays: map[int]bool{},
 	}
 	if r.hard = o.Hard; r.hard == nil {
 		r.hard = context.WithoutCancel(ctx)
@@ -88,9 +88,11 @@ type run struct {
 	ready      bool              // Options.Ready was called
 	most       map[string]int64  // what a move may move, by collection
 	bySize     bool              // the plan evens out bytes
+	halves     bool              // donors cut ranges in half: the router does not say where they would
 
 	shared    sync.Mutex            // holds the log and, by step,
 	cuts      map[int][]catalog.Key // where ranges are cut, as the donor said
+	before    map[int][]piece       // the chunks that they touch, as they were
 	spans     map[int]plan.Range    // what those are about that only the cluster could say that of
 	moves     map[int]tally         // what they have moved
 	chunkSize int64                 // the largest of their collections
@@ -107,6 +109,7 @@ type run struct {
 // recall takes over what a journal knows of a step.
 func (r *run) recall(b begun) {
 	n := b.step.Number
+	r.before[n] = b.before
 	if b.cuts != nil {
 		r.cuts[n] = b.cuts
 	}
@@ -235,6 +238,7 @@ func (r *run) attempt(ctx context.Context, first bool) error {
 		r.most[c.Namespace] = 2 * cmp.Or(c.MaxChunkSizeBytes, look.Settings().MaxChunkSizeBytes)
 	}
 	r.bySize = r.plan.Goal.Kind == plan.Balance && look.Release().BalancesBySize()
+	r.halves = !look.Release().ShowsSplitPoints()
 	r.o.Pace.Balancer(balancerOn(look))
 	if first && (r.o.Resume == nil || r.o.Undo) {
 		if err := r.writePlan(look.Parts().ClusterID); err != nil {
@@ -365,8 +369,12 @@ func (r *run) rehearse(ctx context.Context, look *catalog.Snapshot) error {
 func (r *run) ground(look *catalog.Snapshot) clusterState {
 	r.shared.Lock()
 	defer r.shared.Unlock()
+	var before map[int][]piece
+	if r.halves {
+		before = maps.Clone(r.before)
+	}
 	return clusterState{
-		look: look, chunks: r.cluster.Chunks, basis: r.basis, cuts: maps.Clone(r.cuts),
+		before: before, look: look, chunks: r.cluster.Chunks, basis: r.basis, cuts: maps.Clone(r.cuts),
 		spans: maps.Clone(r.spans), undoes: r.plan.Goal.Kind == plan.Undo, unmarks: r.o.Unmarks,
 	}
 }

@@ -21,6 +21,10 @@ func (r Release) SwitchesBalancing() bool { return r.AtLeast(Release80) }
 // AutoMerges reports whether the auto-merger exists, with its setting and its merge command.
 func (r Release) AutoMerges() bool { return r.AtLeast(Release70) }
 
+// ShowsSplitPoints reports whether a router says where a shard would cut a range of a sharded
+// collection (splitVector).
+func (r Release) ShowsSplitPoints() bool { return r.AtLeast(Release60) }
+
 // AutoSplits reports whether shards split chunks that have grown beyond the chunk size.
 func (r Release) AutoSplits() bool { return !r.AtLeast(Release60) }
 

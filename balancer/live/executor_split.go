@@ -29,6 +29,10 @@ func (d *Executor) Split(ctx context.Context, s policy.Split) error {
 	if !chunk.Min.Equal(s.Min) || !chunk.Max.Equal(s.Max) {
 		return stale("no chunk of %s with these bounds", s.Namespace)
 	}
+	if s.Halve {
+		_, err := d.ask(ctx, "admin", halve(coll.Pattern, s.Namespace, s.Min, s.Max))
+		return err
+	}
 	for i := len(s.Points) - 1; i >= 0; i-- {
 		if _, err := d.ask(ctx, "admin", splitAt(coll.Pattern, s.Namespace, s.Points[i])); err != nil {
 			return err
@@ -41,8 +45,14 @@ func splitAt(p catalog.KeyPattern, ns string, point catalog.Key) bson.D {
 	return bson.D{{Key: "split", Value: ns}, {Key: "middle", Value: p.Bound(point)}}
 }
 
+// halve has the donor choose the point: about the median.
+func halve(p catalog.KeyPattern, ns string, lower, upper catalog.Key) bson.D {
+	return bson.D{{Key: "split", Value: ns}, {Key: "bounds", Value: bson.A{p.Bound(lower), p.Bound(upper)}}}
+}
+
 // SplitPoint uses splitVector, which cuts into pieces of half the size. The shards'
-// autoSplitVector cuts elsewhere, and clients of a mongos can't use it.
+// autoSplitVector cuts elsewhere, and clients of a mongos can't use it. Routers up to 5.0
+// ask no shard: it is to be split in half.
 func (d *Executor) SplitPoint(ctx context.Context, m policy.Migration) (split policy.Split, err error) {
 	coll, err := d.chosen(ctx, m.Namespace, m.UUID)
 	if err != nil {
@@ -59,6 +69,9 @@ func (d *Executor) SplitPoint(ctx context.Context, m policy.Migration) (split po
 	split = policy.Split{
 		Namespace: m.Namespace, Shard: chunk.Shard, ChunkVersion: chunk.Version, Min: chunk.Min, Max: chunk.Max,
 		Version: catalog.Version{Epoch: coll.Epoch, Timestamp: coll.Timestamp, ChunkVersion: newest.Version},
+	}
+	if split.Halve = !d.release.ShowsSplitPoints(); split.Halve {
+		return split, nil
 	}
 	split.Points, err = d.splitVector(ctx, coll.Pattern, m.Namespace, chunk.Min, chunk.Max, m.MaxChunkSizeBytes,
 		d.release.BalancesBySize())

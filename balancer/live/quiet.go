@@ -239,7 +239,8 @@ func (q *Quiet) deletions(ctx context.Context) ([]Busy, error) {
 	if mongoerr.Is(err, unknownStage) {
 		err = nil
 		list = []Busy{{Kind: BusyUnknown, Detail: fmt.Sprintf(
-			"range deletions, which only the shards know (--ignore-deletions does not wait for them): %v", q.lost)}}
+			"range deletions, which only the shards know (to not wait for them: --ignore-deletions, ignoreDeletions: true): %v",
+			q.lost)}}
 		if q.Members != nil {
 			q.lost = nil // a shard may be down for a while
 		}

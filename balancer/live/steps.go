@@ -136,12 +136,57 @@ func (s *Steps) Cuts(ctx context.Context, c apply.Command) ([]catalog.Key, error
 	return s.executor.splitVector(ctx, c.Pattern, c.Namespace, c.Min, c.Max, c.MaxBytes, false)
 }
 
+// CanCut reports whether a range has more than one key. Up to 5.0 its first and last document
+// say it, to a user who may read them; what nobody can tell counts as yes.
+func (s *Steps) CanCut(ctx context.Context, c apply.Command) (bool, error) {
+	if s.executor.release.ShowsSplitPoints() {
+		points, err := s.Cuts(ctx, c)
+		return len(points) > 0, err
+	}
+	if c.Pattern.HashedField() >= 0 { // their index does not sort
+		return true, nil
+	}
+	first, err := s.outermost(ctx, c, 1)
+	switch {
+	case mongoerr.Is(err, mongoerr.Unauthorized) || err == nil && first.IsZero():
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	last, err := s.outermost(ctx, c, -1)
+	return !first.Equal(last), err
+}
+
+// outermost returns the first key in a range, or with -1 the last; zero without documents.
+func (s *Steps) outermost(ctx context.Context, c apply.Command, direction int32) (key catalog.Key, err error) {
+	db, collection, err := catalog.SplitNamespace(c.Namespace)
+	if err != nil {
+		return key, err
+	}
+	var order bson.D
+	for _, field := range c.Pattern.Fields() {
+		order = append(order, bson.E{Key: field, Value: direction})
+	}
+	docs, err := s.executor.list(ctx, db, bson.D{
+		{Key: "find", Value: collection}, {Key: "hint", Value: c.Pattern.Doc()}, {Key: "sort", Value: order},
+		{Key: "min", Value: c.Pattern.Bound(c.Min)}, {Key: "max", Value: c.Pattern.Bound(c.Max)},
+		{Key: "limit", Value: 1},
+	})
+	if err != nil || len(docs) == 0 {
+		return key, err
+	}
+	return c.Pattern.DocumentKey(docs[0])
+}
+
 // Do sends the command of the server's release.
 func (s *Steps) Do(ctx context.Context, c apply.Command) error {
 	var command bson.D
 	switch c.Kind {
 	case plan.Split:
 		command = splitAt(c.Pattern, c.Namespace, c.Point)
+		if c.Halve {
+			command = halve(c.Pattern, c.Namespace, c.Min, c.Max)
+		}
 	case plan.Merge:
 		command = mergeChunks(c.Pattern, c.Namespace, c.Min, c.Max)
 	case plan.Move:

@@ -295,6 +295,9 @@ func (cks *Chunks) Median(coll catalog.Collection, chunk catalog.Chunk) (catalog
 		return catalog.Key{}, errEmptyCollection(coll.Namespace)
 	}
 	if virtual, _ := local.virtual.within(coll.Pattern, chunk.Min, chunk.Max); virtual > 0 {
+		if virtual == 1 {
+			return catalog.Key{}, errNoMedian()
+		}
 		if key, ok := local.virtual.pointAfter(coll.Pattern, chunk.Min, chunk.Max, virtual/2); ok {
 			return key, nil
 		}

@@ -11,6 +11,8 @@ type Split struct {
 	ChunkVersion catalog.ChunkVersion
 	Min, Max     catalog.Key
 	Points       []catalog.Key
+	// Halve has the shard choose the point, the median, in place of Points.
+	Halve bool
 }
 
 // SplitsAtZones returns the chunks that zone boundaries cut: one split a chunk,

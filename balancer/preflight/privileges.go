@@ -133,6 +133,10 @@ func (l *look) needs() (list []need) {
 	add(Resource{Database: "shardsh", Collection: "leases"}, "for the lease of the run", true,
 		"find", "insert", "update", "remove")
 	release := l.Snapshot.Release()
+	asks := []string{"splitChunk"}
+	if release.ShowsSplitPoints() {
+		asks = []string{"splitVector", "splitChunk"}
+	}
 	of := l.byCollection()
 	for _, ns := range slices.Sorted(maps.Keys(of)) {
 		on, m := namespace(ns), of[ns]
@@ -146,10 +150,10 @@ func (l *look) needs() (list []need) {
 		byDonor := release.AtLeast(catalog.Release60) // which cuts what it moves
 		cuts := m.within && m.splits || !byDonor && l.isCut(ns, m)
 		if cuts {
-			add(on, "to cut ranges", true, "splitVector", "splitChunk")
+			add(on, "to cut ranges", true, asks...)
 		}
 		if moves && !cuts {
-			add(on, "to cut what is too large to be moved", false, "splitVector", "splitChunk")
+			add(on, "to cut what is too large to be moved", false, asks...)
 		}
 		if l.PauseBalancing && release.SwitchesBalancing() {
 			add(on, "to pause the balancing of collections", true, "moveChunk", "splitChunk")

@@ -113,7 +113,11 @@ func (r *run) split(s policy.Split, err error) {
 		r.result.Splits++
 		r.mu.Unlock()
 	}
-	r.tell(Event{Kind: Split, Namespace: s.Namespace, Min: s.Min, Points: len(s.Points), Err: err})
+	points := len(s.Points)
+	if s.Halve {
+		points = 1
+	}
+	r.tell(Event{Kind: Split, Namespace: s.Namespace, Min: s.Min, Points: points, Err: err})
 }
 
 // leave leaves a range alone for the rest of the run.

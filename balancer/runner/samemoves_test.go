@@ -32,6 +32,9 @@ func TestSameMoves(t *testing.T) {
 		release := releases[seed%uint64(len(releases))]
 		t.Run(fmt.Sprintf("%s, seed %d", release, seed), func(t *testing.T) {
 			text := enginetest.RandomTopology(rand.New(rand.NewPCG(seed, 13)), release)
+			if !release.ShowsSplitPoints() { // its balancer cuts where no client is told: nothing is too large
+				text = strings.Replace(text, `"settings":{`, `"settings":{"chunkSizeMB":1024,`, 1)
+			}
 			moves += compareMoves(t, text, release, seed)
 			if t.Failed() {
 				t.Log(text)

@@ -35,6 +35,7 @@ func (o *checkFlags) groups() []cmdline.Group {
 		advisoriesFlag(f, &o.action.Advisories)
 		f.Var(&o.wait, "wait", "`TIME` check again until all is well, for at most this time")
 		f.Var(&o.every, "every", "`TIME` how often to check with --wait (5s)")
+		f.StringVar(&o.ofZone, "time-zone", "", "`ZONE` of the config servers, for windows (by their logs)")
 		o.answerFlags.flags(f, checkFormats...)
 	}))
 	return append(groups, o.sharedGroups()...)

@@ -132,9 +132,9 @@ func (a *clusterCheck) close() {
 func (a *clusterCheck) open(ctx context.Context) (action.Source, error) {
 	if a.o.from != "" {
 		s, err := metadata.Open(a.o.from)
-		return action.Source{Snapshot: s}, err
+		return action.Source{Snapshot: s, Zone: a.o.zone}, err
 	}
-	source := action.Source{Clock: script.WallClock()}
+	source := action.Source{Clock: script.WallClock(), Zone: a.o.zone}
 	if a.conn == nil {
 		var err error
 		if a.conn, err = connect(ctx, a.env, &a.flags, session{looks: true, quiet: a.o.quiet}); err != nil {

@@ -111,7 +111,7 @@ func TestCommandLine(t *testing.T) {
 		{"help as a word", "", []string{"help"}, 0, "~Usage:", ""},
 		{"help of nothing", "", []string{"help", "nothing"}, 0, "~Usage:", ""},
 		{"json of a pipe", "1", []string{"--json", "-"}, 2, "", "need a script in a file"},
-		{"help of a subcommand", "", []string{"help", "check"}, 0, "~Checks that clusters are healthy", ""},
+		{"help of a subcommand", "", []string{"help", "check"}, 0, "~Checks by rules that clusters are healthy", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

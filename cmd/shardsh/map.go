@@ -26,6 +26,7 @@ func (o *mapFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.StringVar(&o.ns, "ns", "", "`DB.COLLECTION` draw this collection")
 		f.IntVar(&o.width, "width", 0, "`COLUMNS` width of the drawing (default: the terminal's, or 80)")
+		zoneFlag(f, &o.ofZone)
 		o.flags(f, "text", "json")
 	})}
 	return append(groups, o.sharedGroups()...)

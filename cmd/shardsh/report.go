@@ -30,6 +30,7 @@ func (o *reportFlags) groups() []cmdline.Group {
 		f.BoolVar(&o.redact, "redact", false, "replace names and key values by random ones")
 		f.BoolVar(&o.quick, "quick", false, "no forecast and no plan, which take long on large clusters")
 		advisoriesFlag(f, &o.advisories)
+		zoneFlag(f, &o.ofZone)
 		o.flags(f, "html", "json")
 	})}
 	return append(groups, o.sharedGroups()...)

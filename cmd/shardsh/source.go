@@ -20,7 +20,9 @@ import (
 type sourceFlags struct {
 	clusterFlags
 	runFlags
-	from string
+	from   string
+	ofZone string         // of the verbs that have zoneFlag for it
+	zone   *time.Location // which it is
 
 	progress *progress // of what is computed; within sets it
 }
@@ -53,6 +55,13 @@ func (o *sourceFlags) complete(env environment, words []string) error {
 		return usagef("--from FILE stands in for a cluster: leave the address and --mock out")
 	case o.from == "" && o.usesMock() && o.mock == "":
 		return usagef("%s needs the address of a cluster, --from FILE, or --mock", env.name())
+	}
+	if o.ofZone != "" {
+		zone, err := catalog.ParseTimeZone(o.ofZone)
+		if err != nil {
+			return usagef("--time-zone: %w", err)
+		}
+		o.zone = zone
 	}
 	return o.clusterFlags.check()
 }
@@ -88,13 +97,13 @@ func (o *sourceFlags) connect(ctx context.Context, env environment) (*connection
 func (o *sourceFlags) open(ctx context.Context, env environment) (source action.Source, done func(), err error) {
 	if o.from != "" {
 		s, err := metadata.Open(o.from)
-		return action.Source{Snapshot: s}, func() {}, err
+		return action.Source{Snapshot: s, Zone: o.zone}, func() {}, err
 	}
 	conn, err := o.connect(ctx, env)
 	if err != nil {
 		return action.Source{}, nil, orTimeout(ctx, err)
 	}
-	return action.Source{Client: conn.client, Origin: conn.source(o.usesMock())}, conn.close, nil
+	return action.Source{Client: conn.client, Origin: conn.source(o.usesMock()), Zone: o.zone}, conn.close, nil
 }
 
 // read reads the cluster.

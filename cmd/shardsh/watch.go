@@ -31,6 +31,7 @@ func (o *watchFlags) groups() []cmdline.Group {
 		f.Var(&o.interval, "interval", "`TIME` refresh after this time (2s)")
 		f.BoolVar(&o.once, "once", false, "print it once, and exit")
 		f.BoolVar(&o.json, "json", false, "print a JSON document a line for each refresh")
+		zoneFlag(f, &o.ofZone)
 		o.flags(f)
 	})}
 	return append(groups, o.sharedGroups(o.timeFlag)...)
@@ -87,7 +88,11 @@ func (o *watchFlags) reader(ctx context.Context, env environment) (
 ) {
 	if o.from != "" {
 		return func(context.Context, *catalog.Snapshot) (*catalog.Snapshot, error) {
-			return metadata.Open(o.from)
+			s, err := metadata.Open(o.from)
+			if err != nil {
+				return nil, err
+			}
+			return s.WithClock(o.zone), nil
 		}, func() {}, nil
 	}
 	o.demo = o.usesMock() // a mock without data is nothing to look at
@@ -97,7 +102,7 @@ func (o *watchFlags) reader(ctx context.Context, env environment) (
 	}
 	source := conn.source(o.usesMock())
 	reader := live.NewReader(conn.client, live.ReaderOptions{
-		Parts: live.Whole &^ live.Flags, Source: source, LogEntries: 20_000,
+		Parts: live.Whole &^ live.Flags, Source: source, LogEntries: 20_000, Zone: o.zone,
 	})
 	return reader.ReadSince, conn.close, nil
 }

@@ -38,8 +38,8 @@ func vectorRequest(c *call.Call) (req mock.VectorRequest, err error) {
 	}
 	if m := c.Node.Member; m != nil {
 		req.On = m.ID
-	} else if db, _, _ := strings.Cut(req.Namespace, "."); db != c.DB {
-		return req, mongoerr.New(mongoerr.IllegalOperation, "Performing splitVector across dbs isn't supported via mongos")
+	} else if err := routedVector(c, req.Namespace); err != nil {
+		return req, err
 	}
 	for name, into := range map[string]*bson.Raw{"keyPattern": &req.Key, "min": &req.Min, "max": &req.Max} {
 		if doc, isDoc := c.Body.Lookup(name).DocumentOK(); isDoc && len(doc) > 5 {
@@ -53,6 +53,17 @@ func vectorRequest(c *call.Call) (req mock.VectorRequest, err error) {
 		return req, mongoerr.New(mongoerr.UnknownError, "either provide both min and max or leave both empty")
 	}
 	return req, vectorLimits(c, &req)
+}
+
+// routedVector returns why a router does not ask a shard.
+func routedVector(c *call.Call, ns string) error {
+	if db, _, _ := strings.Cut(ns, "."); db != c.DB {
+		return mongoerr.New(mongoerr.IllegalOperation, "Performing splitVector across dbs isn't supported via mongos")
+	}
+	if _, err := c.Cluster.ConfigDB().Sharded(ns); err == nil && !c.Cluster.Release().ShowsSplitPoints() {
+		return mongoerr.New(mongoerr.IllegalOperation, "can't do command: splitVector on sharded collection")
+	}
+	return nil
 }
 
 func vectorLimits(c *call.Call, req *mock.VectorRequest) error {

@@ -6,6 +6,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router/routertest"
 )
 
@@ -49,4 +51,22 @@ func TestSplitVector(t *testing.T) {
 		{d("splitVector", "shop.nope", "keyPattern", d("k", 1), "maxChunkSize", 1), 26},
 		{d("splitVector", "shop.orders", "keyPattern", d("zz", 1), "maxChunkSize", 1), 27},
 	})
+}
+
+// Routers up to 5.0 ask no shard about a sharded collection; of others they ask.
+func TestSplitVectorOfOldRouters(t *testing.T) {
+	for _, release := range []catalog.Release{catalog.Release44, catalog.Release50, catalog.Release60} {
+		x := routertest.New(t, mock.Config{Topology: mock.DefaultTopology(2), Version: release})
+		x.OK("admin", d("enableSharding", "shop", "primaryShard", "shard0"))
+		x.OK("admin", d("shardCollection", "shop.orders", "key", d("a", 1)))
+		x.OK("shop", d("insert", "plain", "documents", bson.A{d("a", 1), d("a", 2)}))
+		x.OK("shop", d("createIndexes", "plain", "indexes", bson.A{d("key", d("a", 1), "name", "a_1")}))
+		x.OK("shop", d("splitVector", "shop.plain", "keyPattern", d("a", 1), "force", true))
+		vector := d("splitVector", "shop.orders", "keyPattern", d("a", 1), "maxChunkSize", 1)
+		if release.ShowsSplitPoints() {
+			x.OK("shop", vector)
+		} else {
+			x.Refusals("shop", []routertest.Refusal{{vector, 20}})
+		}
+	}
 }

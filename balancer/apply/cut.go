@@ -1,0 +1,95 @@
+package apply
+
+import (
+	"math/bits"
+	"slices"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/plan"
+)
+
+// mostCuts is how often what is still too large is cut again: a half may be, many times.
+const mostCuts = 1000
+
+// cut notes where what a command could not move at once is to be split: where the
+// donor says. How much lies where, a plan could only guess.
+func (r *run) cut(s plan.Step, c Command) ([]catalog.Key, error) {
+	ask := func() ([]catalog.Key, error) { return r.cluster.Cuts(r.hard, c) }
+	if r.halves {
+		ask = func() ([]catalog.Key, error) { return r.halve(s, c) }
+	}
+	points, err := ask()
+	if err != nil {
+		return nil, err
+	}
+	if c.Kind == plan.Move && s.Within != nil {
+		points = points[:min(1, len(points))] // it moves one piece
+	}
+	if len(points) > 0 {
+		if err := r.write(Record{What: cut, Step: s.Number, Points: points}); err != nil {
+			return nil, err
+		}
+	}
+	r.shared.Lock()
+	defer r.shared.Unlock()
+	r.cuts[s.Number] = append(slices.Clip(r.cuts[s.Number]), points...)
+	return points, nil
+}
+
+// halve has the donor split a range at its median, and the halves again, until there are as
+// many pieces as are expected: routers up to 5.0 do not say where it would cut. It returns
+// the bounds in the range that there are then.
+func (r *run) halve(s plan.Step, c Command) (points []catalog.Key, err error) {
+	look, err := r.cluster.Look(r.hard, r.namespaces)
+	if err != nil {
+		return nil, err
+	}
+	coll := look.Collection(s.Namespace)
+	if coll == nil {
+		return nil, changed(s, "%s is not a sharded collection any more", s.Namespace)
+	}
+	var chunks []catalog.Chunk
+	for before := 0; ; before = len(chunks) {
+		chunks, err = r.cluster.Chunks(r.hard, coll.Collection, c.Min, c.Max)
+		n := len(chunks)
+		if err != nil || n == before || n > max(1, len(c.Expected)) {
+			break
+		}
+		halves := 1 << (bits.Len(uint(n)) - 1) // all of them are cut, from the lowest on, before one is again
+		if err := r.halveChunk(c, chunks[2*(n-halves)]); err != nil {
+			return nil, err
+		}
+	}
+	for _, chunk := range chunks {
+		if c.Min.Less(chunk.Min) {
+			points = append(points, chunk.Min)
+		}
+	}
+	return points, err
+}
+
+// halveChunk has the donor split what lies in a range of a chunk, after that was cut out.
+func (r *run) halveChunk(c Command, chunk catalog.Chunk) error {
+	split := Command{Kind: plan.Split, Namespace: c.Namespace, Pattern: c.Pattern, Settings: c.Settings}
+	for _, bound := range []catalog.Key{c.Max, c.Min} {
+		if !chunk.Min.Less(bound) || !bound.Less(chunk.Max) {
+			continue
+		}
+		split.Point = bound
+		if err := r.cluster.Do(r.hard, split); err != nil {
+			return err
+		}
+		if bound.Equal(c.Min) {
+			chunk.Min = bound
+		} else {
+			chunk.Max = bound
+		}
+	}
+	split.Point, split.Halve, split.Min, split.Max = catalog.Key{}, true, chunk.Min, chunk.Max
+	err := r.cluster.Do(r.hard, split)
+	if mongoerr.Is(err, mongoerr.CannotSplit) || mongoerr.Is(err, mongoerr.OperationFailed) {
+		return nil // all of it has one key, or it is empty
+	}
+	return err
+}
