@@ -34,8 +34,8 @@ func TestHelpersReadNoMore(t *testing.T) {
 		{`sh.status()`, "$currentOp, $shardedDataDistribution, aggregate changelog, aggregate changelog, " +
 			"aggregate chunks, aggregate leases, balancerStatus, find actionlog, find actionlog, find changelog, " +
 			"find chunks, find chunks, " +
-			"find collections, find databases, find locks, find migrations, find mongos, find mongos, find settings, find shards, " +
-			"find tags, find version"},
+			"find collections, find databases, find locks, find migrations, find mongos, find mongos, " +
+			"find settings, find shards, find tags, find version"},
 	} {
 		c.Renew(t)
 		if out, failed := c.Show(tc.call); failed {
