@@ -41,7 +41,7 @@ func (r *run) cut(s plan.Step, c Command) ([]catalog.Key, error) {
 // many pieces as are expected: routers up to 5.0 do not say where it would cut. It returns
 // the bounds in the range that there are then.
 func (r *run) halve(s plan.Step, c Command) (points []catalog.Key, err error) {
-	look, err := r.cluster.Look(r.hard, r.namespaces)
+	look, err := r.cluster.Snapshot(r.hard, r.namespaces)
 	if err != nil {
 		return nil, err
 	}
