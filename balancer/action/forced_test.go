@@ -1,6 +1,7 @@
 package action
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,6 +48,8 @@ func TestForceIsForeseen(t *testing.T) {
 		if err != nil || !r.Finished || r.DocumentsDone != 192 || r.BytesDone < 6<<20 || w.on("s0") != 0 {
 			t.Errorf("%s: %+v, %v", release, r, err)
 		}
+		// The patch of 5.0 that the mock has has known faults, which are said, too.
+		said.texts = slices.DeleteFunc(said.texts, func(text string) bool { return strings.HasPrefix(text, "SERVER-") })
 		if len(said.texts) != 1 || !strings.Contains(said.texts[0], "at [1000] on s0 would be moved by force: 3 MiB, writes to the "+
 			"collection wait for about 1s") {
 			t.Errorf("%s: said %q", release, said.texts)
