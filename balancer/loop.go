@@ -275,7 +275,8 @@ func (l *Loop) logSettings(before, now catalog.Settings) {
 			"mode", now.UnknownMode, "supported", []catalog.Mode{catalog.ModeFull, catalog.ModeOff})
 	}
 	if now.DaysIgnored {
-		l.cfg.Logger.Warn("the windows of weekdays need the feature compatibility version 8.3: they are ignored", "id", 8248700)
+		l.cfg.Logger.Warn("the windows of weekdays need the feature compatibility version 8.3: they are ignored",
+			"id", 8248700)
 	}
 	if before.MaxChunkSizeBytes != now.MaxChunkSizeBytes {
 		l.cfg.Logger.Info("the chunk size has changed", "id", 22640,

@@ -49,7 +49,8 @@ func Versions(s *catalog.Snapshot) (list []Finding) {
 		if last := len(v.who) - 1; last > 0 {
 			who = strings.Join(v.who[:last], ", ") + " and " + v.who[last]
 		}
-		list = append(list, finding(MixedVersions, Scope{}, who+" are of different releases: "+strings.Join(v.lines, " and ")))
+		list = append(list,
+			finding(MixedVersions, Scope{}, who+" are of different releases: "+strings.Join(v.lines, " and ")))
 	} else if f, differ := v.patches(s); differ {
 		list = append(list, f)
 	}
