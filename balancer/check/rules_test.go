@@ -275,6 +275,7 @@ func shardCases(t *testing.T) []ruleCase {
 func balanceCases() []ruleCase {
 	held := func(c *catalog.CollectionState) { c.NoBalance = true }
 	unknown := func(c *catalog.CollectionState) { c.Reported = nil }
+	uncounted := func(c *catalog.CollectionState) { c.Counts = nil }
 	jumbo := func(n int64) func(c *catalog.CollectionState) {
 		return func(c *catalog.CollectionState) { c.Counts["b"] = catalog.ChunkCount{Chunks: 9, Jumbo: n} }
 	}
@@ -301,8 +302,12 @@ func balanceCases() []ruleCase {
 			"passed; warning x.y (resharding is allowed)"},
 		{"the resharding of another", "compliant", "", []string{"resharding"},
 			newCluster(coll("x.z", uneven)).with(resharding), "failed; warning x.z"},
-		{"not allowed to ask", "compliant", "", nil, newCluster(coll("x.y", unknown)).gap("balance", "x.y"),
-			"unknown; unknown x.y"},
+		{"not allowed to ask, and its shares are even", "compliant", "", nil,
+			newCluster(coll("x.y", unknown)).gap("balance", "x.y"), "passed"},
+		{"not allowed to ask, and its shares differ", "compliant", "", nil,
+			newCluster(coll("x.y", unknown, bytesOn(3*gib, gib))).gap("balance", "x.y"), "unknown; unknown x.y"},
+		{"not allowed to ask nor to count", "compliant", "", nil,
+			newCluster(coll("x.y", unknown, uncounted)).gap("balance", "x.y"), "unknown; unknown x.y"},
 
 		{"none", "jumbo", "", nil, newCluster(coll("x.y")), "passed"},
 		{"one", "jumbo", "", nil, newCluster(coll("x.y", jumbo(1))), "failed; warning x.y 1"},
