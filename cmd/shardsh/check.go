@@ -35,7 +35,7 @@ func (o *checkFlags) groups() []cmdline.Group {
 		advisoriesFlag(f, &o.action.Advisories)
 		f.Var(&o.wait, "wait", "`TIME` check again until all is well, for at most this time")
 		f.Var(&o.every, "every", "`TIME` how often to check with --wait (5s)")
-		f.StringVar(&o.ofZone, "time-zone", "", "`ZONE` of the config servers, for windows (by their logs)")
+		zoneFlag(f, &o.ofZone)
 		o.answerFlags.flags(f, checkFormats...)
 	}))
 	return append(groups, o.sharedGroups()...)
@@ -142,12 +142,11 @@ func serviceState(reports []check.Report) error {
 
 func checkText() cmdline.Text {
 	return cmdline.Text{
-		Intro: `Checks that clusters are healthy, for CI and monitoring. Nothing on them changes.`,
+		Intro: `Checks by rules that clusters are healthy and balanced. Nothing on them changes.`,
 		Examples: []string{
 			"shardsh check mongodb://host:27017 --ns 'shop.*' --max jumbo=5,uneven=20%",
 			"shardsh check mongodb://a:27017 mongodb://b:27017 --policy policy.yaml --json",
 			"shardsh check --from cluster.snap --rules all --output junit -o check.xml",
-			"shardsh check --help-all                         # lists the rules",
 		},
 		More: "Rules (a star marks the default ones, thresholds are in brackets):\n" + checkcmd.RuleUsage() + `
 Exit codes: 0 all is well; 3 findings at or above --fail-on; 1 none of these, but

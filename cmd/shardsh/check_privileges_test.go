@@ -16,6 +16,7 @@ var checkPrivileges = []struct{ resource, action, rule string }{
 	{"{db: 'config', collection: ''}", "find", ""}, // nothing works without
 	{"{cluster: true}", "connPoolStats", "shards"},
 	{"{cluster: true}", "shardedDataDistribution", "orphans"},
+	{"{db: 'admin', collection: ''}", "dbStats", "disk"},
 	{"{cluster: true}", "checkMetadataConsistency", "metadata"},
 }
 

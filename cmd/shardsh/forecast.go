@@ -50,8 +50,7 @@ func (o *forecastFlags) complete(env environment, words []string) error {
 
 func zoneFlag(f *pflag.FlagSet, zone *string) {
 	f.StringVar(zone, "time-zone", "",
-		"`ZONE` time zone of the config servers, in which the balancer's window is: UTC, +02:00, Europe/Berlin "+
-			"(default: by their logs)")
+		"`ZONE` of the config servers, for windows (by their logs)")
 }
 
 // run is "shardsh forecast": how long the balancer takes to a goal.
