@@ -122,7 +122,7 @@ func (j *jobCall) leased(ctx context.Context, l *leased, left time.Duration) (Jo
 		}
 	}
 	if err != nil {
-		return j.failed(ctx, errors.Join(err, l.lease.Suspend(ctx)))
+		return j.failed(ctx, errors.Join(err, l.lease.Suspend(ctx, j.Hard)))
 	}
 	if job.State.Ended() { // meanwhile
 		return statusOf(job), j.leave(ctx, l)
@@ -346,7 +346,7 @@ func (j *jobCall) work(ctx context.Context, l *leased, left time.Duration) (know
 	if err != nil {
 		leave := j.leave
 		if j.keeps(err) {
-			leave = func(ctx context.Context, l *leased) error { return l.lease.Suspend(ctx) }
+			leave = func(ctx context.Context, l *leased) error { return l.lease.Suspend(ctx, j.Hard) }
 		}
 		if ctx.Err() != nil {
 			err = errWorkedFor

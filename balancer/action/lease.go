@@ -56,7 +56,7 @@ func (c Cluster) acquire(ctx context.Context, runner live.CommandRunner, doing s
 	}
 	if err == nil && l.lease != nil {
 		if l.restored, err = c.unquiesced(ctx); err != nil {
-			_ = l.lease.Suspend(ctx) // what is paused is as it was before; the lease expires by itself
+			_ = l.lease.Suspend(ctx, ctx) // what is paused is as it was before; the lease expires by itself
 		}
 	}
 	if err != nil && !errors.As(err, new(*live.HeldError)) {
@@ -116,7 +116,7 @@ func (l *leased) run(ctx context.Context, work *apply.Execution, o apply.Options
 		err = errors.Join(lost, err)
 	}
 	if err == nil && !result.Finished && o.Keeps != nil && o.Keeps() {
-		return result, l.lease.Suspend(ctx)
+		return result, l.lease.Suspend(ctx, cmp.Or(l.leaving, given))
 	}
 	off := l.lease.Leftover()
 	l.lease.OnGiveBack = givingBack(r)

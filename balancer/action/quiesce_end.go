@@ -24,7 +24,9 @@ func (q *quiescing) end(ctx context.Context) error {
 		if err != nil {
 			err = &AccessError{err}
 		}
-		return errors.Join(err, leave(context.WithoutCancel(ctx)))
+		leaving, cancel := q.afterwards(ctx, closing)
+		defer cancel()
+		return errors.Join(err, leave(leaving))
 	}
 	q.take()
 	if !q.record.Quiet.IsZero() {

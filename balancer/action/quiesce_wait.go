@@ -37,7 +37,9 @@ func (q *quiescing) quiesce(ctx context.Context) error {
 		q.report.note("Not quiet: " + fewBusy(q.result.Running) + ".")
 	case q.Detach:
 		if err = q.detach(held); err == nil {
-			return leave(context.WithoutCancel(ctx))
+			leaving, cancel := q.afterwards(ctx, closing)
+			defer cancel()
+			return leave(leaving)
 		}
 	default:
 		err = q.hold(held)

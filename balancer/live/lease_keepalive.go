@@ -10,8 +10,21 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// releasing limits how long releasing a lease may take. It expires by itself.
-const releasing = 5 * time.Second
+// releasing limits how long releasing a lease may take, hurriedReleasing how long after a
+// run that was ended. The lease expires by itself.
+const (
+	releasing        = 5 * time.Second
+	hurriedReleasing = 200 * time.Millisecond
+)
+
+// toRelease returns a context for releasing a lease, also after the end of ctx: briefly
+// then, so that the next run need not wait.
+func toRelease(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx.Err() != nil {
+		return context.WithTimeout(context.WithoutCancel(ctx), hurriedReleasing)
+	}
+	return context.WithTimeout(ctx, releasing)
+}
 
 // KeepAlive renews the lease until leave is called, which releases it. The context ends
 // when another process has the lease, with the cause ErrLeaseLost: work that needs the
@@ -28,7 +41,7 @@ func (l *Lease) KeepAlive(ctx context.Context) (held context.Context, leave func
 	return held, func(ctx context.Context) error {
 		lose(context.Canceled)
 		<-done
-		leaving, cancel := context.WithTimeout(ctx, releasing)
+		leaving, cancel := toRelease(ctx)
 		defer cancel()
 		return l.Release(leaving)
 	}

@@ -95,7 +95,9 @@ func acquire(ctx context.Context, client *mongo.Client, a CommandRunner, o Lease
 	steps.executor.ready = t.renew
 	paused, err := readPaused(ctx, lease.leases)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("reading what is paused: %w", err), lease.Release(context.WithoutCancel(ctx)))
+		leaving, cancel := toRelease(ctx)
+		defer cancel()
+		return nil, errors.Join(fmt.Errorf("reading what is paused: %w", err), lease.Release(leaving))
 	}
 	for _, p := range paused {
 		t.paused[p.Namespace] = p

@@ -251,30 +251,36 @@ const (
 // Leave is End after a run, whose ctx may have ended. hard, if not nil, is a context that
 // ends when the user does not want to wait any more.
 func (t *LeasedCluster) Leave(ctx, hard context.Context) error {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ctx, cancel := t.leaving(ctx, hard)
 	defer cancel()
-	if hard != nil && t.held.Err() == nil {
-		defer context.AfterFunc(hard, func() { time.AfterFunc(hurried, cancel) })()
-	}
 	return t.End(ctx)
+}
+
+// leaving returns the context of what is left to do after a run. It ends shortly after hard.
+func (t *LeasedCluster) leaving(ctx, hard context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	if hard == nil || t.held.Err() != nil {
+		return ctx, cancel
+	}
+	stop := context.AfterFunc(hard, func() { time.AfterFunc(hurried, cancel) })
+	return ctx, func() {
+		stop()
+		cancel()
+	}
 }
 
 // End enables the balancing of collections again, however long that takes, and releases the
 // lease. After the lease was lost, its new holder does so.
 func (t *LeasedCluster) End(ctx context.Context) error {
-	left := t.giveAllBack(ctx)
-	if ctx.Err() != nil { // so that the next run need not wait
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), hurried)
-		defer cancel()
-	}
-	return errors.Join(left, t.leave(ctx))
+	return errors.Join(t.giveAllBack(ctx), t.leave(ctx))
 }
 
 // Suspend releases the lease, and leaves balancing disabled: the next holder goes on. What
-// is disabled stays recorded.
-func (t *LeasedCluster) Suspend(ctx context.Context) error {
-	return t.leave(context.WithoutCancel(ctx))
+// is disabled stays recorded. The contexts are those of Leave.
+func (t *LeasedCluster) Suspend(ctx, hard context.Context) error {
+	ctx, cancel := t.leaving(ctx, hard)
+	defer cancel()
+	return t.leave(ctx)
 }
 
 func (t *LeasedCluster) giveAllBack(ctx context.Context) error {
