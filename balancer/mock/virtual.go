@@ -135,12 +135,16 @@ func (e virtualRange) cut(p catalog.KeyPattern, at catalog.Key) (before, after v
 // pointAfter returns a key with about n of the documents of [min, max) below
 // it; false when the data has no room for one.
 func (v virtualData) pointAfter(p catalog.KeyPattern, min, max catalog.Key, n int64) (catalog.Key, bool) {
-	for part := range v.inside(p, min, max) {
+	for e := range v.sharing(min, max) {
+		before, part := e.cut(p, min)
+		part, _ = part.cut(p, max)
 		if part.docs <= n {
 			n -= part.docs
 			continue
 		}
-		if key, ok := p.Between(part.min, part.max, float64(n)/float64(part.docs)); ok {
+		// A part of a range with an open end is no range of its own: it is counted as it is cut.
+		key, ok := p.Between(e.min, e.max, float64(before.docs+n)/float64(e.docs))
+		if ok && part.min.Less(key) && key.Less(part.max) {
 			return key, true
 		}
 		if min.Less(part.min) { // there is no key so near to it

@@ -28,7 +28,9 @@ var clusters = flag.Uint64("plan.clusters", 24,
 	"how many random clusters a plan is compared on with the mock's balancer")
 
 // A plan equals, move for move, what the mock's balancer then does with the same
-// seed; and carried out it leaves a cluster in which the policy has nothing to do.
+// seed; and carried out it leaves a cluster in which the policy has nothing to do. Up to 5.0
+// that cluster is not the mock's: shards cut at points of their own what is too large for the
+// balancer, and a plan can only have them halve it, since routers there do not tell the points.
 // To compare a hundred clusters: go test -run AsTheMock -plan.clusters 100.
 func TestAsTheMock(t *testing.T) {
 	if testing.Short() {
@@ -76,7 +78,10 @@ func comparePlan(t *testing.T, text string, release catalog.Release, seed uint64
 	if !slices.Equal(got, want) {
 		t.Errorf("planned %d moves, and the mock did %d: %s", len(got), len(want), differ(got, want))
 	}
-	sameOwners(t, carriedOut(t, p, text, release, seed), after)
+	carried := carriedOut(t, p, text, release, seed)
+	if release.ShowsSplitPoints() {
+		sameOwners(t, carried, after)
+	}
 	return len(got)
 }
 
@@ -129,9 +134,14 @@ func carriedOut(
 }
 
 // promised compares what shards have with what the plan said: their chunks are as
-// many, their bytes are those of documents of the average size.
+// many, their bytes are those of documents of the average size. Halves, where routers do not
+// tell where shards would cut, are not as large as the pieces of the plan.
 func promised(t *testing.T, p *plan.Plan, s *catalog.Snapshot) {
 	t.Helper()
+	tolerance := int64(100)
+	if !s.Release().ShowsSplitPoints() {
+		tolerance = 10
+	}
 	for _, shard := range p.Shards {
 		var have plan.Holding
 		for _, c := range s.Collections() {
@@ -139,7 +149,7 @@ func promised(t *testing.T, p *plan.Plan, s *catalog.Snapshot) {
 			have.Bytes += c.Sizes[shard.Shard].Bytes
 		}
 		off := have.Bytes - shard.After.Bytes
-		if have.Chunks != shard.After.Chunks || max(off, -off) > shard.After.Bytes/100 {
+		if have.Chunks != shard.After.Chunks || max(off, -off) > shard.After.Bytes/tolerance {
 			t.Errorf("%s was to have %+v and has %+v", shard.Shard, shard.After, have)
 		}
 	}

@@ -14,10 +14,12 @@ import (
 // shard without chunks keeps none; of a collection that can't be read the answer is
 // balanceUnknown, and of shards of which one does not tell its size no other does.
 // Draining shards are busy with other collections only, and the thresholds that make
-// donors near their ideal are of releases that no reader knows.
+// donors near their ideal are of releases that no reader knows. No balancer of a cluster has
+// a disk limit: only a plan or run that has one lacks room (TestNoPlanGoesOverTheDiskLimit).
 var withinARound = []policy.Code{
 	policy.RoundLocked, policy.Throttled, policy.NotCached, policy.CollectionGone, policy.OneMigration,
 	policy.ShardBusy, policy.DonorNearIdeal, policy.NothingToDrain, policy.NotReadable, policy.NoSizeEntry,
+	policy.NoRoom,
 }
 
 // odd are clusters in which nothing is to be cured, and chunks stay for rarer
