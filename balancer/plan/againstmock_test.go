@@ -101,6 +101,10 @@ func sameOwners(t *testing.T, got, want *catalog.Snapshot) {
 	}
 }
 
+// morePlans is after how many more plans a cluster has to be balanced whose shards can only
+// halve what is too large: what is left of a chunk may be larger than the plan thought.
+const morePlans = 2
+
 // carriedOut carries a plan out on a cluster like that it was made for, and returns
 // what becomes of it.
 func carriedOut(
@@ -111,10 +115,19 @@ func carriedOut(
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := apply.Run(t.Context(), steps, p, apply.Options{Clock: cluster.Clock()}); err != nil || !r.Finished {
-		t.Fatalf("applying: finished %v, stopped %q, %v", r.Finished, r.Stopped, err)
+	carryOut := func(p *plan.Plan) (*catalog.Snapshot, *plan.Plan) {
+		if r, err := apply.Run(t.Context(), steps, p, apply.Options{Clock: cluster.Clock()}); err != nil || !r.Finished {
+			t.Fatalf("applying: finished %v, stopped %q, %v", r.Finished, r.Stopped, err)
+		}
+		s := snapshotOf(t, client)
+		return s, mustMake(t, s, plan.Options{Goal: p.Goal, Parameters: parameters})
 	}
-	s := snapshotOf(t, client)
+	s, again := carryOut(p)
+	asPlanned := true
+	for n := 0; n < morePlans && again.Totals.Moves > 0 && !release.ShowsSplitPoints(); n++ {
+		s, again = carryOut(again)
+		asPlanned = false
+	}
 	for _, c := range s.Collections() {
 		if c.Unsplittable || c.NoBalance {
 			continue
@@ -126,10 +139,12 @@ func carriedOut(
 			t.Errorf("%s: %+v", c.Namespace, c.Reported)
 		}
 	}
-	if again := mustMake(t, s, plan.Options{Goal: p.Goal, Parameters: parameters}); again.Totals.Moves > 0 {
+	if again.Totals.Moves > 0 {
 		t.Errorf("another plan: %s", strings.Join(planned(again), "\n"))
 	}
-	promised(t, p, s)
+	if asPlanned {
+		promised(t, p, s)
+	}
 	return s
 }
 
