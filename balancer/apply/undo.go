@@ -150,11 +150,13 @@ func (u *undoing) moves(back plan.Step, b begun, m Moved) {
 	add()
 }
 
-// mayHaveCut reports whether the donor may have cut a chunk for a move that is not known
-// to be done.
+// mayHaveCut reports whether the donor may have cut a chunk for a step that is not known
+// to be done: for a move, or for a split at points that only the donor knows.
 func (b begun) mayHaveCut(c piece) bool {
-	return b.step.Kind == plan.Move && !b.done && c.Shard == b.step.From &&
-		(b.step.Within == nil || c.Min.Equal(b.span.Min))
+	if b.done || b.step.Within != nil && !c.Min.Equal(b.span.Min) {
+		return false
+	}
+	return b.step.Kind == plan.Move && c.Shard == b.step.From || b.step.Kind == plan.Split && b.step.Within != nil
 }
 
 // whole merges the chunks that points lay inside of, and one that the donor may have
