@@ -144,7 +144,7 @@ check("presplit", { call: () => sh.presplit(NS, { points: [{ k: 50 }, { k: 150 }
 check("quiesce", { alone: true, reads: true, before: () => sh.startBalancer(), after: () => sh.stopBalancer(),
   call: () => sh.quiesce({ ignoreDeletions: true }, () => sh.getBalancerState()),
   holds: r => r.verdict == "quiet" && r.givenBack != "" })
-check("pause", { call: () => sh.pause({ reason: "suite", for: "1h" }), holds: r => r.paused && sh.pause({ show: true }).reason == "suite",
+check("pause", { alone: true, reads: true, call: () => sh.pause({ reason: "suite", for: "1h", replace: true }), holds: r => r.paused && sh.pause({ show: true }).reason == "suite",
   after: () => sh.pause({ end: true }) })
 check("history", { reads: true, call: () => sh.history({ since: "1h" }), holds: r => Array.isArray(r) })
 check("job", { call: () => sh.job("drain", "start", { shard: C, workFor: "60s" }), asItWas: false,
