@@ -293,7 +293,7 @@ func (q *quiescing) finish(ctx context.Context, leave func(context.Context) erro
 		if unanswered {
 			err = errUnanswered
 		}
-		err = fmt.Errorf("the balancer is still stopped, to start it again run shardsh quiesce --end: %w", err)
+		err = fmt.Errorf("%s: %w", q.left(), err)
 	}
 	if unanswered {
 		_ = leave(ctx) // the lease runs out by itself
@@ -305,25 +305,35 @@ func (q *quiescing) finish(ctx context.Context, leave func(context.Context) erro
 	return errors.Join(err, q.again(ctx, q.lease.Release))
 }
 
-// answering is how soon the cluster has to answer once nobody wants to wait any more.
-const answering = 400 * time.Millisecond
+// left says what remains when giving back has failed.
+func (q *quiescing) left() string {
+	if q.result.GivenBack != "" {
+		return "the record of it could not be removed, to remove it run shardsh quiesce --end"
+	}
+	return "the balancer is still stopped, to start it again run shardsh quiesce --end"
+}
+
+// answering is how soon the cluster has to answer once nobody wants to wait any more;
+// answeringAtLeisure is how soon before that, after one pause.
+const (
+	answering          = 400 * time.Millisecond
+	answeringAtLeisure = 4 * time.Second
+	askingPause        = 500 * time.Millisecond
+)
 
 var errUnanswered = errors.New("can't reach the cluster: it does not answer")
 
 // afterwards returns a context for what is left to do after a run, whose ctx may have
-// ended, or ends meanwhile. It ends after a time. If the run is stopped, or could not ask
-// the cluster, it also ends as soon as the cluster does not answer.
+// ended, or ends meanwhile. It ends after a time, and as soon as the cluster does not
+// answer: sooner if the run is stopped, or could not ask the cluster.
 func (q *quiescing) afterwards(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	run, lost := ctx, q.lost
 	ctx, cancel := limited(context.WithoutCancel(ctx), limit)
 	ctx, giveUp := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		if !lost {
-			select {
-			case <-ctx.Done():
-			case <-run.Done():
-			}
+		if !lost && q.answersWhile(ctx, run) {
+			return
 		}
 		for ctx.Err() == nil {
 			asking, answered := limited(ctx, answering)
@@ -339,6 +349,29 @@ func (q *quiescing) afterwards(ctx context.Context, limit time.Duration) (contex
 		}
 	})
 	return ctx, func() { cancel(); watching.Wait() }
+}
+
+// answersWhile asks the cluster from time to time. It reports false once the cluster does
+// not answer, or the run has ended, before ctx.
+func (q *quiescing) answersWhile(ctx, run context.Context) bool {
+	for {
+		select {
+		case <-ctx.Done():
+			return true
+		case <-run.Done():
+			return false
+		case <-time.After(askingPause):
+		}
+		asking, answered := limited(ctx, answeringAtLeisure)
+		stop := context.AfterFunc(run, answered)
+		_, _ = q.now(asking) // what it answers does not matter
+		stop()
+		hangs := asking.Err() != nil
+		answered()
+		if hangs {
+			return ctx.Err() != nil
+		}
+	}
 }
 
 // again does something until it succeeds, for some seconds: a shard may just elect a new
