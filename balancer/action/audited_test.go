@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -21,6 +22,7 @@ import (
 // counter counts the commands that change something, and may fail.
 type counter struct {
 	live.CommandRunner
+	mu   sync.Mutex // runs switch balancing of several collections at once
 	sent []string
 	fail func(name string) error
 }
@@ -28,7 +30,9 @@ type counter struct {
 func (c *counter) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
 	name := command[0].Key
 	if !live.Reads(name) {
+		c.mu.Lock()
 		c.sent = append(c.sent, name)
+		c.mu.Unlock()
 		if c.fail != nil {
 			if err := c.fail(name); err != nil {
 				return nil, err

@@ -302,7 +302,11 @@ func (q *quiescing) finish(ctx context.Context, leave func(context.Context) erro
 	if leave(ctx) == nil {
 		return err
 	}
-	return errors.Join(err, q.again(ctx, q.lease.Release))
+	released := q.again(ctx, q.lease.Release)
+	if released != nil && errors.Is(context.Cause(ctx), errUnanswered) {
+		released = fmt.Errorf("the lease runs out by itself: %w", errUnanswered)
+	}
+	return errors.Join(err, released)
 }
 
 // left says what remains when giving back has failed.
@@ -336,9 +340,9 @@ func (q *quiescing) afterwards(ctx context.Context, limit time.Duration) (contex
 			return
 		}
 		for ctx.Err() == nil {
-			asking, answered := limited(ctx, answering)
+			asking, cancel := limited(ctx, answering)
 			_, err := q.now(asking)
-			answered()
+			cancel()
 			if err != nil && ctx.Err() == nil {
 				giveUp(errUnanswered)
 			}
@@ -354,7 +358,7 @@ func (q *quiescing) afterwards(ctx context.Context, limit time.Duration) (contex
 // answersWhile asks the cluster from time to time. It reports false once the cluster does
 // not answer, or the run has ended, before ctx.
 func (q *quiescing) answersWhile(ctx, run context.Context) bool {
-	for {
+	for last := time.Now(); ; {
 		select {
 		case <-ctx.Done():
 			return true
@@ -362,17 +366,24 @@ func (q *quiescing) answersWhile(ctx, run context.Context) bool {
 			return false
 		case <-time.After(askingPause):
 		}
-		asking, answered := limited(ctx, answeringAtLeisure)
-		stop := context.AfterFunc(run, answered)
-		_, _ = q.now(asking) // what it answers does not matter
+		asking, cancel := limited(ctx, answeringAtLeisure)
+		stop := context.AfterFunc(run, cancel)
+		_, err := q.now(asking)
 		stop()
-		hangs := asking.Err() != nil
-		answered()
-		if hangs {
-			return ctx.Err() != nil
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return true
+		case answered(err):
+			last = time.Now()
+		case time.Since(last) >= answeringAtLeisure: // the driver may give up before
+			return false
 		}
 	}
 }
+
+// answered reports whether the cluster has answered, if only with an error.
+func answered(err error) bool { return err == nil || errors.As(err, new(*mongoerr.ServerError)) }
 
 // again does something until it succeeds, for some seconds: a shard may just elect a new
 // primary.

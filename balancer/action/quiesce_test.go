@@ -204,7 +204,7 @@ func TestQuiesceNotInTime(t *testing.T) {
 		}
 		c.advance(300 * time.Millisecond)
 	}
-	result, err := Quiesce{Hold: time.Hour, Timeout: 10 * time.Millisecond}.Run(t.Context(), c.actionCluster(), nil)
+	result, err := Quiesce{Hold: time.Hour, Timeout: time.Second}.Run(t.Context(), c.actionCluster(), nil)
 	if err != nil || result.Verdict != VerdictNotQuiet || len(result.Running) == 0 || c.balancer() != "full" {
 		t.Errorf("%s, %+v, %v", c.balancer(), result, err)
 	}

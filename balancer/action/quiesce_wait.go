@@ -442,7 +442,7 @@ func (q *quiescing) broken(ctx context.Context) (list []string) {
 	}
 	status, err := q.look.Status(ctx)
 	if err != nil {
-		q.lost = true
+		q.lost = !answered(err)
 		return []string{fmt.Sprintf("can't reach the cluster to ask whether it stayed quiet: %v", err)}
 	}
 	if status.Mode != catalog.ModeOff {
@@ -450,10 +450,12 @@ func (q *quiescing) broken(ctx context.Context) (list []string) {
 	}
 	moved, err := q.movedSince(ctx, live.MarkAt("changelog", q.record.Changes), lastLookTimeout)
 	if err != nil {
+		q.lost = !answered(err)
 		return append(list, fmt.Sprintf("the change log can't be read: %v", err))
 	}
 	started, err := q.startedByOthers(ctx)
 	if err != nil {
+		q.lost = !answered(err)
 		return append(list, fmt.Sprintf("the action log can't be read: %v", err))
 	}
 	if started && len(list) == 0 {

@@ -32,14 +32,25 @@ func connectError(c *ConnectionString, err error) error {
 	if errors.As(err, new(*net.DNSError)) {
 		return unreachable(c, err)
 	}
-	if _, hasKey := c.get("tlsCertificateKeyFile"); hasKey &&
-		(errors.Is(err, x509.IncorrectPasswordError) || strings.Contains(err.Error(), "pkcs8: incorrect password")) {
+	if wrongKeyPassword(c, err) {
 		return cmdline.Usagef("--tlsCertificateKeyFile: the password of the key is wrong")
 	}
 	if mechanism, _ := c.get("authMechanism"); strings.EqualFold(mechanism, "GSSAPI") {
 		return errKerberos
 	}
 	return cmdline.Usagef("%s: %s", c.Place(), secret.Redact(err.Error()))
+}
+
+// wrongKeyPassword reports whether the password of the certificate's key is wrong. The old
+// form of PEM notices it only by its padding: one wrong password in 256 or so yields what
+// can't be parsed.
+func wrongKeyPassword(c *ConnectionString, err error) bool {
+	if _, hasKey := c.get("tlsCertificateKeyFile"); !hasKey {
+		return false
+	}
+	_, hasPassword := c.get("tlsCertificateKeyFilePassword")
+	return errors.Is(err, x509.IncorrectPasswordError) || strings.Contains(err.Error(), "pkcs8: incorrect password") ||
+		hasPassword && strings.Contains(err.Error(), "failed to parse private key")
 }
 
 // authenticationFailed is the server's code.

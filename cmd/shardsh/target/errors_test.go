@@ -22,3 +22,25 @@ func TestRefusedLoginInWords(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// A wrong password that fits the padding of an old PEM block by chance is a wrong password.
+func TestWrongKeyPassword(t *testing.T) {
+	for _, tt := range []struct {
+		address, err string
+		wrong        bool
+	}{
+		{"mongodb://h/?tls=true&tlsCertificateKeyFile=k.pem&tlsCertificateKeyFilePassword=p",
+			"tls: failed to parse private key", true},
+		{"mongodb://h/?tls=true&tlsCertificateKeyFile=k.pem", "tls: failed to parse private key", false},
+		{"mongodb://h/?tls=true&tlsCertificateKeyFile=k.pem", "pkcs8: incorrect password", true},
+		{"mongodb://h/?tls=true", "tls: failed to parse private key", false},
+	} {
+		c, err := Parse(tt.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := wrongKeyPassword(c, errors.New(tt.err)); got != tt.wrong {
+			t.Errorf("%s, %s: %t", tt.address, tt.err, got)
+		}
+	}
+}
