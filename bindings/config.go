@@ -62,7 +62,8 @@ type Config struct {
 	// Shallow cuts a script's result at config's inspectDepth, too
 	// (--deepInspect=false).
 	Shallow bool
-	// Limit is how many documents of a cursor a script's result shows; 0 is all.
+	// Limit is how many documents of a cursor a script's result shows: 0 is a page, as in
+	// a shell, and below 0 all.
 	Limit int
 	// Compat makes helpers that differ between the old shell and mongosh answer
 	// like the old shell (rules/04-objects §5.3).

@@ -90,16 +90,21 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestResultsOfScripts are whole: no pages, no depth.
+// TestResultsOfScripts are whole, but for cursors: no depth.
 func TestResultsOfScripts(t *testing.T) {
 	shelltest.Run(t, shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Interactive = false }),
 		step{"db.orders.find({_id: {$lt: 25}}, {a: 0}).toArray().length + db.orders.find().toArray().length", "70"},
 		step{"({a: {b: {c: {d: {e: {f: {g: {h: 1}}}}}}}})", "{\n  a: {\n    b: {\n      c: {\n        d: {\n          e: { f: { g: { h: 1 } } }\n        }\n      }\n    }\n  }\n}"},
 		step{"Array.from({length: 101}, (_, i) => i).length + String(Array(101)).length", "201"},
 	)
-	c := shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Interactive = false })
+	c := shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Interactive, cfg.Limit = false, -1 })
 	got, _ := c.Show("db.orders.find()")
 	if strings.Contains(got, "Type") || !strings.Contains(got, "_id: 44") {
+		t.Errorf("find() shows %s", got)
+	}
+	c = shelltest.Connect(t, func(cfg *bindings.Config) { cfg.Interactive = false }) // as mongosh: 20
+	got, _ = c.Show("db.orders.find()")
+	if !strings.HasSuffix(got, "Type \"it\" for more") || !strings.Contains(got, "_id: 19") || strings.Contains(got, "_id: 20") {
 		t.Errorf("find() shows %s", got)
 	}
 }

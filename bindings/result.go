@@ -50,11 +50,12 @@ func (s *Shell) renderShell(v goja.Value) (string, bool) {
 // renderPage shows the next documents of a cursor and whether there are more.
 func (s *Shell) renderPage(cur *cursor.Cursor) string {
 	size := s.settings.DisplayBatchSize
-	if !s.cfg.Interactive {
+	switch limit := s.cfg.Limit; {
+	case s.cfg.Interactive || limit == 0:
+	case limit < 0:
 		size = cursor.All
-		if s.cfg.Limit > 0 {
-			size = s.cfg.Limit
-		}
+	default:
+		size = limit
 	}
 	items := cur.Page(size)
 	more := cur.MayHaveMore()
@@ -64,7 +65,7 @@ func (s *Shell) renderPage(cur *cursor.Cursor) string {
 	o := s.display.InspectOptions()
 	o.MaxItems = values.Unlimited
 	text := s.JS.Values.Inspect(s.JS.Runtime.NewArray(items...), o)
-	if more && s.cfg.Interactive {
+	if more && (s.cfg.Interactive || s.cfg.Limit == 0) {
 		text += "\nType \"it\" for more"
 	}
 	return text

@@ -83,6 +83,10 @@ func (c Check) once(ctx context.Context, open Opener, r *serial) (check.Report, 
 		report, err := c.troubled(err)
 		return report, source.Clock, err
 	}
+	if err := c.Policy.Unknown(cluster.Snapshot); err != nil {
+		report, err := c.troubled(err)
+		return report, source.Clock, err
+	}
 	if c.Policy.Needs().Has(check.Faults) {
 		list, err := Advisories(c.Advisories)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
@@ -55,7 +56,7 @@ func (p Cuts) Goal(ctx context.Context, client *mongo.Client, s *catalog.Snapsho
 	goal := plan.Goal{Kind: plan.Presplit, Namespaces: []string{p.Namespace}}
 	c := s.Collection(p.Namespace)
 	if c == nil || c.Unsplittable {
-		return goal, fmt.Errorf("%s: %w; sh.shardCollection(%q, { <key>: 1 })", p.Namespace, plan.ErrNotSharded, p.Namespace)
+		return goal, fmt.Errorf("%w; sh.shardCollection(%q, { <key>: 1 })", diagnosis.UnknownCollection(s, p.Namespace), p.Namespace)
 	}
 	var err error
 	switch {

@@ -200,7 +200,16 @@ func (l *looking) metadata() {
 }
 
 func (l *looking) collections() {
-	if len(l.chosen()) == 0 {
+	missing := l.policy.Namespaces.Missing(l.Snapshot)
+	for _, name := range missing {
+		sentence := diagnosis.UnknownCollection(l.Snapshot, name).Error()
+		if l.policy.AllowMissing {
+			l.unknown(diagnosis.Scope{}, "%s", sentence)
+		} else {
+			l.add(Finding{Sentence: sentence})
+		}
+	}
+	if len(missing) == 0 && len(l.chosen()) == 0 && !l.policy.AllowMissing {
 		l.add(Finding{Sentence: "there is no sharded collection to check"})
 	}
 }

@@ -127,6 +127,9 @@ func (l *looking) fragmentation() {
 		return
 	}
 	for _, c := range l.sized() {
+		if c.Namespace == policy.SessionsNamespace { // the server cuts it into 1,024 chunks, up to 6.0
+			continue
+		}
 		var bytes int64
 		for _, data := range c.Sizes {
 			bytes += data.Bytes
@@ -140,8 +143,16 @@ func (l *looking) fragmentation() {
 		l.measured(share, Finding{About: diagnosis.Scope{Namespace: c.Namespace}, Excuse: l.excuse(c),
 			Sentence: fmt.Sprintf("%s has %d chunks and needs %d: %s of them could be merged",
 				c.Namespace, has, needs, share),
-			Commands: []string{fmt.Sprintf("sh.defragment(%q)", c.Namespace)}})
+			Commands: []string{defragmenting(l.Release(), c.Namespace)}})
 	}
+}
+
+// defragmenting is the helper that merges chunks: the server's, or this program's own.
+func defragmenting(release catalog.Release, ns string) string {
+	if release.Defragments() {
+		return fmt.Sprintf("sh.defragment(%q)", ns)
+	}
+	return fmt.Sprintf("sh.defragment(%q, { pauseBalancing: true })", ns)
 }
 
 // ranges counts the zone ranges of a collection.

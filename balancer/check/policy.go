@@ -16,6 +16,9 @@ type Policy struct {
 	Choices []Choice
 	// Namespaces are the collections to look at.
 	Namespaces Patterns
+	// AllowMissing has a name or pattern of Namespaces.Only that no collection has leave
+	// the check unknown; otherwise the cluster is not checked.
+	AllowMissing bool
 	// Allow is the work in progress that excuses what comes of it.
 	Allow []Work
 	// FailOn is the severity from which on findings fail.
@@ -117,6 +120,12 @@ func (p *Policy) RequireCollections() {
 	}
 }
 
+// LetMiss has a name that no collection has leave the check unknown.
+func (p *Policy) LetMiss() {
+	p.AllowMissing = true
+	p.RequireCollections()
+}
+
 // SetMax sets the threshold of a rule, which holds from then on.
 func (c *Choice) SetMax(text string) error {
 	if len(c.Units) == 0 {
@@ -182,6 +191,28 @@ type Patterns struct{ Only, Except []string }
 func (p Patterns) Match(ns string) bool {
 	matches := func(pattern string) bool { return glob(pattern, ns) || glob(pattern, catalog.SeriesOf(ns)) }
 	return (len(p.Only) == 0 || slices.ContainsFunc(p.Only, matches)) && !slices.ContainsFunc(p.Except, matches)
+}
+
+// Missing returns those of Only that no sharded collection of a cluster has.
+func (p Patterns) Missing(s *catalog.Snapshot) (list []string) {
+	sharded := diagnosis.Sharded(s)
+	for _, pattern := range p.Only {
+		only := Patterns{Only: []string{pattern}}
+		if !slices.ContainsFunc(sharded, func(c *catalog.CollectionState) bool { return only.Match(c.Namespace) }) {
+			list = append(list, pattern)
+		}
+	}
+	return list
+}
+
+// Unknown returns an error for what the policy names and the cluster does not have, unless
+// that is a finding.
+func (p *Policy) Unknown(s *catalog.Snapshot) error {
+	missing := p.Namespaces.Missing(s)
+	if len(missing) == 0 || p.AllowMissing || p.Choices[ruleAt(requires)].On {
+		return nil
+	}
+	return diagnosis.UnknownCollection(s, missing[0])
 }
 
 // glob goes back to the last star only, which is enough.

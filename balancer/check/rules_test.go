@@ -362,6 +362,7 @@ func sizeCases(t *testing.T) []ruleCase {
 		// 2 GiB fill 16 chunks of 128 MiB, and there are two shards: 18 are needed.
 		{"few", "fragmentation", "0%", nil, newCluster(coll("x.y", chunks(36))), "passed"},
 		{"many", "fragmentation", "50%", nil, newCluster(coll("x.y", chunks(70))), "failed; warning x.y 75%"},
+		{"the server's own", "fragmentation", "50%", nil, newCluster(coll("config.system.sessions", chunks(512))), "passed"},
 		{"just as many", "fragmentation", "75%", nil, newCluster(coll("x.y", chunks(70))), "passed"},
 		{"not allowed", "fragmentation", "", nil, newCluster(coll("x.y")).gap("sizes", ""), "unknown; unknown"},
 		{"not allowed to count", "fragmentation", "", nil, newCluster(coll("x.y")).gap("chunks", ""), "unknown; unknown"},
@@ -456,5 +457,25 @@ func TestSeverityOfAdvisories(t *testing.T) {
 	choice.Severity = diagnosis.Info
 	if got := shownAs(old.report(p)); got != "passed; info" {
 		t.Error(got)
+	}
+}
+
+// The helper that merges chunks is one that the release has.
+func TestHelperOfFragmentation(t *testing.T) {
+	for release, want := range map[catalog.Release]string{
+		catalog.Release50: `sh.defragment("x.y", { pauseBalancing: true })`, catalog.Release80: `sh.defragment("x.y")`,
+	} {
+		c := newCluster(coll("x.y", func(c *catalog.CollectionState) {
+			c.Counts = map[catalog.ShardID]catalog.ChunkCount{"a": {Chunks: 70}, "b": {Chunks: 70}}
+		}))
+		c.Release = release
+		p := check.Default()
+		if err := p.Choose([]string{"fragmentation"}); err != nil {
+			t.Fatal(err)
+		}
+		report := p.Report("", check.Cluster{Diagnosis: diagnosis.Of(catalog.NewSnapshot(c.SnapshotParts))})
+		if f := report.Result.Failing(); len(f) != 1 || len(f[0].Commands) != 1 || f[0].Commands[0] != want {
+			t.Errorf("%s: %+v", release, f)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package diagnosis
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"shardsh/balancer/humanize"
 
@@ -74,10 +75,18 @@ func (b Balance) Why() string {
 }
 
 // Sharded returns the collections that are sharded, by namespace. Unsharded ones
-// that the catalog tracks are not among them.
+// that the catalog tracks are not among them, nor the server's temporary ones of
+// reshardings, which nobody but the resharding may touch.
 func Sharded(s *catalog.Snapshot) []*catalog.CollectionState {
-	tracked := func(c *catalog.CollectionState) bool { return c.Unsplittable }
-	return slices.DeleteFunc(slices.Clone(s.Collections()), tracked)
+	return slices.DeleteFunc(slices.Clone(s.Collections()), func(c *catalog.CollectionState) bool {
+		return c.Unsplittable || temporary(c.Namespace)
+	})
+}
+
+// temporary reports whether a collection is what a resharding copies into.
+func temporary(ns string) bool {
+	_, name, _ := strings.Cut(ns, ".")
+	return strings.HasPrefix(name, "system.resharding.")
 }
 
 // Balances returns the balance of every sharded collection, by namespace.

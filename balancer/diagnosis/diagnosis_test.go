@@ -548,3 +548,17 @@ func TestOverviewTellsTheSame(t *testing.T) {
 		}
 	})
 }
+
+// What a resharding copies into has migrations disabled and may be uneven: nobody is
+// advised to change that.
+func TestTemporaryCollectionOfAResharding(t *testing.T) {
+	c := newCluster(t)
+	c.Collections = append(c.Collections, &catalog.CollectionState{
+		Collection: catalog.Collection{Namespace: "shop.system.resharding.fa431a05-70ec-41f3-84f7-b82fc61544d5"},
+		Reported:   &catalog.ReportedStatus{Violation: "chunksImbalance"},
+	})
+	d := Of(catalog.NewSnapshot(c.SnapshotParts))
+	if len(d.Findings)+len(d.Balances) > 0 {
+		t.Errorf("%+v, %+v", d.Findings, d.Balances)
+	}
+}

@@ -3,6 +3,7 @@ package diagnosis
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -20,10 +21,23 @@ type UnknownError struct {
 
 // Error names what is not there.
 func (e *UnknownError) Error() string {
-	if e.Kind == OfCollection {
+	switch {
+	case e.Kind == OfCollection && strings.ContainsAny(e.Name, "*?["):
+		return "no sharded collection of this cluster matches " + e.Name
+	case e.Kind == OfCollection:
 		return e.Name + " is not a sharded collection of this cluster"
 	}
 	return fmt.Sprintf("the cluster has no %s %q", e.Kind, e.Name)
+}
+
+// UnknownCollection returns the error for a name, or a pattern of names, that is of no
+// sharded collection.
+func UnknownCollection(s *catalog.Snapshot, name string) *UnknownError {
+	e := &UnknownError{Kind: OfCollection, Name: name}
+	for _, c := range Sharded(s) {
+		e.Names = append(e.Names, c.Namespace)
+	}
+	return e
 }
 
 // Check returns an *UnknownError when the cluster does not have what a Scope
@@ -32,12 +46,9 @@ func Check(s *catalog.Snapshot, about Scope) error {
 	unknown := &UnknownError{}
 	switch {
 	case about.Namespace != "":
-		unknown.Kind, unknown.Name = OfCollection, about.Namespace
+		unknown = UnknownCollection(s, about.Namespace)
 		if c := s.Collection(about.Namespace); c != nil { // of a time series that of its buckets
 			unknown.Name = c.Namespace
-		}
-		for _, c := range Sharded(s) {
-			unknown.Names = append(unknown.Names, c.Namespace)
 		}
 	case about.Shard != "":
 		unknown.Kind, unknown.Name = OfShard, string(about.Shard)

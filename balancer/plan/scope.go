@@ -1,13 +1,13 @@
 package plan
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/policy"
 )
 
@@ -80,7 +80,7 @@ func (sc *scope) aim() error {
 	case Drain:
 		shard, there := sc.start.Shard(sc.goal.Shard)
 		if !there {
-			return fmt.Errorf("plan: the cluster has no shard %q", sc.goal.Shard)
+			return diagnosis.Check(sc.start, diagnosis.Scope{Shard: sc.goal.Shard})
 		}
 		shard.Draining = true
 		sc.start = sc.start.WithShard(shard)
@@ -126,7 +126,8 @@ func (sc *scope) unflag() error {
 }
 
 // Namespaces returns the sharded collections that are named. A name may have
-// wildcards: shop.* and *.orders.
+// wildcards: shop.* and *.orders. The error is a *diagnosis.UnknownError for a name that
+// none has.
 func Namespaces(s *catalog.Snapshot, patterns []string) (names []string, err error) {
 	for _, c := range s.Collections() {
 		if !c.Unsplittable && (len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool {
@@ -140,14 +141,11 @@ func Namespaces(s *catalog.Snapshot, patterns []string) (names []string, err err
 			return nil, fmt.Errorf("plan: %q is not a valid pattern of collections: %w", p, err)
 		}
 		if !slices.ContainsFunc(names, func(ns string) bool { return matches(p, ns) }) {
-			return nil, fmt.Errorf("plan: %s: %w", p, ErrNotSharded)
+			return nil, diagnosis.UnknownCollection(s, p)
 		}
 	}
 	return names, nil
 }
-
-// ErrNotSharded says that no sharded collection of the cluster has the name.
-var ErrNotSharded = errors.New("not a sharded collection of this cluster")
 
 const wildcards = "*?["
 

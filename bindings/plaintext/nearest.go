@@ -1,6 +1,9 @@
 package plaintext
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Nearest returns the name that takes the fewest changes to become the given
 // one; empty when all take too many.
@@ -12,6 +15,24 @@ func Nearest(name string, names []string) string {
 		}
 	}
 	return best
+}
+
+// Mistyped returns the name that a word is with a slip of the fingers: a letter too many,
+// too few or wrong for every three, or two that changed places. Empty for other words.
+func Mistyped(word string, names []string) string {
+	for _, n := range names {
+		if d := editDistance(word, n); d > 0 && d <= max(1, len(word)/3) || d == 2 && sameLetters(word, n) {
+			return n
+		}
+	}
+	return ""
+}
+
+func sameLetters(a, b string) bool {
+	x, y := []byte(a), []byte(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return string(x) == string(y)
 }
 
 // DidYouMean asks, behind what was wrong, for the name that was probably meant;

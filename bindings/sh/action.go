@@ -11,10 +11,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer/action"
+	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/pace"
-	"shardsh/balancer/plan"
 	"shardsh/balancer/preflight"
 	"shardsh/bindings/actiontext"
 	"shardsh/bindings/findings"
@@ -291,8 +291,9 @@ func (sh *Helpers) fail(helper string, about []string, err error, again string, 
 	}
 	answered := errors.As(err, new(*action.AccessError)) || errors.As(err, new(*mongoerr.ServerError)) ||
 		errors.As(err, new(mongo.CommandError))
+	unknown, _ := errors.AsType[*diagnosis.UnknownError](err)
 	switch {
-	case errors.Is(err, plan.ErrNotSharded) && len(about) == 1:
+	case unknown != nil && unknown.Kind == diagnosis.OfCollection && len(about) == 1:
 		sh.notSharded(about[0])
 	case answered && !began:
 		sh.s.Gateway.Throw(err)

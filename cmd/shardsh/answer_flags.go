@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,10 +20,12 @@ type answerFlags struct {
 	format string // text, json or what else the subcommand knows
 	json   bool
 	file   string
+	given  func(option string) bool
 }
 
 // flags adds the options of an answer in some formats, the default first.
 func (o *answerFlags) flags(f *pflag.FlagSet, formats ...string) {
+	o.given = func(option string) bool { return f.Changed(option) }
 	f.StringVar(&o.format, "output", formats[0], "`"+strings.Join(formats, "|")+"` how to print it")
 	f.BoolVar(&o.json, "json", false, "short for --output json")
 	f.StringVarP(&o.file, "out-file", "o", "", "`FILE` write to this file")
@@ -33,9 +37,19 @@ func advisoriesFlag(f *pflag.FlagSet, file *string) {
 	f.StringVar(file, "advisories", "", "`FILE` known faults of servers to add, or to mute, in YAML")
 }
 
-// checkFormat refuses a format that the verb does not know.
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// checkFormat refuses a format that the verb does not know, and a file that can't be
+// written, before the cluster is read. A file that ends with .json is JSON.
 func (o *answerFlags) checkFormat(formats ...string) error {
 	switch {
+	case o.file != "" && !isDirectory(filepath.Dir(o.file)):
+		return usagef("-o %s: there is no directory %s", o.file, filepath.Dir(o.file))
+	case !o.given("output") && filepath.Ext(o.file) == ".json" && slices.Contains(formats, "json"):
+		o.format = "json"
 	case o.json && o.format != formats[0] && o.format != "json":
 		return usagef("--json and --output %s exclude each other", o.format)
 	case o.json:

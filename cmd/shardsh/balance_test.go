@@ -26,7 +26,7 @@ func TestBalance(t *testing.T) {
 		{[]string{"--dry-run", "--json"}, exitOK, `"kind": "balance"`, "", 0},
 		{[]string{"--dry-run", "--read-only"}, exitOK, "moves in", "", 0},
 		{[]string{"--yes", "--max-moves", "1"}, exitOK, "Stopped: the limit of 1 move is reached; 1 move,", "", 1},
-		{[]string{"--yes", "--ns", "shop.nope"}, exitFailure, "", "shop.nope: not a sharded collection of this cluster", 1},
+		{[]string{"--yes", "--ns", "shop.nope"}, exitUsage, "", "shop.nope is not a sharded collection of this cluster", 1},
 		{[]string{"-y", "--quiet"}, exitOK, " moved shop.orders ", "", balancedHeap},
 		{[]string{"-y"}, exitOK, "Balanced; 0 moves", "", balancedHeap},
 		{[]string{"--goal", "ops", "--ops-interval", "1"}, exitOK, "shop.orders: ", "Nothing done", balancedHeap},
@@ -95,7 +95,7 @@ func TestBalanceJSON(t *testing.T) {
 		strings.Count(strings.Join(events, " "), "moved") != 3 || strings.Count(strings.Join(events, " "), "began") != 3 {
 		t.Errorf("exit code %d, %v, %v", code, events, last)
 	}
-	if _, last, code = lines("--ns", "shop.nope"); code != exitFailure || last["event"] != "result" ||
+	if _, last, code = lines("--ns", "shop.nope"); code != exitUsage || last["event"] != "result" ||
 		!strings.Contains(last["error"].(string), "shop.nope") {
 		t.Errorf("exit code %d, %v", code, last)
 	}

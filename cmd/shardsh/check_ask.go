@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"shardsh/balancer/action"
 	"shardsh/balancer/check"
+	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/mongoerr"
 	"shardsh/bindings/script"
 	"shardsh/cmd/shardsh/checkcmd"
@@ -99,13 +101,19 @@ func (o *checkFlags) checkOne(ctx context.Context, env environment, cluster clus
 	verb := o.action
 	verb.Address, verb.Numbers = a.address(), o.format == "json" || o.format == "prometheus"
 	verb.Trouble = func(err error) (check.Trouble, bool) {
-		if errors.As(err, new(usageError)) || errors.As(context.Cause(ctx), new(signalError)) {
+		if errors.As(err, new(*diagnosis.UnknownError)) && o.format != "nagios" || errors.As(err, new(usageError)) || errors.As(context.Cause(ctx), new(signalError)) {
 			return check.Trouble{}, false
 		}
 		return asTrouble(orTimeout(bounded, err)), true
 	}
 	report, err := verb.Run(bounded, a.open, a)
 	a.progress.end()
+	if errors.As(err, new(*diagnosis.UnknownError)) {
+		err = suggesting(err)
+		if len(o.addresses) > 1 {
+			err = fmt.Errorf("%s: %w", verb.Address, err)
+		}
+	}
 	if errors.As(context.Cause(ctx), new(signalError)) {
 		return report, context.Cause(ctx)
 	}

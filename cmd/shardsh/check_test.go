@@ -22,8 +22,18 @@ func TestCheck(t *testing.T) {
 				"FAILED: shop.odd is not balanced (chunksImbalance)\n"},
 		"quiet": {[]string{"--quiet", "--mock=" + uneven}, 3,
 			"shop.odd  NOT balanced: chunksImbalance\nFAILED: shop.odd is not balanced (chunksImbalance)\n"},
-		"one collection":     {[]string{"--ns", "*.even", "--mock=" + uneven}, 0, "shop.even  balanced\nOK\n"},
-		"all but one":        {[]string{"--exclude", "shop.o?d", "--mock=" + uneven}, 0, "shop.even  balanced\nOK\n"},
+		"one collection":            {[]string{"--ns", "*.even", "--mock=" + uneven}, 0, "shop.even  balanced\nOK\n"},
+		"all but one":               {[]string{"--exclude", "shop.o?d", "--mock=" + uneven}, 0, "shop.even  balanced\nOK\n"},
+		"no collection of the name": {[]string{"--mock=" + uneven, "--ns", "shop.evn"}, 2, ""},
+		"nor of the pattern":        {[]string{"--mock=" + uneven, "--ns", "shop.even", "--ns", "crm.*"}, 2, ""},
+		"none, which is allowed": {[]string{"--mock=" + uneven, "--ns", "shop.evn", "--allow-missing", "--quiet"}, 1,
+			"unknown   shop.evn is not a sharded collection of this cluster (collections)\n" +
+				"UNKNOWN: no findings, but these could not be checked: collections\n"},
+		"all there, which is no must": {[]string{"--mock=" + uneven, "--ns", "shop.even", "--allow-missing"}, 0,
+			"shop.even  balanced\nOK\n"},
+		"none, and a must": {[]string{"--mock=" + uneven, "--ns", "shop.evn", "--require-collections", "--quiet"}, 3,
+			"critical  shop.evn is not a sharded collection of this cluster (collections)\n" +
+				"FAILED: shop.evn is not a sharded collection of this cluster\n"},
 		"nothing sharded":    {[]string{"--mock"}, 0, "no sharded collections\nOK\n"},
 		"nothing, and quiet": {[]string{"--mock", "--quiet"}, 0, ""},
 		"collections a must": {[]string{"--mock", "--require-collections", "--quiet"}, 3,
@@ -51,7 +61,8 @@ func TestCheck(t *testing.T) {
 			if code != c.code || stdout != c.stdout {
 				t.Errorf("exit code %d, stdout %q; want %d, %q\n%s", code, stdout, c.code, c.stdout, stderr)
 			}
-			if (code == exitUsage) != strings.HasSuffix(stderr, "See shardsh check --help.\n") {
+			if (code == exitUsage) != (strings.HasSuffix(stderr, "See shardsh check --help.\n") ||
+				strings.Contains(stderr, "of this cluster")) {
 				t.Errorf("errors %q", stderr)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"shardsh/balancer/consent"
+	"shardsh/balancer/diagnosis"
 	"shardsh/bindings/script"
 	"shardsh/cmd/shardsh/cmdline"
 )
@@ -16,7 +17,7 @@ import (
 const (
 	exitOK       = 0
 	exitFailure  = 1   // a script failed, or the cluster can't be asked
-	exitUsage    = 2   // the command line is wrong
+	exitUsage    = 2   // the command line is wrong, or names what the cluster does not have
 	exitFindings = 3   // check: there are findings that fail; a preflight: something is in the way
 	exitRefused  = 4   // a policy does not allow it
 	exitSIGINT   = 130 // interrupted by Ctrl-C
@@ -81,7 +82,7 @@ func exitCode(ctx context.Context, err error) int {
 		return caught.exitCode()
 	case errors.As(err, &plugin):
 		return plugin.state
-	case errors.As(err, &usage):
+	case errors.As(err, &usage), errors.As(err, new(*diagnosis.UnknownError)):
 		return exitUsage
 	case errors.As(err, &findings):
 		return exitFindings

@@ -57,9 +57,9 @@ func TestForecastLine(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		"no collection": {[]string{"--ns", "shop.order"}, exitFailure,
+		"no collection": {[]string{"--ns", "shop.order"}, exitUsage,
 			"shop.order is not a sharded collection of this cluster; did you mean"},
-		"no shard":      {[]string{"--goal", "drain=delta"}, exitFailure, `no shard "delta"`},
+		"no shard":      {[]string{"--goal", "drain=delta"}, exitUsage, `no shard "delta"`},
 		"no goal":       {[]string{"--goal", "rest"}, exitUsage, `"rest" is not a valid goal`},
 		"a plan's goal": {[]string{"--goal", "consolidate"}, exitUsage, "shardsh plan"},
 		"no zone":       {[]string{"--time-zone", "Mars"}, exitUsage, `--time-zone: "Mars" is not a valid time zone, such as UTC, +02:00 or Europe/Berlin`},

@@ -50,6 +50,9 @@ func writeFile(t *testing.T, name, text string) string {
 	return path
 }
 
+// manyDocuments returns a cursor of more than a page.
+const manyDocuments = "for (let i = 0; i < 25; i++) db.c.insertOne({_id: i}); db.c.find()"
+
 func TestCommandLine(t *testing.T) {
 	script := writeFile(t, "hello.js", `print("hello " + process.argv.slice(2).join(","))`)
 	failing := writeFile(t, "failing.js", "const a = 1;\nthrow new Error('broken')\n")
@@ -68,6 +71,17 @@ func TestCommandLine(t *testing.T) {
 		{"only the last eval prints", "", []string{"--nodb", "--eval", "1", "--eval", "2"}, 0, "2\n", ""},
 		{"undefined prints nothing", "", []string{"--nodb", "--eval", "undefined"}, 0, "", ""},
 		{"script arguments", "", []string{"--nodb", script, "--", "a", "b"}, 0, "hello a,b\n", ""},
+		{"a verb with a slip", "", []string{"chek", "--mock=3"}, 2, "", "did you mean shardsh check?"},
+		{"letters that changed places", "", []string{"drian", "--mock=3"}, 2, "", "did you mean shardsh drain?"},
+		{"a database, nothing like a verb", "", []string{"orders", "--mock=3", "--eval", "db.getName()"}, 0, "orders\n", ""},
+		{"a scheme of something else", "", []string{"mongo://localhost"}, 2, "",
+			"mongo:// does not begin a connection string: use mongodb://"},
+		{"no database, and an address", "", []string{"--nodb", "localhost:2", "--eval", "1"}, 2, "",
+			`"localhost:2" is not a script that exists`},
+		{"a page of a cursor", "", []string{"--mock=3", "--eval", manyDocuments}, 0, "~Type \"it\" for more\n", ""},
+		{"a whole cursor", "", []string{"--mock=3", "--limit", "0", "--eval", manyDocuments}, 0, "~  { _id: 24 }\n]\n", ""},
+		{"two of a cursor", "", []string{"--mock=3", "--limit=2", "--eval", manyDocuments}, 0, "[ { _id: 0 }, { _id: 1 } ]\n", ""},
+		{"a limit below 0", "", []string{"--limit=-1", "--eval", "1"}, 2, "", "expected a number from 0"},
 		{"quit gives the exit code", "", []string{"--nodb", "--eval", "quit(6)"}, 6, "", ""},
 		{"process.exitCode counts", "", []string{"--nodb", "--eval", "process.exitCode = 9; undefined"}, 9, "", ""},
 		{"process.exitCode is 0 to 255", "", []string{"--nodb", "--eval", "process.exitCode = 256; undefined"}, 1, "",

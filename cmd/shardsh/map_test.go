@@ -59,7 +59,7 @@ func TestMapLine(t *testing.T) {
 		stderr string
 	}{
 		"no collection given": {nil, exitUsage, "--ns DB.COLLECTION is required"},
-		"no such collection":  {[]string{"--ns", "shop.order"}, exitFailure, "shop.order is not a sharded collection"},
+		"no such collection":  {[]string{"--ns", "shop.order"}, exitUsage, "shop.order is not a sharded collection"},
 		"a width of nothing":  {[]string{"--ns", "shop.orders", "--width", "-1"}, exitUsage, "--width takes a number"},
 		"an unknown format":   {[]string{"--ns", "shop.orders", "--output", "svg"}, exitUsage, "--output takes text, json"},
 	} {

@@ -109,10 +109,11 @@ func TestPlanLine(t *testing.T) {
 		stderr string
 	}{
 		"no cluster":          {nil, exitUsage, "needs the address of a cluster"},
-		"no collection":       {[]string{"--mock", "--ns", "a.b"}, exitFailure, "a.b: not a sharded collection"},
+		"no collection":       {[]string{"--mock", "--ns", "a.b"}, exitUsage, "a.b is not a sharded collection of this cluster"},
 		"no goal":             {[]string{"--mock", "--goal", "peace"}, exitUsage, `"peace" is not a valid goal`},
 		"a drain of nothing":  {[]string{"--mock", "--goal", "drain"}, exitUsage, "drain=SHARD"},
-		"a drain of nobody":   {[]string{"--mock", "--goal", "drain=s9"}, exitFailure, `no shard "s9"`},
+		"a drain of nobody":   {[]string{"--mock", "--goal", "drain=s9"}, exitUsage, `no shard "s9"`},
+		"no directory":        {[]string{"--mock", "-o", "nowhere/p.json"}, exitUsage, "there is no directory nowhere"},
 		"a limit":             {[]string{"--mock", "--max-moves=-1"}, exitUsage, "--max-moves is -1"},
 		"a size":              {[]string{"--mock", "--max-bytes", "many"}, exitUsage, "not a size"},
 		"a model":             {[]string{"--mock", "--model", "guess"}, exitUsage, "--model"},

@@ -79,7 +79,7 @@ func TestReportLine(t *testing.T) {
 	}{
 		"no file":           {nil, exitUsage, "-o FILE, or -o - for standard output"},
 		"an unknown format": {[]string{"--output", "pdf"}, exitUsage, "--output takes html, json"},
-		"a file nowhere":    {[]string{"-o", "/nowhere/x"}, exitFailure, "/nowhere/x"},
+		"a file nowhere":    {[]string{"-o", "/nowhere/x"}, exitUsage, "/nowhere/x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := runProgram(t, "", append([]string{"report", "--mock"}, c.args...)...)

@@ -123,9 +123,12 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 		rehearses: o.rehearses, rules: o.rules(),
 	})
 	if err != nil {
-		return orTimeout(bounded, err)
+		return orTimeout(bounded, orMistyped(&o.clusterFlags, err))
 	}
 	defer conn.close()
+	if err := checkDatabase(bounded, &o.clusterFlags, conn); err != nil {
+		return err
+	}
 	screen := new(repl.Screen)
 	rehearsing, err := rehearse(bounded, env, o, conn, screen, interactive)
 	if err != nil {
@@ -159,7 +162,7 @@ func runScripts(ctx context.Context, env environment, o *shellFlags) error {
 		SetName: conn.setName, ReadPreference: conn.readPreference, NoRetryWrites: conn.noRetryWrites,
 		Settings: conn.settings, Routers: conn.routers,
 		Stuck:  func(cause error) { endStuck(env, cause) },
-		Compat: o.compat, Sandbox: o.rules(), Limit: o.limit, Shallow: o.deepInspect.Given && !o.deepInspect.On,
+		Compat: o.compat, Sandbox: o.rules(), Limit: o.page(), Shallow: o.deepInspect.Given && !o.deepInspect.On,
 		ClientOptions: func(ctx context.Context, uri string) (*options.ClientOptions, error) {
 			return scriptClientOptions(ctx, env, uri)
 		},

@@ -9,6 +9,7 @@ import (
 
 	"shardsh/bindings/sandbox"
 	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/secret"
 	"shardsh/cmd/shardsh/target"
 )
 
@@ -44,7 +45,7 @@ type scriptFlags struct {
 type resultFlags struct {
 	json        string // "", relaxed or canonical
 	jsonl       bool
-	limit       int
+	limit       cmdline.Limit
 	deepInspect cmdline.Choice
 }
 
@@ -78,7 +79,7 @@ func (o *shellFlags) groups() []cmdline.Group {
 			f.StringVar(&o.json, "json", "", "`canonical|relaxed` print the result as extended JSON")
 			f.Lookup("json").NoOptDefVal = "canonical"
 			f.BoolVar(&o.jsonl, "jsonl", false, "print the result as JSON, one document a line")
-			f.IntVar(&o.limit, "limit", 0, "`N` print at most N documents of a cursor")
+			f.Var(&o.limit, "limit", "`N` print at most N documents of a cursor (20, as in the shell; 0: all)")
 			cmdline.ChoiceVar(f, &o.deepInspect, "deepInspect", "`true|false` print nested documents whole (true)")
 			cmdline.ChoiceVar(f, &o.quietChoice, "quiet", "no banner, no notices")
 			cmdline.ChoiceVar(f, &o.verbose, "verbose", "banner and notices for scripts, too")
@@ -112,6 +113,9 @@ func (o *shellFlags) groups() []cmdline.Group {
 // that name the argument.
 func (o *shellFlags) complete(words []string) error {
 	o.quiet = o.quietChoice.On
+	if len(words) > 0 && o.nodb && !isScript(words[0]) {
+		return usagef("%q is not a script that exists; with --nodb there is no address", secret.Redact(words[0]))
+	}
 	if len(words) > 0 && !o.nodb && !isScript(words[0]) {
 		if err := o.takeAddress(words[0]); err != nil {
 			return err
@@ -142,15 +146,20 @@ func (o *shellFlags) check() error {
 	); err != nil {
 		return err
 	}
-	if o.limit < 0 {
-		return usagef("--limit takes a number from 1, not %d", o.limit)
-	}
 	return nil
 }
 
 // scripted reports whether there is something to run besides a shell and a
 // pipe.
 func (o *scriptFlags) scripted() bool { return len(o.evals)+len(o.files) > 0 }
+
+// page is how many documents of a cursor are shown, as bindings.Config.Limit has it.
+func (o *resultFlags) page() int {
+	if o.limit.Given && o.limit.N == 0 {
+		return -1
+	}
+	return o.limit.N
+}
 
 func (o *resultFlags) wantsJSON() bool { return o.json != "" || o.jsonl }
 

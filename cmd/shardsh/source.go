@@ -9,6 +9,7 @@ import (
 
 	"shardsh/balancer/action"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/live"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/metadata"
@@ -30,7 +31,7 @@ type sourceFlags struct {
 // flags adds the options of a source to those of a verb.
 func (o *sourceFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.from, "from", "",
-		"`FILE` read a file of shardsh snapshot, or a mongodump of config, instead of a cluster")
+		"`FILE` read a file of shardsh snapshot, or a mongodump of config")
 	o.runFlags.flags(f)
 }
 
@@ -122,10 +123,13 @@ func (o *sourceFlags) read(ctx context.Context, env environment, r live.ReaderOp
 	return s, nil
 }
 
-// noteRead says what was read, and what could not be.
+// longReading is from when on reading is worth a word.
+const longReading = 2 * time.Second
+
+// noteRead says what could not be read, and what took long.
 func (o *sourceFlags) noteRead(env environment, from action.Source, s *catalog.Snapshot, began time.Time) {
-	if o.from == "" {
-		notice(env.stderr, o.quiet, "Read %s in %s.", from.Origin.Name, time.Since(began).Round(time.Millisecond))
+	if took := time.Since(began); o.from == "" && took >= longReading {
+		notice(env.stderr, o.quiet, "Read %s in %s.", from.Origin.Name, humanize.Duration(took))
 	}
 	printGaps(env, s)
 }

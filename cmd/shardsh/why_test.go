@@ -74,15 +74,15 @@ func TestWhyLine(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		"no collection":      {[]string{"--ns", "shop.order"}, exitFailure, "shop.order is not a sharded collection"},
-		"no shard":           {[]string{"--shard", "delta"}, exitFailure, `no shard "delta"`},
-		"no zone":            {[]string{"--zone", "US"}, exitFailure, `no zone "US"`},
+		"no collection":      {[]string{"--ns", "shop.order"}, exitUsage, "shop.order is not a sharded collection"},
+		"no shard":           {[]string{"--shard", "delta"}, exitUsage, `no shard "delta"`},
+		"no zone":            {[]string{"--zone", "US"}, exitUsage, `no zone "US"`},
 		"two subjects":       {[]string{"--zone", "EU", "--ns", "shop.orders"}, exitUsage, "exclude each other"},
 		"a key alone":        {[]string{"--key", "{}"}, exitUsage, "--key needs --ns"},
 		"a key of another":   {[]string{"--ns", "shop.orders", "--key", `{"x": 1}`}, exitUsage, "customer"},
 		"a key that is none": {[]string{"--ns", "shop.orders", "--key", `{`}, exitUsage, "not valid extended JSON"},
 		"an unknown format":  {[]string{"--output", "xml"}, exitUsage, "--output takes text, json"},
-		"a file nowhere":     {[]string{"-o", "/nowhere/x"}, exitFailure, "/nowhere/x"},
+		"a file nowhere":     {[]string{"-o", "/nowhere/x"}, exitUsage, "/nowhere/x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := runProgram(t, "", append([]string{"why", "--mock=" + topology}, c.args...)...)

@@ -25,6 +25,7 @@ type Options struct {
 	failOn                string
 	since                 cmdline.Duration
 	requireCollections    bool
+	allowMissing          bool
 }
 
 // Groups returns the options of a command line.
@@ -43,6 +44,7 @@ func (o *Options) Groups() []cmdline.Group {
 		cmdline.NewGroup("Collections", func(f *pflag.FlagSet) {
 			f.StringArrayVar(&o.only, "ns", nil, "`GLOB` only these collections: 'shop.*'; repeat to add")
 			f.StringArrayVar(&o.except, "exclude", nil, "`GLOB` exclude these collections; repeat to add")
+			f.BoolVar(&o.allowMissing, "allow-missing", false, "a --ns that names no collection is unknown, not an error")
 			f.BoolVar(&o.requireCollections, "require-collections", false, "fail when there is no collection to check")
 		}),
 	}
@@ -86,6 +88,9 @@ func (o Options) Policy() (*check.Policy, error) {
 	}
 	if o.requireCollections {
 		p.RequireCollections()
+	}
+	if o.allowMissing {
+		p.LetMiss()
 	}
 	return p, nil
 }

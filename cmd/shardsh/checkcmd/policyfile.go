@@ -63,6 +63,13 @@ func policyFields(p *check.Policy) fields {
 			p.Span = time.Duration(d)
 			return err
 		},
+		"allow-missing": func(n *yaml.Node) error {
+			on, err := yamlSwitch(n)
+			if on {
+				p.LetMiss()
+			}
+			return err
+		},
 		"require-collections": func(n *yaml.Node) error {
 			on, err := yamlSwitch(n)
 			if on {

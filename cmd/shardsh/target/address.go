@@ -89,6 +89,9 @@ func splitAddress(address string) (host, database string, err error) {
 		return "", "", cmdline.Usagef("the address has a user in it, but does not begin with mongodb:// or mongodb+srv://: " +
 			"add that, or use --username")
 	}
+	if scheme, _, isURI := strings.Cut(address, "://"); isURI {
+		return "", "", cmdline.Usagef("%s:// does not begin a connection string: use mongodb:// or mongodb+srv://", scheme)
+	}
 	if strings.ContainsAny(address, " \"$\\") || strings.HasPrefix(address, "/") || strings.HasPrefix(address, ".") {
 		return "", "", cmdline.Usagef("%q is neither an address nor a script that exists", address)
 	}
