@@ -178,19 +178,37 @@ func (f *Forecast) stuck(c simulation) (list []diagnosis.Finding) {
 			list = append(list, causes(end, diagnosis.Scope{Shard: f.Goal.Shard})...)
 		}
 	case plan.Balance, plan.Zones:
+		var even []string
 		for _, b := range diagnosis.Balances(c.end) {
 			asked := slices.Contains(f.Goal.Namespaces, b.Namespace) ||
 				len(f.Goal.Namespaces) == 0 && b.Hold == diagnosis.NotHeld
-			if asked && b.Known && !b.Balanced {
+			switch {
+			case !asked || !b.Known:
+			case b.Balanced:
+				even = append(even, b.Namespace)
+			default:
 				list = append(list, causes(c.end, diagnosis.Scope{Namespace: b.Namespace})...)
 			}
 		}
+		list = append(list, stays(c.end, even)...)
 	case plan.Defragment:
 		if !c.reached && c.moves > 0 {
 			list = append(list, diagnosis.Of(c.end).About(diagnosis.Defragmenting, diagnosis.DefragmentationIdle)...)
 		}
 	}
 	return list
+}
+
+// stays finds what the balancer leaves uneven in collections that it calls balanced, since
+// it can't move it.
+func stays(s *catalog.Snapshot, balanced []string) []diagnosis.Finding {
+	if len(balanced) == 0 {
+		return nil
+	}
+	a := diagnosis.Why(s, diagnosis.Scope{})
+	return slices.DeleteFunc(a.Causes, func(f diagnosis.Finding) bool {
+		return f.Code != diagnosis.OnlyJumboChunks || !slices.Contains(balanced, f.Scope.Namespace)
+	})
 }
 
 // causes are what keeps a part of the cluster as it is, but for what is about the

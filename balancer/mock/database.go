@@ -163,7 +163,11 @@ func (ds *Databases) choosePrimary(asked string) (catalog.ShardID, error) {
 		}
 	}
 	if best == "" {
-		return "", mongoerr.New(mongoerr.ShardNotFound, "no shard can take a new database: all are draining")
+		which := "all are"
+		if asked != "" {
+			which = asked + " is"
+		}
+		return "", mongoerr.New(mongoerr.ShardNotFound, "no shard can take a new database: %s draining", which)
 	}
 	return best, nil
 }

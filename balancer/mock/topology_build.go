@@ -41,10 +41,8 @@ func (tb topologyBuilder) build(t *Topology) error {
 	if err := tb.settings(t.Settings); err != nil {
 		return err
 	}
-	for i, db := range t.Databases {
-		if err := tb.c.Background().EnableSharding(db.Name, db.Primary); err != nil {
-			return fmt.Errorf("databases[%d]: %w", i, err)
-		}
+	if err := tb.databases(t); err != nil {
+		return err
 	}
 	for i, coll := range t.Collections {
 		if err := tb.collection(coll); err != nil {
@@ -86,11 +84,45 @@ func (tb topologyBuilder) givenHosts(shards []TopologyShard) (*hosts, error) {
 	return given, nil
 }
 
+// databases makes the databases: those of shards that drain before they do, as no draining
+// shard becomes a primary.
+func (tb topologyBuilder) databases(t *Topology) error {
+	drains := func(id string) bool {
+		return slices.ContainsFunc(t.Shards, func(s TopologyShard) bool { return s.Draining && s.ID == id })
+	}
+	for _, before := range []bool{true, false} {
+		for i, db := range t.Databases {
+			if drains(db.Primary) != before {
+				continue
+			}
+			if err := tb.c.Background().EnableSharding(db.Name, db.Primary); err != nil {
+				return fmt.Errorf("databases[%d]: %w", i, err)
+			}
+		}
+		if before {
+			if err := tb.drain(t.Shards); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// drain marks the shards that drain.
+func (tb topologyBuilder) drain(shards []TopologyShard) error {
+	for i, s := range shards {
+		if !s.Draining {
+			continue
+		}
+		if _, err := tb.c.config.modify(configShards, s.ID, func(doc *bson.D) { set(doc, "draining", true) }); err != nil {
+			return fmt.Errorf("shards[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
 func (tb topologyBuilder) addShard(s TopologyShard) error {
 	doc := tb.c.config.newShardEntry(s.ID, s.Host, tb.c.ids.Tick())
-	if s.Draining {
-		doc = append(doc, bson.E{Key: "draining", Value: true})
-	}
 	if s.MaxSizeMB != 0 {
 		if !tb.c.release.LimitsShards() || s.MaxSizeMB < 0 {
 			return fmt.Errorf("maxSizeMB: releases up to 5.0 have it, and it is positive")

@@ -17,8 +17,14 @@ func (b *builder) finish() (*Plan, error) {
 		p.Shards[i].After = b.held[p.Shards[i].Shard]
 	}
 	p.Left = b.left()
-	p.Reached = !slices.ContainsFunc(p.Left, func(f diagnosis.Finding) bool { return f.Code != diagnosis.Orphans })
+	p.Reached = !slices.ContainsFunc(p.Left, b.missed)
 	return p, p.identify()
+}
+
+// missed reports whether the goal is not reached for what a finding says. A balanced
+// collection may have jumbo chunks: what they keep from being balanced has a finding.
+func (b *builder) missed(f diagnosis.Finding) bool {
+	return f.Code != diagnosis.Orphans && (f.Code != diagnosis.JumboChunks || b.o.Goal.Kind != Balance)
 }
 
 // left is what stays when all steps are done, and why.
