@@ -46,7 +46,3 @@ func (r Release) ReadsDayWindows() bool { return r.AtLeast(Release83) }
 
 // IgnoresDayWindows is explained at ReadsDayWindows.
 func (r Release) IgnoresDayWindows() bool { return r.runs(Release83, 0) && !r.ReadsDayWindows() }
-
-// ScansMaxKeyZones reports whether config servers look for zones that end before MaxKey
-// where that was meant.
-func (r Release) ScansMaxKeyZones() bool { return r.runs(Release90, 0) }

@@ -71,7 +71,6 @@ func TestWhatDiffersAfter80(t *testing.T) {
 		{"allowChunkOperations", Release.BlocksChunkOperations, "---------x"},
 		{"windows of weekdays", Release.ReadsDayWindows, "--------xx"},
 		{"the balancer's settings are one structure", Release.ParsesBalancerWhole, "--------xx"},
-		{"zones up to MaxKey are looked for", Release.ScansMaxKeyZones, "---------x"},
 		{"an hour until deletions", func(r Release) bool { return r.CleanupDelay() == time.Hour }, "-----xxxxx"},
 	} {
 		for i, version := range columns {

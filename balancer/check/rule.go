@@ -66,7 +66,7 @@ func Rules() []Rule {
 			Quantity{}, nil, true, Verdicts, (*looking).compliant},
 		{"draining", "no draining is stuck", diagnosis.Warning,
 			Quantity{}, nil, true, Drains | Counts, (*looking).draining},
-		{"zones", "every zone with ranges has a shard to take their chunks", diagnosis.Warning,
+		{"zones", "every zone with ranges has a shard to take their chunks, and its ranges are what was meant", diagnosis.Warning,
 			Quantity{}, nil, true, Zones, (*looking).zones},
 		{"jumbo", "jumbo chunks that a collection may have", diagnosis.Warning,
 			count(0), counts, true, Counts, (*looking).jumbo},

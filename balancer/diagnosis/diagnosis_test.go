@@ -196,7 +196,8 @@ func TestDefinitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	codes := map[Code]bool{
-		BalancerOff: true, WindowShut: true, BalancingOff: true, MigrationsForbidden: true, Resharding: true,
+		BalancerOff: true, WindowShut: true, BalancingOff: true, MigrationsForbidden: true, ChunksFrozen: true,
+		Resharding:        true,
 		ZoneWithoutShards: true, UnalignedZones: true, NoSizeEntry: true, NoRecipient: true, ShardFull: true,
 		LargestOutsideZone: true, OnlyJumboChunks: true, BelowThreshold: true,
 		NoChunkInZone: true, NoRoom: true,

@@ -45,7 +45,7 @@ type Drain struct {
 func DrainOf(s *catalog.Snapshot, shard catalog.ShardState) Drain {
 	d := Drain{Shard: shard.ID, State: DrainOff, Databases: []string{}, Collections: []string{}}
 	for _, c := range Sharded(s) {
-		n, hold, run := c.CountOn(shard.ID).Chunks, HoldOf(c.Collection), s.PausedBy(c.Namespace)
+		n, hold, run := c.CountOn(shard.ID).Chunks, HoldOf(c.Collection, s.Release()), s.PausedBy(c.Namespace)
 		switch {
 		case n == 0, hold == NotHeld, hold == HeldNoBalance && run != nil && run.Running:
 		case hold == HeldNoBalance && run != nil:

@@ -82,6 +82,12 @@ func (l *look) collections() {
 	of := l.byCollection()
 	for _, ns := range slices.Sorted(maps.Keys(of)) {
 		c := l.Snapshot.Collection(ns)
+		if c != nil && c.Frozen(l.Snapshot.Release()) {
+			l.stops(diagnosis.NewFinding(diagnosis.ChunksFrozen, diagnosis.Scope{Namespace: ns},
+				"splits, merges and migrations of "+ns+" are forbidden by the server",
+				"wait for the end of the operation that forbade them"))
+			continue
+		}
 		if c == nil || len(of[ns].from) == 0 || c.AllowMigrations && c.PermitMigrations {
 			continue
 		}
