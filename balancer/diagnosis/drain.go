@@ -24,7 +24,7 @@ const (
 type Drain struct {
 	Shard catalog.ShardID
 	State DrainState
-	// Chunks counts all that are left, those of Collections included, -1 when the
+	// Chunks counts all that are left, without those of Collections, -1 when the
 	// server does not report; Jumbo those of them with the flag.
 	Chunks, Jumbo int64
 	// Databases have the shard as their primary, Collections are unsharded ones
@@ -69,8 +69,9 @@ func DrainOf(s *catalog.Snapshot, shard catalog.ShardState) Drain {
 	}
 	for _, c := range s.Collections() {
 		n := c.CountOn(shard.ID)
-		d.Chunks, d.Jumbo = d.Chunks+n.Chunks, d.Jumbo+n.Jumbo
-		if c.Unsplittable && n.Chunks > 0 {
+		if !c.Unsplittable {
+			d.Chunks, d.Jumbo = d.Chunks+n.Chunks, d.Jumbo+n.Jumbo
+		} else if n.Chunks > 0 {
 			d.Collections = append(d.Collections, c.Namespace)
 		}
 	}
@@ -81,7 +82,7 @@ func DrainOf(s *catalog.Snapshot, shard catalog.ShardState) Drain {
 	return d
 }
 
-func (d Drain) empty() bool { return d.Chunks == 0 && len(d.Databases) == 0 }
+func (d Drain) empty() bool { return d.Chunks == 0 && len(d.Databases) == 0 && len(d.Collections) == 0 }
 
 // Done reports whether nothing is left to move.
 func (d Drain) Done() bool {
@@ -91,7 +92,7 @@ func (d Drain) Done() bool {
 // Stuck reports whether the balancer can't move anything of what is left, and an
 // operator can.
 func (d Drain) Stuck() bool {
-	return len(d.Commands()) > 0 && d.Chunks >= 0 && d.Chunks <= d.HeldChunks+int64(len(d.Collections))
+	return len(d.Commands()) > 0 && d.Chunks >= 0 && d.Chunks <= d.HeldChunks
 }
 
 // Commands returns what an operator has to do before the shard is empty.
