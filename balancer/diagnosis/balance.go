@@ -265,7 +265,8 @@ func ofBalance(s *catalog.Snapshot, c *catalog.CollectionState, b Balance) (list
 		list = append(list, notBalancedPaused(c.Namespace, b, s.PausedBy(c.Namespace)))
 	case !b.Balanced && b.Hold != NotHeld:
 		list = append(list, finding(NotBalancedHeld, scope,
-			fmt.Sprintf("%s is not balanced (%s), but %s for it", c.Namespace, b.Why(), b.Hold), release(c.Namespace, b.Hold)...))
+			fmt.Sprintf("%s is not balanced (%s), but %s for it", c.Namespace, b.Why(), b.Hold),
+			release(c.Namespace, b.Hold)...))
 	case !b.Balanced && !b.Defragmentation.Running:
 		f := finding(NotBalanced, scope, fmt.Sprintf("%s is not balanced (%s)", c.Namespace, b.Why()))
 		if bytes, known := Misplaced(s, c, b.Violation); known {

@@ -233,8 +233,8 @@ func (mb *Membership) DrainingStatus(shard catalog.Shard) Removal {
 func (mb *Membership) CommitRemoval(shard catalog.Shard) error {
 	version, _ := mb.clusterParameters.Compatibility().Lookup("version").StringValueOK()
 	if fcv, _ := catalog.ReleaseOf(version); !fcv.AtLeast(catalog.Release82) {
-		return mongoerr.New(mongoerr.IllegalOperation, "commitShardRemoval is not supported with the current FCV. Upgrade to "+
-			"the highest FCV to perform this operation.")
+		return mongoerr.New(mongoerr.IllegalOperation, "commitShardRemoval is not supported with the current FCV. Upgrade "+
+			"to the highest FCV to perform this operation.")
 	}
 	status := mb.DrainingStatus(shard)
 	if !shard.Draining || !status.Empty() || status.Cleaning || len(mb.CollectionsToMove(shard.ID)) > 0 {

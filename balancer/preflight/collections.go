@@ -35,6 +35,7 @@ func (l *look) left() {
 	shard.Draining, shard.Reported = true, nil // as if it had to be empty
 	d := diagnosis.DrainOf(l.Snapshot, shard)
 	d.Unmarked = !marked
+	d.Flagged, d.Force = 0, nil // the plan says what becomes of jumbo chunks
 	held, rest := d, d
 	held.Databases, held.Collections = nil, nil
 	rest.Held, rest.Left = nil, false

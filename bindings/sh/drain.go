@@ -176,7 +176,7 @@ func (sh *Helpers) waitForDrain(c *call, w *wait, id string, end drainEnd) goja.
 			return standing{done: true}
 		case d.State == diagnosis.DrainOff:
 			c.JS.Throw(script.RuntimeError, "shard %s is not draining: run sh.drain(%q)", id, id)
-		case d.Stuck() && end.movePrimaries && len(d.Held) == 0:
+		case d.Stuck() && end.movePrimaries && len(d.Held) == 0 && d.Flagged == 0:
 			w.progress.End()
 			sh.moveRest(d)
 			return standing{why: d.String(), what: "draining " + id}
