@@ -36,7 +36,7 @@ func (l *Loop) warnBlocked(draining []catalog.ShardID) error {
 		return err
 	}
 	for _, coll := range colls {
-		if coll.Balanceable() {
+		if coll.BalanceableIn(l.cfg.Version) {
 			continue
 		}
 		routing, err := l.routing(coll.Namespace)

@@ -67,7 +67,7 @@ func joined(list, more []policy.Migration) []policy.Migration {
 func (l *Loop) firstBatch(colls []catalog.Collection) (batch, rest []*catalog.Collection) {
 	cached := make(map[string]*catalog.Collection, l.cache.len())
 	for i := range colls {
-		if l.cache.has(colls[i].Namespace) && colls[i].Balanceable() {
+		if l.cache.has(colls[i].Namespace) && colls[i].BalanceableIn(l.cfg.Version) {
 			cached[colls[i].Namespace] = &colls[i]
 		}
 	}

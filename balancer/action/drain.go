@@ -241,6 +241,7 @@ func (d *drainEnd) left(ctx context.Context) (left diagnosis.Drain, others Taker
 	shard.Draining, shard.Reported = true, nil // as if it had to be empty
 	left = diagnosis.DrainOf(s, shard)
 	left.Unmarked = !marked
+	left.Flagged, left.Force = 0, nil // the plan was done, and said so where it left some
 	return left, others, nil
 }
 

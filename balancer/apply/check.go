@@ -125,6 +125,9 @@ func (g clusterState) collection(s plan.Step) (*catalog.CollectionState, error) 
 	switch {
 	case coll.Resharding:
 		return nil, &BlockedError{s.Namespace + " is being resharded", "wait for it, or sh.abortReshardCollection"}
+	case coll.Frozen(g.look.Release()):
+		return nil, &BlockedError{"splits, merges and migrations of " + s.Namespace + " are forbidden by the server",
+			"wait for the operation that forbade them (allowChunkOperations in config.collections)"}
 	case was.UUID != plan.UUIDText(coll.UUID):
 		return nil, changed(s, "%s was dropped and made again since the plan (uuid %s, was %s)",
 			s.Namespace, plan.UUIDText(coll.UUID), was.UUID)

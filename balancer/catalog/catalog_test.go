@@ -81,7 +81,7 @@ func TestParseCollection(t *testing.T) { // rules/03-catalog-and-keys §3.3
 		t.Errorf("%+v", c)
 	}
 	if !c.AllowMigrations || !c.PermitMigrations || !c.EnableAutoMerge || c.Unsplittable || c.MaxChunkSizeBytes != 0 ||
-		!c.Balanceable() {
+		!c.BalanceableIn(Release90) {
 		t.Errorf("defaults %+v", c)
 	}
 	if got := doc(t, c.Doc()); string(got) != string(doc(t, least)) {
@@ -91,7 +91,7 @@ func TestParseCollection(t *testing.T) { // rules/03-catalog-and-keys §3.3
 	full := append(least[:7:7], e("maxChunkSizeBytes", int64(64<<20)), e("defragmentCollection", true),
 		e("defragmentationPhase", "mergeChunks"),
 		e("enableAutoMerge", false), e("noBalance", true), e("allowMigrations", false), e("permitMigrations", false),
-		e("unsplittable", true))
+		e("allowChunkOperations", false), e("unsplittable", true))
 	c, err = ParseCollection(doc(t, append(full[:len(full):len(full)], e("reshardingFields", bson.D{}),
 		e("timeseriesFields", 5))))
 	if err != nil {
@@ -104,9 +104,15 @@ func TestParseCollection(t *testing.T) { // rules/03-catalog-and-keys §3.3
 	for _, flag := range []bson.E{e("noBalance", true), e("defragmentCollection", true), e("allowMigrations", false),
 		e("permitMigrations", false)} {
 		c, err := ParseCollection(doc(t, append(least[:7:7], flag)))
-		if err != nil || c.Balanceable() {
+		if err != nil || c.BalanceableIn(Release80) || c.BalanceableIn(Release90) {
 			t.Errorf("%v: balanceable, %v", flag, err)
 		}
+	}
+	// The flag of 9.0 means nothing to older servers, which keep it all the same.
+	c, err = ParseCollection(doc(t, append(least[:7:7], e("allowChunkOperations", false))))
+	if err != nil || c.BalanceableIn(Release90) || !c.Frozen(Release90) || !c.BalanceableIn(Release83) ||
+		c.Frozen(Release83) {
+		t.Errorf("allowChunkOperations: %+v, %v", c, err)
 	}
 	for _, x := range []struct {
 		name string

@@ -27,6 +27,7 @@ type Collection struct {
 	DefragmentationPhase string // "" = none
 	AllowMigrations      bool   // absent = true
 	PermitMigrations     bool   // absent = true
+	NoChunkOperations    bool   // allowChunkOperations: false, from 9.0
 	EnableAutoMerge      bool   // absent = true
 	Unsplittable         bool   // tracked but not sharded
 	Resharding           bool   // there are reshardingFields
@@ -68,6 +69,11 @@ func ParseCollection(raw bson.Raw) (Collection, error) {
 			return f.lenientBool(&c.AllowMigrations)
 		case "permitMigrations":
 			return f.lenientBool(&c.PermitMigrations)
+		case "allowChunkOperations":
+			allow := true
+			err := f.lenientBool(&allow)
+			c.NoChunkOperations = !allow
+			return err
 		case "enableAutoMerge":
 			return f.lenientBool(&c.EnableAutoMerge)
 		case "unsplittable":
@@ -99,23 +105,21 @@ func ParseCollection(raw bson.Raw) (Collection, error) {
 	return c, nil
 }
 
-// Balanceable reports whether the balancer may choose migrations of the
-// collection (rules/01-rounds-and-settings §2.8). Zone-boundary splits happen all the same.
-func (c Collection) Balanceable() bool {
-	return !c.NoBalance && !c.Defragment && c.AllowMigrations && c.PermitMigrations
-}
-
-// BalanceableIn reports whether a collection is balanced, by the flags that a
-// release knows.
+// BalanceableIn reports whether the balancer may choose migrations of the collection
+// (rules/01-rounds-and-settings §2.8), by the flags that a release knows. Zone-boundary splits
+// happen all the same.
 func (c Collection) BalanceableIn(r Release) bool {
 	switch {
 	case r.BalancesBySize():
-		return c.Balanceable()
+		return !c.NoBalance && !c.Defragment && c.AllowMigrations && c.PermitMigrations && !c.Frozen(r)
 	case r.AtLeast(Release50):
 		return !c.NoBalance && c.AllowMigrations && c.PermitMigrations
 	}
 	return !c.NoBalance
 }
+
+// Frozen reports whether no chunk of the collection may be split, merged or moved.
+func (c Collection) Frozen(r Release) bool { return c.NoChunkOperations && r.BlocksChunkOperations() }
 
 // Doc returns the config.collections document in the order of rules/03-catalog-and-keys §3.3;
 // flags at their default are left out, except unique and noBalance.
@@ -141,6 +145,7 @@ func (c Collection) Doc() bson.D {
 		{"noBalance", c.NoBalance, true},
 		{"allowMigrations", false, !c.AllowMigrations},
 		{"permitMigrations", false, !c.PermitMigrations},
+		{"allowChunkOperations", false, c.NoChunkOperations},
 		{"unsplittable", true, c.Unsplittable},
 	} {
 		if f.there {

@@ -30,8 +30,12 @@ func (r Release) DrainingGives() bool { return !r.runs(Release82, 0) }
 func (r Release) ForcesDrains() bool { return r.ForcesJumbo() && !r.runs(Release82, 6) }
 
 // ChecksMachineIDs reports whether a round begins with a comparison of the machine ids of
-// shards, and moves carry the epoch. That both ended with 9.0 and not before is inferred.
+// shards. That this ended with 9.0 and not before is inferred.
 func (r Release) ChecksMachineIDs() bool { return !r.runs(Release90, 0) }
+
+// SendsEpoch reports whether donors are sent the epoch of the collection. That this ended
+// with 9.0 and not before is inferred.
+func (r Release) SendsEpoch() bool { return !r.runs(Release90, 0) }
 
 // BlocksChunkOperations reports whether collections have the flag allowChunkOperations.
 func (r Release) BlocksChunkOperations() bool { return r.runs(Release90, 0) }
@@ -46,7 +50,3 @@ func (r Release) ReadsDayWindows() bool { return r.AtLeast(Release83) }
 
 // IgnoresDayWindows is explained at ReadsDayWindows.
 func (r Release) IgnoresDayWindows() bool { return r.runs(Release83, 0) && !r.ReadsDayWindows() }
-
-// ScansMaxKeyZones reports whether config servers look for zones that end before MaxKey
-// where that was meant.
-func (r Release) ScansMaxKeyZones() bool { return r.runs(Release90, 0) }

@@ -68,10 +68,10 @@ func TestWhatDiffersAfter80(t *testing.T) {
 		{"a draining shard gives", Release.DrainingGives, "xxxxx-----"},
 		{"drains are forced", Release.ForcesDrains, "xxxxxxx---"},
 		{"machine ids are checked", Release.ChecksMachineIDs, "xxxxxxxxx-"},
+		{"moves carry the epoch", Release.SendsEpoch, "xxxxxxxxx-"},
 		{"allowChunkOperations", Release.BlocksChunkOperations, "---------x"},
 		{"windows of weekdays", Release.ReadsDayWindows, "--------xx"},
 		{"the balancer's settings are one structure", Release.ParsesBalancerWhole, "--------xx"},
-		{"zones up to MaxKey are looked for", Release.ScansMaxKeyZones, "---------x"},
 		{"an hour until deletions", func(r Release) bool { return r.CleanupDelay() == time.Hour }, "-----xxxxx"},
 	} {
 		for i, version := range columns {

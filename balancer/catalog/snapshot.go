@@ -190,15 +190,6 @@ func (s *Snapshot) Time() time.Time { return s.parts.Time }
 // Release returns the line of releases the cluster belongs to.
 func (s *Snapshot) Release() Release { return s.parts.Release }
 
-// ReleaseOn returns what runs on a shard, which decides what its migrations do: its own
-// release where it is known, or else that of the cluster.
-func (s *Snapshot) ReleaseOn(shard ShardState) Release {
-	if r, known := ReleaseOf(shard.Version); known {
-		return s.parts.Compatibility.Release(r)
-	}
-	return s.parts.Release
-}
-
 // Settings returns the balancer's settings.
 func (s *Snapshot) Settings() Settings { return s.parts.Settings }
 

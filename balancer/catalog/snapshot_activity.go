@@ -54,13 +54,13 @@ type ActiveResharding struct {
 
 // ReportedDrain is the server's own account of a draining (rules/03-commands §1.5).
 type ReportedDrain struct {
-	// State is notDraining, ongoing, drainingComplete or pendingDataCleanup.
+	// State is ongoing, drainingComplete or pendingDataCleanup.
 	State string
-	// Chunks counts those that are left, unsharded collections included, -1 when
+	// Chunks counts those that are left, without those of unsharded collections, -1 when
 	// the server does not tell; Jumbo those of them with the flag.
 	Chunks, Jumbo int64
 	// Databases have the shard as their primary, Collections are unsharded ones
-	// that lie on it.
+	// that lie on it, whether the catalog tracks them or not.
 	Databases, Collections []string
 }
 

@@ -135,7 +135,8 @@ func (l *looking) zones() {
 			return l.policy.Namespaces.Match(r.Namespace)
 		})
 	}
-	for _, f := range l.About(diagnosis.ZoneWithoutShards, diagnosis.ZoneDraining, diagnosis.ZoneRangesOverlap) {
+	for _, f := range l.About(diagnosis.ZoneWithoutShards, diagnosis.ZoneDraining, diagnosis.ZoneRangesOverlap,
+		diagnosis.ZoneEndsEarly) {
 		if ns := f.Scope.Namespace; ns == "" && concerned[f.Scope.Zone] || ns != "" && l.policy.Namespaces.Match(ns) {
 			l.take(f)
 		}

@@ -104,7 +104,7 @@ func (l *looking) drainsFrom(c *catalog.CollectionState) bool {
 // excuse returns why it does not matter how a collection lies on its shards: it was
 // switched off on purpose, or there is work in progress that the policy allows.
 func (l *looking) excuse(c *catalog.CollectionState) string {
-	if hold := diagnosis.HoldOf(c.Collection); hold != diagnosis.NotHeld {
+	if hold := diagnosis.HoldOf(c.Collection, l.Release()); hold != diagnosis.NotHeld {
 		return hold.String()
 	}
 	reshards := func(r catalog.ActiveResharding) bool { return r.Namespace == c.Namespace }

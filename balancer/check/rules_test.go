@@ -239,6 +239,11 @@ func shardCases(t *testing.T) []ruleCase {
 				{Key: "min", Value: bson.D{{Key: "k", Value: 0}}}, {Key: "max", Value: bson.D{{Key: "k", Value: 5}}}})}
 		}
 	}
+	early := func(p *catalog.SnapshotParts) {
+		p.Config["tags"] = []bson.Raw{raw(t, bson.D{{Key: "ns", Value: "x.y"}, {Key: "tag", Value: "EU"},
+			{Key: "min", Value: bson.D{{Key: "k", Value: 0}, {Key: "j", Value: bson.MinKey{}}}},
+			{Key: "max", Value: bson.D{{Key: "k", Value: bson.MaxKey{}}, {Key: "j", Value: bson.MinKey{}}}}})}
+	}
 	inZone := func(p *catalog.SnapshotParts) { p.Shards[0].Zones = []string{"EU"} }
 	return []ruleCase{
 		{"all answer", "shards", "", nil, newCluster(), "passed"},
@@ -263,6 +268,8 @@ func shardCases(t *testing.T) []ruleCase {
 		{"no shard", "zones", "", nil, newCluster(coll("x.y")).with(zone("US")).with(inZone), "failed; warning US"},
 		{"all draining", "zones", "", nil, newCluster(coll("x.y")).with(zone("EU")).with(inZone).draining("a"),
 			"failed; warning EU"},
+		{"an end before MaxKey", "zones", "", nil, newCluster(coll("x.y")).with(zone("EU")).with(inZone).with(early),
+			"failed; warning x.yEU"},
 		{"not allowed", "zones", "", nil, newCluster().gap("tags", ""), "unknown; unknown"},
 
 		{"just as many", "chunks", "2", nil, newCluster(coll("x.y")), "passed"},

@@ -17,7 +17,7 @@ func (l *looking) window() {
 	}
 	var work []string
 	for _, c := range l.chosen() {
-		if diagnosis.HoldOf(c.Collection) == diagnosis.NotHeld {
+		if diagnosis.HoldOf(c.Collection, l.Release()) == diagnosis.NotHeld {
 			work = append(work, c.Namespace)
 		}
 	}

@@ -44,20 +44,24 @@ const (
 	NotHeld Hold = iota
 	HeldNoBalance
 	HeldNoMigrations
+	HeldFrozen
 )
 
 // String returns the hold in words, empty for NotHeld.
 func (h Hold) String() string {
-	return [...]string{"", "balancing is disabled", "migrations are disabled"}[h]
+	return [...]string{"", "balancing is disabled", "migrations are disabled",
+		"splits, merges and migrations are forbidden by the server"}[h]
 }
 
-// HoldOf returns why the balancer leaves a collection alone.
-func HoldOf(c catalog.Collection) Hold {
+// HoldOf returns why the balancer of a release leaves a collection alone.
+func HoldOf(c catalog.Collection, r catalog.Release) Hold {
 	switch {
 	case c.NoBalance:
 		return HeldNoBalance
 	case !c.PermitMigrations, !c.AllowMigrations:
 		return HeldNoMigrations
+	case c.Frozen(r):
+		return HeldFrozen
 	}
 	return NotHeld
 }
@@ -102,7 +106,7 @@ func Balances(s *catalog.Snapshot) []Balance {
 // BalanceOf returns the balance of a collection: what the server reported, else
 // what the rules of its release say of its chunks and sizes.
 func BalanceOf(s *catalog.Snapshot, c *catalog.CollectionState) Balance {
-	b := Balance{Namespace: c.Namespace, Hold: HoldOf(c.Collection), Defragmentation: DefragmentationOf(c)}
+	b := Balance{Namespace: c.Namespace, Hold: HoldOf(c.Collection, s.Release()), Defragmentation: DefragmentationOf(c)}
 	if _, under := ReshardingOf(s, c.Namespace); under && b.Hold == HeldNoMigrations {
 		b.Hold = NotHeld // the resharding holds it, and lets it go
 	}
@@ -270,7 +274,8 @@ func ofBalance(s *catalog.Snapshot, c *catalog.CollectionState, b Balance) (list
 		list = append(list, notBalancedPaused(c.Namespace, b, s.PausedBy(c.Namespace)))
 	case !b.Balanced && b.Hold != NotHeld:
 		list = append(list, finding(NotBalancedHeld, scope,
-			fmt.Sprintf("%s is not balanced (%s), but %s for it", c.Namespace, b.Why(), b.Hold), release(c.Namespace, b.Hold)))
+			fmt.Sprintf("%s is not balanced (%s), but %s for it", c.Namespace, b.Why(), b.Hold),
+			release(c.Namespace, b.Hold)...))
 	case !b.Balanced && !b.Defragmentation.Running:
 		f := finding(NotBalanced, scope, fmt.Sprintf("%s is not balanced (%s)", c.Namespace, b.Why()))
 		if bytes, known := Misplaced(s, c, b.Violation); known {
@@ -287,7 +292,7 @@ func ofBalance(s *catalog.Snapshot, c *catalog.CollectionState, b Balance) (list
 
 // ofHold finds the flag of a collection.
 func ofHold(ns string, hold Hold) Finding {
-	return finding(holdCodes[hold], Scope{Namespace: ns}, fmt.Sprintf("%s for %s", hold, ns), release(ns, hold))
+	return finding(holdCodes[hold], Scope{Namespace: ns}, fmt.Sprintf("%s for %s", hold, ns), release(ns, hold)...)
 }
 
 // numbers returns what the rules compared for the first move, in what they
@@ -315,12 +320,15 @@ func comparedBy(n policy.Numbers) []Number {
 	return list
 }
 
-// release returns the command that ends a hold.
-func release(ns string, hold Hold) string {
-	if hold == HeldNoBalance {
-		return fmt.Sprintf("sh.enableBalancing(%q)", ns)
+// release returns the command that ends a hold; there is none for the server's own.
+func release(ns string, hold Hold) []string {
+	switch hold {
+	case HeldNoBalance:
+		return []string{fmt.Sprintf("sh.enableBalancing(%q)", ns)}
+	case HeldNoMigrations:
+		return []string{fmt.Sprintf("sh.enableMigrations(%q)", ns)}
 	}
-	return fmt.Sprintf("sh.enableMigrations(%q)", ns)
+	return nil
 }
 
 func ofOrphans(c *catalog.CollectionState) []Finding {

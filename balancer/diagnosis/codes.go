@@ -14,6 +14,7 @@ const (
 	WindowShut          = policy.WindowShut
 	BalancingOff        = policy.BalancingOff
 	MigrationsForbidden = policy.MigrationsForbidden
+	ChunksFrozen        = policy.ChunksFrozen
 	Resharding          = policy.Resharding
 	ZoneWithoutShards   = policy.ZoneWithoutShards
 	UnalignedZones      = policy.UnalignedZones
@@ -61,6 +62,7 @@ const (
 
 	ZoneDraining      Code = "zoneDraining"
 	ZoneRangesOverlap Code = "zoneRangesOverlap"
+	ZoneEndsEarly     Code = "zoneEndsEarly"
 	ZoneWithoutRanges Code = "zoneWithoutRanges"
 	ZoneWithoutData   Code = "zoneWithoutData"
 
@@ -156,6 +158,10 @@ func Definitions() []Definition {
 		{ZoneRangesOverlap, Warning, Operator,
 			"Two zone ranges of a collection overlap, so the balancer skips it.",
 			"Remove one of the ranges with sh.removeRangeFromZone."},
+		{ZoneEndsEarly, Warning, Operator,
+			"A zone range ends at MaxKey in the first fields of the shard key and at MinKey in the others: documents with " +
+				"MaxKey there are outside. That is how servers completed { x: MaxKey }; config servers of 9.0 look for it, too.",
+			"Assign the range again, up to MaxKey in all fields."},
 		ofPolicy(UnalignedZones, Warning, Operator),
 		ofPolicy(NoSizeEntry, Warning, Operator),
 		ofPolicy(NoRecipient, Warning, Operator),
@@ -219,6 +225,7 @@ func Definitions() []Definition {
 			"The balancer moves its chunks by itself while it is on."},
 		ofPolicy(BalancingOff, Info, Operator),
 		ofPolicy(MigrationsForbidden, Info, Operator),
+		ofPolicy(ChunksFrozen, Info, Operator),
 		{Defragmenting, Info, Balancer,
 			"A collection is being defragmented; it is balanced afterwards.",
 			"Wait, or run sh.stopDefragment."},

@@ -168,7 +168,7 @@ func TestFindings(t *testing.T) {
 					`sh.enableBalancing("x.y") or sh.enableMigrations("x.y"), sh.moveCollection("x.z", <shard>), ` +
 					`sh.movePrimary("d", <shard>)`,
 				`balancingOff info collection: balancing is disabled for x.y: sh.enableBalancing("x.y")`,
-				"draining info shard: shard c is draining, 3 chunks left, databases to move: d"}},
+				"draining info shard: shard c is draining, 2 chunks left, databases to move: d"}},
 	} {
 		var got []string
 		for _, f := range Of(tc.c.snapshot()).Findings {
@@ -196,7 +196,8 @@ func TestDefinitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	codes := map[Code]bool{
-		BalancerOff: true, WindowShut: true, BalancingOff: true, MigrationsForbidden: true, Resharding: true,
+		BalancerOff: true, WindowShut: true, BalancingOff: true, MigrationsForbidden: true, ChunksFrozen: true,
+		Resharding:        true,
 		ZoneWithoutShards: true, UnalignedZones: true, NoSizeEntry: true, NoRecipient: true, ShardFull: true,
 		LargestOutsideZone: true, OnlyJumboChunks: true, BelowThreshold: true,
 		NoChunkInZone: true, NoRoom: true,

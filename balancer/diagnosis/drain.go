@@ -24,7 +24,7 @@ const (
 type Drain struct {
 	Shard catalog.ShardID
 	State DrainState
-	// Chunks counts all that are left, those of Collections included, -1 when the
+	// Chunks counts all that are left, without those of Collections, -1 when the
 	// server does not report; Jumbo those of them with the flag.
 	Chunks, Jumbo int64
 	// Databases have the shard as their primary, Collections are unsharded ones
@@ -34,6 +34,10 @@ type Drain struct {
 	// balancer leaves alone.
 	Held       []string
 	HeldChunks int64
+	// Flagged counts the chunks flagged jumbo of other collections that wait for the operator, as
+	// the balancer does not force drains; Force is how to move them.
+	Flagged int64
+	Force   []string
 	// Unmarked: the shard is not marked as draining, and is looked at as if it were.
 	Unmarked bool
 	// Left says that a run of shardsh has left the balancing of some of Held disabled.
@@ -44,9 +48,12 @@ type Drain struct {
 // else what the catalog says.
 func DrainOf(s *catalog.Snapshot, shard catalog.ShardState) Drain {
 	d := Drain{Shard: shard.ID, State: DrainOff, Databases: []string{}, Collections: []string{}}
+	waits := s.Release().ForcesJumbo() && !s.Release().ForcesDrains()
 	for _, c := range Sharded(s) {
-		n, hold, run := c.CountOn(shard.ID).Chunks, HoldOf(c.Collection), s.PausedBy(c.Namespace)
-		switch {
+		n, hold, run := c.CountOn(shard.ID).Chunks, HoldOf(c.Collection, s.Release()), s.PausedBy(c.Namespace)
+		switch jumbo := c.CountOn(shard.ID).Jumbo; {
+		case hold == NotHeld && jumbo > 0 && waits:
+			d.Flagged, d.Force = d.Flagged+jumbo, append(d.Force, forcedMoves(c, shard.ID)...)
 		case n == 0, hold == NotHeld, hold == HeldNoBalance && run != nil && run.Running:
 		case hold == HeldNoBalance && run != nil:
 			d.Left, d.HeldChunks = true, d.HeldChunks+n
@@ -69,8 +76,9 @@ func DrainOf(s *catalog.Snapshot, shard catalog.ShardState) Drain {
 	}
 	for _, c := range s.Collections() {
 		n := c.CountOn(shard.ID)
-		d.Chunks, d.Jumbo = d.Chunks+n.Chunks, d.Jumbo+n.Jumbo
-		if c.Unsplittable && n.Chunks > 0 {
+		if !c.Unsplittable {
+			d.Chunks, d.Jumbo = d.Chunks+n.Chunks, d.Jumbo+n.Jumbo
+		} else if n.Chunks > 0 {
 			d.Collections = append(d.Collections, c.Namespace)
 		}
 	}
@@ -81,7 +89,7 @@ func DrainOf(s *catalog.Snapshot, shard catalog.ShardState) Drain {
 	return d
 }
 
-func (d Drain) empty() bool { return d.Chunks == 0 && len(d.Databases) == 0 }
+func (d Drain) empty() bool { return d.Chunks == 0 && len(d.Databases) == 0 && len(d.Collections) == 0 }
 
 // Done reports whether nothing is left to move.
 func (d Drain) Done() bool {
@@ -91,7 +99,7 @@ func (d Drain) Done() bool {
 // Stuck reports whether the balancer can't move anything of what is left, and an
 // operator can.
 func (d Drain) Stuck() bool {
-	return len(d.Commands()) > 0 && d.Chunks >= 0 && d.Chunks <= d.HeldChunks+int64(len(d.Collections))
+	return len(d.Commands()) > 0 && d.Chunks >= 0 && d.Chunks <= d.HeldChunks+d.Flagged
 }
 
 // Commands returns what an operator has to do before the shard is empty.
@@ -102,11 +110,31 @@ func (d Drain) Commands() (list []string) {
 	for _, ns := range d.Held {
 		list = append(list, fmt.Sprintf("sh.enableBalancing(%q) or sh.enableMigrations(%q)", ns, ns))
 	}
+	list = append(list, d.Force...)
 	for _, ns := range d.Collections {
 		list = append(list, fmt.Sprintf("sh.moveCollection(%q, <shard>)", ns))
 	}
 	for _, name := range d.Databases {
 		list = append(list, fmt.Sprintf("sh.movePrimary(%q, <shard>)", name))
+	}
+	return list
+}
+
+// forcedMoves returns the commands that move the jumbo chunks of a collection off a shard, of the
+// first ones.
+func forcedMoves(c *catalog.CollectionState, id catalog.ShardID) (list []string) {
+	if c.Table == nil {
+		return []string{fmt.Sprintf("sh.chunks(%q, { shard: %q, jumbo: true })", c.Namespace, string(id)),
+			fmt.Sprintf("sh.moveRange(%q, <shard>, <min>, <max>, { forceJumbo: true })", c.Namespace)}
+	}
+	for chunk := range c.Table.Flagged() {
+		if len(list) == jumboShown {
+			break
+		}
+		if chunk.Shard == id {
+			list = append(list, fmt.Sprintf("sh.moveRange(%q, <shard>, %s, %s, { forceJumbo: true })", c.Namespace,
+				humanize.Literal(c.Pattern.Bound(chunk.Min)), humanize.Literal(c.Pattern.Bound(chunk.Max))))
+		}
 	}
 	return list
 }
@@ -145,6 +173,9 @@ func (d Drain) Remainder() Finding {
 
 // duties returns what Commands do, counted.
 func (d Drain) duties() (list []string) {
+	if d.Flagged > 0 {
+		list = append(list, "move "+humanize.Count(d.Flagged, "jumbo chunk")+" by force")
+	}
 	for _, of := range []struct {
 		names      []string
 		verb, what string

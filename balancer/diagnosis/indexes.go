@@ -18,7 +18,7 @@ func UnindexedOf(c *catalog.CollectionState) []Finding {
 	}
 	commands := []string{fmt.Sprintf("%s.createIndex(%s)", Handle(c.Namespace), keyLiteral(c.Pattern))}
 	if c.NoBalance {
-		commands = append(commands, release(c.Namespace, HeldNoBalance))
+		commands = append(commands, release(c.Namespace, HeldNoBalance)...)
 	}
 	f := finding(ShardKeyIndexMissing, Scope{Namespace: c.Namespace}, fmt.Sprintf(
 		"%s has no index on its shard key on %s: no chunk can be moved off",

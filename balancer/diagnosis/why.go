@@ -44,7 +44,7 @@ var symptoms = []Code{NotBalanced, NotBalancedHeld, NotBalancedPaused, BalanceUn
 var causes = []Code{
 	ConfigUnreachable, ShardUnreachable, SettingsUnreadable, BalancerOff, WindowShut, WindowUnplaced, DuplicateMachineIDs,
 	RoundsFailing, Resharding, ShardKeyIndexMissing, LeftPaused, PausedByRun, BalancingOff, MigrationsForbidden,
-	Defragmenting, DefragmentationIdle,
+	ChunksFrozen, Defragmenting, DefragmentationIdle,
 	ZoneRangesOverlap, UnalignedZones,
 	NoSizeEntry, ZoneWithoutShards, ZoneDraining, ShardFull, NoRecipient, LargestOutsideZone, NoChunkInZone,
 	OnlyJumboChunks, JumboChunks, PendingDeletion, MigrationsFailing, ShardSlow,
@@ -125,6 +125,7 @@ func heldBy(s *catalog.Snapshot, f Finding) (list []Finding) {
 	}{
 		{c.NoBalance && s.PausedBy(c.Namespace) == nil, HeldNoBalance},
 		{(!c.AllowMigrations || !c.PermitMigrations) && !resharding, HeldNoMigrations},
+		{c.Frozen(s.Release()), HeldFrozen},
 	} {
 		if flag.set {
 			list = append(list, ofHold(c.Namespace, flag.hold))

@@ -106,7 +106,7 @@ func (d *Diagnosis) works(ns string) bool {
 	settings := d.Settings()
 	return settings.Mode == catalog.ModeFull && d.Opening().Latest.Equal(d.Time()) &&
 		ModeOf(d.Snapshot) == catalog.ModeFull &&
-		HoldOf(d.Collection(ns).Collection) == NotHeld
+		HoldOf(d.Collection(ns).Collection, d.Release()) == NotHeld
 }
 
 // inside makes a sentence a part of another.
@@ -216,7 +216,8 @@ func alignments(c *catalog.CollectionState) (list []string) {
 }
 
 // holdCodes are those of the flags that keep the balancer from a collection.
-var holdCodes = map[Hold]Code{HeldNoBalance: BalancingOff, HeldNoMigrations: MigrationsForbidden}
+var holdCodes = map[Hold]Code{HeldNoBalance: BalancingOff, HeldNoMigrations: MigrationsForbidden,
+	HeldFrozen: ChunksFrozen}
 
 // notes find what looks wrong and is not.
 func (d *Diagnosis) notes() (list []Finding) {

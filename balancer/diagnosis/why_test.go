@@ -63,6 +63,10 @@ func everyCause(t *testing.T) []struct {
 		{ShardKeyIndexMissing, onCollection(func(c *catalog.CollectionState) { c.Unindexed, c.IndexesKnown = []catalog.ShardID{"a"}, true })},
 		{BalancingOff, onCollection(noBalance)},
 		{MigrationsForbidden, onCollection(forbidden)},
+		{ChunksFrozen, func(c *cluster) {
+			c.Release = catalog.Release90
+			c.Collections[0].NoChunkOperations = true
+		}},
 		{DefragmentationIdle, onCollection(defragmented)},
 		{UnalignedZones, func(c *cluster) {
 			c.Shards[1].Zones = []string{"Z"}

@@ -114,7 +114,46 @@ func (d *Diagnosis) zones() (list []Finding) {
 	for _, c := range Sharded(d.Snapshot) {
 		list = append(list, ofEmptyZones(c)...)
 	}
-	return append(list, ofOverlaps(d.Snapshot)...)
+	return slices.Concat(list, ofOverlaps(d.Snapshot), ofEarlyEnds(d.Snapshot))
+}
+
+// ofEarlyEnds finds ranges that end before MaxKey where that was meant.
+func ofEarlyEnds(s *catalog.Snapshot) (list []Finding) {
+	for zone, r := range zoneRanges(s) {
+		end, early := meantEnd(r.Max)
+		if c := s.Collection(r.Namespace); !early || c == nil || c.Unsplittable {
+			continue
+		}
+		lower, upper := humanize.Literal(r.Min), humanize.Literal(r.Max)
+		list = append(list, finding(ZoneEndsEarly, Scope{Namespace: r.Namespace, Zone: zone}, fmt.Sprintf(
+			"a range of %s in zone %s ends at %s, before the last keys", r.Namespace, zone, upper),
+			fmt.Sprintf("sh.removeRangeFromZone(%q, %s, %s)", r.Namespace, lower, upper),
+			fmt.Sprintf("sh.updateZoneKeyRange(%q, %s, %s, %q)", r.Namespace, lower, humanize.Literal(end), zone)))
+	}
+	return list
+}
+
+// meantEnd returns MaxKey in all fields for a bound that has it in the first ones and MinKey
+// in all others; false for other bounds.
+func meantEnd(bound bson.Raw) (end bson.Raw, early bool) {
+	elements, err := bound.Elements()
+	if err != nil {
+		return nil, false
+	}
+	all, last := bson.D{}, bson.TypeMaxKey
+	for i, e := range elements {
+		kind := e.Value().Type
+		if kind != bson.TypeMaxKey && kind != bson.TypeMinKey || i == 0 && kind == bson.TypeMinKey ||
+			kind == bson.TypeMaxKey && last == bson.TypeMinKey {
+			return nil, false
+		}
+		last, all = kind, append(all, bson.E{Key: e.Key(), Value: bson.MaxKey{}})
+	}
+	if len(elements) == 0 || last != bson.TypeMinKey {
+		return nil, false
+	}
+	end, err = bson.Marshal(all)
+	return end, err == nil
 }
 
 // emptyZonesShown is how many ranges without data of a collection are reported.

@@ -7,6 +7,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/mongoerr"
 )
 
 // Since 8.3 draining has commands of its own; before, removeShard does all of it,
@@ -39,6 +40,9 @@ func StopDrainCommand(id catalog.ShardID) bson.D {
 func DrainStatusCommand(id catalog.ShardID) bson.D {
 	return drainCommand(id, "shardDrainingStatus", "getTransitionToDedicatedConfigServerStatus")
 }
+
+// NotDraining reports whether DrainStatusCommand failed because the shard does not drain.
+func NotDraining(err error) bool { return mongoerr.Is(ServerError(err), mongoerr.IllegalOperation) }
 
 func drainCommand(id catalog.ShardID, name, ofConfigShard string) bson.D {
 	if id == configShard {

@@ -43,7 +43,7 @@ func subject(t *testing.T, release catalog.Release) (enginetest.Subject, *mock.C
 func testedReleases() []catalog.Release {
 	return []catalog.Release{
 		catalog.Release44, catalog.Release50, catalog.Release60, catalog.Release70, catalog.Release80, catalog.Release83,
-		catalog.Release90,
+		catalog.Release80.WithPatch(20), catalog.Release82.WithPatch(5), catalog.Release82.WithPatch(6), catalog.Release90,
 	}
 }
 
@@ -85,7 +85,7 @@ func TestEngineOverTheWire(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if executor.Release().Line() != release {
+				if is := executor.Release(); is != release && is.Line() != release {
 					t.Fatalf("release %s, want %s", executor.Release(), release)
 				}
 				s.Cluster, s.Unsupported = executor, unsupported(release)

@@ -75,6 +75,7 @@ func entryOf(doc bson.Raw) catalog.Collection {
 	c.NoBalance, c.Unsplittable = isSet(doc.Lookup("noBalance")), isSet(doc.Lookup("unsplittable"))
 	c.AllowMigrations = !isFalse(doc.Lookup("allowMigrations"))
 	c.PermitMigrations = !isFalse(doc.Lookup("permitMigrations"))
+	c.NoChunkOperations = isFalse(doc.Lookup("allowChunkOperations"))
 	c.MaxChunkSizeBytes = integer(doc, "maxChunkSizeBytes")
 	c.Defragment, c.DefragmentationPhase = isSet(doc.Lookup("defragmentCollection")), text(doc, "defragmentationPhase")
 	return c

@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -86,8 +87,11 @@ func (r *reading) drains(ctx context.Context) error {
 			continue
 		}
 		reply, err := r.ask(ctx, "admin", DrainStatusCommand(s.ID))
-		if err == nil {
+		switch {
+		case err == nil:
 			s.Reported = reportedDrain(reply)
+		case NotDraining(err):
+			s.Draining, err = false, nil // nor does it if config.shards has said so before
 		}
 		if err := r.check(ctx, Drains, catalog.Gap{What: "draining", Shard: s.ID}, err); err != nil {
 			return err
@@ -103,6 +107,8 @@ func reportedDrain(reply bson.Raw) *catalog.ReportedDrain {
 	}
 	if remaining, ok := reply.Lookup("remaining").DocumentOK(); ok {
 		r.Chunks, r.Jumbo = integer(remaining, "chunks"), integer(remaining, "jumboChunks")
+	} else if r.State == string(diagnosis.DrainFinished) {
+		r.Chunks = 0 // the server leaves out what is left
 	}
 	return r
 }

@@ -88,7 +88,7 @@ func (b *Balancer) sendMove(req MoveRequest) error {
 		if err != nil {
 			return bson.D{{Key: sendsMove, Value: req.Namespace}}
 		}
-		return moveCommand(req, coll.Epoch, coll.Timestamp)
+		return moveCommand(b.release, req, coll)
 	})
 }
 
@@ -117,7 +117,7 @@ func (b *Balancer) awaitScheduler(ctx context.Context, deadline time.Time) error
 }
 
 // moveCommand returns what a donor is sent (rules/02-defragmentation-and-merging §4.2).
-func moveCommand(req MoveRequest, epoch bson.ObjectID, timestamp bson.Timestamp) bson.D {
+func moveCommand(r catalog.Release, req MoveRequest, coll catalog.Collection) bson.D {
 	doc := bson.D{{Key: sendsMove, Value: req.Namespace}, {Key: "toShard", Value: string(req.To)}}
 	if req.Min != nil {
 		doc = append(doc, bson.E{Key: "min", Value: req.Min})
@@ -129,10 +129,12 @@ func moveCommand(req MoveRequest, epoch bson.ObjectID, timestamp bson.Timestamp)
 	if concern == nil {
 		concern = encode(bson.D{{Key: "w", Value: int32(1)}, {Key: "wtimeout", Value: int32(0)}})
 	}
+	doc = append(doc, bson.E{Key: "waitForDelete", Value: req.WaitForDelete})
+	if r.SendsEpoch() {
+		doc = append(doc, bson.E{Key: "epoch", Value: coll.Epoch})
+	}
 	return append(doc,
-		bson.E{Key: "waitForDelete", Value: req.WaitForDelete},
-		bson.E{Key: "epoch", Value: epoch},
-		bson.E{Key: "collectionTimestamp", Value: timestamp},
+		bson.E{Key: "collectionTimestamp", Value: coll.Timestamp},
 		bson.E{Key: "fromShard", Value: string(req.From)},
 		bson.E{Key: "maxChunkSizeBytes", Value: req.MaxChunkSizeBytes},
 		bson.E{Key: "forceJumbo", Value: int32(req.Force)},

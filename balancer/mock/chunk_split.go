@@ -63,7 +63,19 @@ func (cks *Chunks) Split(coll catalog.Collection, chunk catalog.Chunk, points []
 	if err := cks.faults.reach(configShard, chunk.Shard); err != nil {
 		return err
 	}
+	if err := cks.frozen(coll); err != nil {
+		return err
+	}
 	return cks.commitSplit(coll, chunk.Shard, chunk.Min, chunk.Max, points)
+}
+
+// frozen refuses splits and merges of a collection that forbids operations of chunks.
+func (cks *Chunks) frozen(coll catalog.Collection) error {
+	if !coll.Frozen(cks.release) {
+		return nil
+	}
+	return mongoerr.New(mongoerr.ConflictingOperationInProgress,
+		"Collection is undergoing changes so the chunk operation is not allowed")
 }
 
 // commitSplit writes the catalog and the change log

@@ -200,7 +200,7 @@ func (tt sentCase) play(t *testing.T) {
 		min := coll.Pattern.Bound(key(tt.Move.Min))
 		req := MoveRequest{Namespace: tt.Move.NS, From: tt.Move.From, To: tt.Move.To, Min: min,
 			MaxChunkSizeBytes: tt.Move.MaxChunkSizeBytes}
-		sent = moveCommand(req, coll.Epoch, coll.Timestamp)
+		sent = moveCommand(catalog.Release80, req, coll)
 	} else {
 		kinds := map[string]policy.ActionKind{"merge": policy.MergeRange, "dataSize": policy.MeasureRange,
 			"mergeAllOnShard": policy.MergeAll}

@@ -151,7 +151,7 @@ func (e engine) Unsharded(context.Context) ([]policy.Unsharded, error) {
 				return nil, err
 			case tracked && coll.Unsplittable && e.b.config.table(ns).At(0).Shard == id:
 				list = append(list, policy.Unsharded{Namespace: ns, UUID: coll.UUID, Shard: id, Tracked: true,
-					NoBalance: !coll.Balanceable()})
+					NoBalance: !coll.BalanceableIn(e.b.release)})
 			case !tracked && primary == id && !onConfigServer(db) && db != "local":
 				list = append(list, policy.Unsharded{Namespace: ns, UUID: local.uuid, Shard: id})
 			}

@@ -3,6 +3,7 @@ package mock
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -160,11 +161,36 @@ func (mb *Membership) ConfigShardToDrain() (catalog.Shard, error) {
 	return mb.config.ShardByID(string(configShard))
 }
 
+// Drain is StartDraining by a command of its own (from 8.3).
+func (mb *Membership) Drain(shard catalog.Shard) error {
+	shards, err := mb.config.Shards()
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(shards, func(s catalog.Shard) bool { return s.ID != shard.ID && !s.Draining }) {
+		return mongoerr.New(mongoerr.IllegalOperation, "Operation not allowed because it would drain the last shard")
+	}
+	for _, zone := range shard.Zones {
+		if mb.zones.members(zone) == 1 && mb.zones.inUse(zone) {
+			return mongoerr.New(mongoerr.ZoneStillInUse,
+				"Operation not allowed because there is no other shard in zone %s to drain to.", zone)
+		}
+	}
+	return mb.markDraining(shard)
+}
+
 // StartDraining marks a shard as draining, from when on the balancer empties
 // it. That it is draining is not an error.
 func (mb *Membership) StartDraining(shard catalog.Shard) error {
-	if err := mb.checkRemoval(shard); err != nil || shard.Draining {
+	if err := mb.checkRemoval(shard); err != nil {
 		return err
+	}
+	return mb.markDraining(shard)
+}
+
+func (mb *Membership) markDraining(shard catalog.Shard) error {
+	if shard.Draining {
+		return nil
 	}
 	if _, err := mb.config.modify(configShards, string(shard.ID),
 		func(doc *bson.D) { set(doc, "draining", true) }); err != nil {
@@ -180,6 +206,9 @@ func (mb *Membership) StopDraining(shard catalog.Shard) error {
 		return nil
 	}
 	_, err := mb.config.modify(configShards, string(shard.ID), func(doc *bson.D) { unset(doc, "draining") })
+	if err == nil {
+		mb.log.change(configShard, "removeShard.stopShardDraining", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
+	}
 	return err
 }
 
@@ -202,18 +231,48 @@ func (mb *Membership) DrainingStatus(shard catalog.Shard) Removal {
 // CommitRemoval takes a shard out of the cluster that has been drained;
 // IllegalOperation when it has not.
 func (mb *Membership) CommitRemoval(shard catalog.Shard) error {
-	if err := mb.checkRemoval(shard); err != nil {
-		return err
+	version, _ := mb.clusterParameters.Compatibility().Lookup("version").StringValueOK()
+	if fcv, _ := catalog.ReleaseOf(version); !fcv.AtLeast(catalog.Release82) {
+		return mongoerr.New(mongoerr.IllegalOperation, "commitShardRemoval is not supported with the current FCV. Upgrade "+
+			"to the highest FCV to perform this operation.")
 	}
 	status := mb.DrainingStatus(shard)
-	switch {
-	case !shard.Draining:
-		return mongoerr.New(mongoerr.IllegalOperation, "Shard %s is not draining", shard.ID)
-	case !status.Empty() || status.Cleaning:
-		return mongoerr.New(mongoerr.IllegalOperation, "Shard %s is not drained: it has %d chunks and %d databases", shard.ID,
-			status.Chunks, len(status.Databases))
+	if !shard.Draining || !status.Empty() || status.Cleaning || len(mb.CollectionsToMove(shard.ID)) > 0 {
+		command := "shardDrainingStatus"
+		if shard.ID == configShard {
+			command = "getTransitionToDedicatedConfigServerStatus"
+		}
+		return mongoerr.New(mongoerr.IllegalOperation, "The shard %s isn't completely drained. Please use the %s command to "+
+			"check the draining status.", shard.ID, command)
 	}
 	return mb.finishRemoval(shard)
+}
+
+// CollectionsToMove lists the collections on a shard that are not sharded, tracked or not.
+func (mb *Membership) CollectionsToMove(id catalog.ShardID) []string {
+	list := mb.config.unshardedOn(id)
+	for ns := range mb.shards[id].colls {
+		db, name, _ := strings.Cut(ns, ".")
+		primary, _ := mb.config.Primary(db)
+		_, tracked, err := mb.config.Tracked(ns)
+		if err != nil || tracked || primary != id || onConfigServer(db) || strings.HasPrefix(name, "system.") {
+			continue
+		}
+		list = append(list, ns)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// BytesOn returns how much data of users a shard still has, orphans included.
+func (mb *Membership) BytesOn(id catalog.ShardID) (sum int64) {
+	for ns, local := range mb.shards[id].colls {
+		if db, _, _ := strings.Cut(ns, "."); !onConfigServer(db) {
+			_, bytes := local.counts()
+			sum += bytes
+		}
+	}
+	return sum
 }
 
 // unshardedOn lists the tracked collections on a shard that are not sharded:

@@ -58,7 +58,7 @@ func hashOf(s *catalog.Snapshot, names []string, g Goal) string {
 	for _, ns := range names {
 		c := s.Collection(ns)
 		h.add(ns, UUIDText(c.UUID), c.Epoch, c.Timestamp, c.Pattern, c.MaxChunkSizeBytes)
-		h.add(c.NoBalance, c.AllowMigrations, c.PermitMigrations, c.EnableAutoMerge, c.Resharding)
+		h.add(c.NoBalance, c.AllowMigrations, c.PermitMigrations, c.Frozen(s.Release()), c.EnableAutoMerge, c.Resharding)
 		if c.Table != nil {
 			h.add(c.Table.Version(), c.Table.Len())
 		}

@@ -43,6 +43,9 @@ type cell struct {
 }
 
 func (b *builder) packed(c *catalog.CollectionState) []Step {
+	if c.Frozen(b.scope.start.Release()) {
+		return nil
+	}
 	p := &packing{
 		c: c, limit: cmp.Or(c.MaxChunkSizeBytes, b.scope.start.Settings().MaxChunkSizeBytes),
 		held: map[catalog.ShardID]int64{}, room: b,

@@ -40,6 +40,7 @@ const (
 const (
 	BalancingOff        Code = "balancingOff"
 	MigrationsForbidden Code = "migrationsForbidden"
+	ChunksFrozen        Code = "chunksFrozen"
 	Resharding          Code = "resharding"
 	DefragmentingFirst  Code = "defragmentingFirst"
 	UnalignedZones      Code = "unalignedZones"

@@ -89,6 +89,13 @@ var roundCodes = []CodeInfo{
 		"Let the operation end; after setAllowMigrations: db.adminCommand({ setAllowMigrations: namespace, " +
 			"allowMigrations: true }).",
 		func(d Decision) string { return fmt.Sprintf("Migrations of %s are forbidden.", d.Namespace) }},
+	{ChunksFrozen, SubjectCollection, false,
+		"Splits, merges and migrations of the collection are forbidden by the server itself " +
+			"(allowChunkOperations, from 9.0).",
+		"Wait: the operation that forbade them allows them again at its end. If it stays, contact MongoDB.",
+		func(d Decision) string {
+			return fmt.Sprintf("Splits, merges and migrations of %s are forbidden.", d.Namespace)
+		}},
 	{Resharding, SubjectCollection, false,
 		"The collection is being resharded. Its chunks do not move meanwhile.",
 		"Wait for the resharding, or db.adminCommand({ abortReshardCollection: namespace }).",

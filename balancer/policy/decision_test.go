@@ -186,6 +186,10 @@ func TestBlocked(t *testing.T) {
 		{"allowMigrations of 5.0", func(c *catalog.Collection) { c.AllowMigrations = false }, v50,
 			[]string{"migrationsForbidden: Migrations of db.c are forbidden."}},
 		{"allowMigrations before", func(c *catalog.Collection) { c.AllowMigrations = false }, v44, nil},
+		{"allowChunkOperations", func(c *catalog.Collection) { c.NoChunkOperations = true }, catalog.Release90,
+			[]string{"chunksFrozen: Splits, merges and migrations of db.c are forbidden."}},
+		{"allowChunkOperations before 9.0", func(c *catalog.Collection) { c.NoChunkOperations = true },
+			catalog.Release83, nil},
 		{"resharding", func(c *catalog.Collection) { c.Resharding, c.AllowMigrations = true, false }, catalog.Release{}, []string{
 			"resharding: Collection db.c is being resharded.", "migrationsForbidden: Migrations of db.c are forbidden."}},
 	} {

@@ -35,6 +35,7 @@ func (l *look) left() {
 	shard.Draining, shard.Reported = true, nil // as if it had to be empty
 	d := diagnosis.DrainOf(l.Snapshot, shard)
 	d.Unmarked = !marked
+	d.Flagged, d.Force = 0, nil // the plan says what becomes of jumbo chunks
 	held, rest := d, d
 	held.Databases, held.Collections = nil, nil
 	rest.Held, rest.Left = nil, false
@@ -82,6 +83,12 @@ func (l *look) collections() {
 	of := l.byCollection()
 	for _, ns := range slices.Sorted(maps.Keys(of)) {
 		c := l.Snapshot.Collection(ns)
+		if c != nil && c.Frozen(l.Snapshot.Release()) {
+			l.stops(diagnosis.NewFinding(diagnosis.ChunksFrozen, diagnosis.Scope{Namespace: ns},
+				"splits, merges and migrations of "+ns+" are forbidden by the server",
+				"wait for the end of the operation that forbade them"))
+			continue
+		}
 		if c == nil || len(of[ns].from) == 0 || c.AllowMigrations && c.PermitMigrations {
 			continue
 		}

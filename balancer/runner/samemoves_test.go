@@ -17,7 +17,7 @@ import (
 	"shardsh/balancer/runner"
 )
 
-var clusters = flag.Uint64("runner.clusters", 5,
+var clusters = flag.Uint64("runner.clusters", 10,
 	"how many random clusters a run is compared on with the mock's balancer")
 
 // The engine on an idle copy of a cluster makes the same moves as the mock's own
@@ -26,6 +26,8 @@ var clusters = flag.Uint64("runner.clusters", 5,
 func TestSameMoves(t *testing.T) {
 	releases := []catalog.Release{
 		catalog.Release44, catalog.Release50, catalog.Release60, catalog.Release70, catalog.Release80,
+		catalog.Release80.WithPatch(20), catalog.Release82.WithPatch(5), catalog.Release82.WithPatch(6), catalog.Release83,
+		catalog.Release90,
 	}
 	moves := 0
 	for seed := range *clusters {

@@ -82,7 +82,8 @@ func Measured(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) A
 // Skewed returns a model in which chunks of a shard differ: their sizes are
 // spread log-normally with the standard deviation sigma (of the logarithm; 0 is
 // Even, 1 has one chunk in six more than 2.7 times the median). What a shard has
-// altogether stays as it is. Equal seeds give equal sizes.
+// altogether stays as it is, and chunks of a shard that has no more documents than chunks
+// hold the same. Equal seeds give equal sizes.
 func Skewed(sigma float64, seed uint64) Contents {
 	return func(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) Amount {
 		weight := func(k catalog.Key) float64 { return math.Exp(sigma * gauss(k, seed)) }
@@ -93,7 +94,7 @@ func Skewed(sigma float64, seed uint64) Contents {
 		even := Even(c, chunkSize)
 		return func(chunk catalog.Chunk) Amount {
 			data, known := c.Sizes[chunk.Shard]
-			if !known {
+			if n := int64(c.Table.Count(chunk.Shard)); !known || data.Documents > 0 && data.Documents <= n {
 				return even(chunk)
 			}
 			f := weight(chunk.Min) / sums[chunk.Shard]

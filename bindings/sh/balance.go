@@ -54,8 +54,9 @@ func shWaitForBalance(c *call, sh *Helpers) goja.Value {
 	if at == 0 || !c.Has(0) || goja.IsNull(c.Arg(0)) || c.Arg(0).String() == "all" {
 		var list []*catalog.CollectionState
 		var left []string
+		release, _ := sh.release()
 		for _, one := range sh.look(live.ReaderOptions{Parts: live.Collections}).Collections() {
-			if diagnosis.HoldOf(one.Collection) != diagnosis.NotHeld {
+			if diagnosis.HoldOf(one.Collection, release) != diagnosis.NotHeld {
 				left = append(left, one.Namespace)
 			} else {
 				list = append(list, one)
@@ -90,8 +91,9 @@ func (sh *Helpers) balances(list []*catalog.CollectionState) []diagnosis.Balance
 		names[i] = c.Namespace
 	}
 	balances := diagnosis.Balances(sh.look(live.ReaderOptions{Parts: live.Statuses, Namespaces: names}).Snapshot)
+	release, _ := sh.release()
 	for i, c := range list {
-		balances[i].Hold = diagnosis.HoldOf(c.Collection)
+		balances[i].Hold = diagnosis.HoldOf(c.Collection, release)
 	}
 	return balances
 }

@@ -8,6 +8,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
+	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/plan"
 	"shardsh/bindings/display"
 	"shardsh/bindings/rawdoc"
@@ -114,12 +115,26 @@ func (sh *Helpers) shardEntry(id string) bson.Raw {
 // would start draining or remove the shard, so the same document is made from
 // the catalog.
 func (sh *Helpers) draining(id string) bson.Raw {
+	off := rawdoc.Of(bson.D{{Key: "state", Value: string(diagnosis.DrainOff)}, {Key: "shard", Value: id},
+		{Key: "ok", Value: 1.0}})
 	if sh.version().AtLeast(withDrainCommands) {
-		return sh.admin(live.DrainStatusCommand(catalog.ShardID(id)))
+		var reply bson.Raw
+		ex := sh.s.JS.Runtime.Try(func() { reply = sh.admin(live.DrainStatusCommand(catalog.ShardID(id))) })
+		if ex == nil {
+			return reply
+		}
+		e, isObject := ex.Value().(*goja.Object)
+		if !isObject {
+			panic(ex)
+		}
+		if code := script.Property(e, "code"); code == nil || code.ToInteger() != int64(mongoerr.IllegalOperation) {
+			panic(ex)
+		}
+		return off // servers refuse to tell of a shard that does not drain
 	}
 	d := sh.drainOf(id)
 	if d.State == diagnosis.DrainOff {
-		return rawdoc.Of(bson.D{{Key: "state", Value: string(d.State)}, {Key: "shard", Value: id}, {Key: "ok", Value: 1.0}})
+		return off
 	}
 	return rawdoc.Of(bson.D{
 		{Key: "state", Value: string(d.State)}, {Key: "shard", Value: id},
@@ -161,7 +176,7 @@ func (sh *Helpers) waitForDrain(c *call, w *wait, id string, end drainEnd) goja.
 			return standing{done: true}
 		case d.State == diagnosis.DrainOff:
 			c.JS.Throw(script.RuntimeError, "shard %s is not draining: run sh.drain(%q)", id, id)
-		case d.Stuck() && end.movePrimaries && len(d.Held) == 0:
+		case d.Stuck() && end.movePrimaries && len(d.Held) == 0 && d.Flagged == 0:
 			w.progress.End()
 			sh.moveRest(d)
 			return standing{why: d.String(), what: "draining " + id}

@@ -89,9 +89,10 @@ func beforeExamples() map[string]string {
 		"removeShardFromZone": `sh.addShardToZone("shard1", "EU")`, "removeShardTag": `sh.addShardToZone("shard1", "EU")`,
 		"updateZoneKeyRange": `sh.addShardToZone("shard1", "EU")`, "addTagRange": `sh.addShardToZone("shard1", "EU")`,
 		"removeRangeFromZone": zoned, "removeTagRange": zoned,
-		"refineCollectionShardKey":                   `db.getSiblingDB("shop").orders.createIndex({customer: 1, order: 1})`,
-		"waitForBalancer":                            `sh.stopBalancer()`,
-		"getTransitionToDedicatedConfigServerStatus": "db.adminCommand({transitionFromDedicatedConfigServer: 1})",
+		"refineCollectionShardKey": `db.getSiblingDB("shop").orders.createIndex({customer: 1, order: 1})`,
+		"waitForBalancer":          `sh.stopBalancer()`,
+		"getTransitionToDedicatedConfigServerStatus": "db.adminCommand({transitionFromDedicatedConfigServer: 1}); " +
+			"db.adminCommand({startTransitionToDedicatedConfigServer: 1})",
 		"undo": `sh.stopBalancer(); sh.apply(sh.plan("shop.orders", { goal: { drain: "shard0" } }), { journal: "orders.journal" })`,
 	}
 }

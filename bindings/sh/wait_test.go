@@ -10,6 +10,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/wire"
 	"shardsh/bindings"
@@ -232,6 +233,30 @@ func TestDrainOnOldServers(t *testing.T) {
 		step{"[sh.drain('shard2').state, sh.drainStatus('shard2').state, sh.listShards().length]", "[ 'drainingComplete', 'drainingComplete', 3 ]"},
 		step{"sh.drain('shard2', {remove: true}).removed && sh.listShards().length", "2"},
 		step{"sh.waitForBalance('shop.orders').balanced", "true"},
+	)
+}
+
+// Servers since 8.3 refuse to tell of a shard that does not drain, and leave out what is left when
+// there is nothing left.
+func TestDrainOnMockOf83(t *testing.T) {
+	c := shelltest.OnMock(t, mock.Config{Seed: 7, Version: catalog.Release83})
+	shelltest.Run(t, c,
+		step{"sh.enableSharding('shop', 'shard0').ok && sh.shardCollection('shop.orders', {k: 1}).ok", "1"},
+		step{"sh.splitAt('shop.orders', {k: 0}).ok && sh.moveChunk('shop.orders', {k: 1}, 'shard2').ok", "1"},
+		step{"db.getSiblingDB('shop').users.insertOne({}).acknowledged", "true"},
+		step{"sh.moveCollection('shop.users', 'shard2').ok", "1"},
+		step{"sh.drainStatus('shard2').state", "notDraining"},
+		step{"try { sh.waitForDrain('shard2') } catch (e) { e.message }",
+			`shard shard2 is not draining: run sh.drain("shard2")`},
+		step{"sh.stopBalancer().ok && sh.drain('shard2').ok", "1"},
+		step{"[sh.drainStatus('shard2').remaining.chunks, sh.drainStatus('shard2').collectionsToMove]",
+			"[ Long('1'), [ 'shop.users' ] ]"},
+		// A chunk that the balancer moves is left: it is not stuck yet.
+		step{"sh.startBalancer().ok && sh.disableBalancing('shop.orders').modifiedCount", "1"},
+		step{"sh.moveCollection('shop.users', 'shard0').ok && sh.enableBalancing('shop.orders').modifiedCount", "1"},
+		step{"sh.waitForDrain('shard2', {progress: false}).drained", "true"},
+		step{"sh.drainStatus('shard2').state", "drainingComplete"},
+		step{"sh.drain('shard2', {remove: true}).removed && sh.listShards().length", "2"},
 	)
 }
 

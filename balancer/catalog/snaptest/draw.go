@@ -218,7 +218,7 @@ func (g generator) collection(ns string, shards int) *catalog.CollectionState {
 		Timestamp: g.timestamp("timestamp"), LastMod: g.time("lastmod"),
 		Pattern: pattern, Unique: g.bool("unique"), MaxChunkSizeBytes: g.number("chunk size"), NoBalance: g.bool("noBalance"),
 		AllowMigrations: g.bool("allow"), PermitMigrations: true, EnableAutoMerge: g.bool("merge"),
-		Unsplittable: g.bool("unsplittable"),
+		NoChunkOperations: g.bool("frozen"), Unsplittable: g.bool("unsplittable"),
 	}}
 	if g.bool("counted only") {
 		c.Counts = map[catalog.ShardID]catalog.ChunkCount{"s0": {Chunks: g.number("chunks"), Jumbo: 1}}

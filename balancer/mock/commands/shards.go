@@ -41,7 +41,7 @@ func shardCommands() []Command {
 		{
 			Name: "startShardDraining", Since: catalog.Release83, AdminOnly: true, WriteConcern: true,
 			Asks: ConfigServer, Effect: Writes, Privilege: access.OnCluster("removeShard"),
-			Fields: fields(required(args.Any, "startShardDraining")),
+			Fields: fields(required(args.String, "startShardDraining")),
 		},
 		{
 			Name: "startTransitionToDedicatedConfigServer", Since: catalog.Release83, AdminOnly: true,
@@ -52,7 +52,7 @@ func shardCommands() []Command {
 		{
 			Name: "stopShardDraining", Since: catalog.Release83, AdminOnly: true, WriteConcern: true,
 			Asks: ConfigServer, Effect: Writes, Privilege: access.OnCluster("removeShard"),
-			Fields: fields(required(args.Any, "stopShardDraining")),
+			Fields: fields(required(args.String, "stopShardDraining")),
 		},
 		{
 			Name: "stopTransitionToDedicatedConfigServer", Since: catalog.Release83, AdminOnly: true,
@@ -63,7 +63,7 @@ func shardCommands() []Command {
 		{
 			Name: "commitShardRemoval", Since: catalog.Release83, AdminOnly: true, WriteConcern: true,
 			Asks: ConfigServer, Effect: Writes, Privilege: access.OnCluster("removeShard"),
-			Fields: fields(required(args.Any, "commitShardRemoval")),
+			Fields: fields(required(args.String, "commitShardRemoval")),
 		},
 		{
 			Name: "commitTransitionToDedicatedConfigServer", Since: catalog.Release83, AdminOnly: true,
@@ -72,13 +72,13 @@ func shardCommands() []Command {
 			Fields:    fields(required(args.Any, "commitTransitionToDedicatedConfigServer")),
 		},
 		{
-			Name: "shardDrainingStatus", Since: catalog.Release83, AdminOnly: true, WriteConcern: true,
+			Name: "shardDrainingStatus", Since: catalog.Release83, AdminOnly: true,
 			Asks: ConfigServer, Effect: Reads, Privilege: access.OnCluster("removeShard"),
-			Fields: fields(required(args.Any, "shardDrainingStatus")),
+			Fields: fields(required(args.String, "shardDrainingStatus")),
 		},
 		{
 			Name: "getTransitionToDedicatedConfigServerStatus", Since: catalog.Release83, AdminOnly: true,
-			WriteConcern: true, Asks: ConfigServer, Effect: Reads,
+			Asks: ConfigServer, Effect: Reads,
 			Privilege: access.OnCluster("transitionToDedicatedConfigServer"),
 			Fields:    fields(required(args.Any, "getTransitionToDedicatedConfigServerStatus")),
 		},

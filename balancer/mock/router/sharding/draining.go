@@ -9,12 +9,11 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// drainingCommands are the steps of a removal one by one, as servers since 8.3
-// have them, and the same of a config server that is a shard (rules/03-commands §1.5). No
-// reply of them was recorded: fields are named as removeShard's are.
+// drainingHandlers are the steps of a removal one by one, as servers since 8.3 have them, and the
+// same of a config server that is a shard.
 func drainingHandlers() map[string]call.Handler {
 	start := func(c *call.Call, s catalog.Shard) (bson.D, error) {
-		return bson.D{}, c.Cluster.Membership().StartDraining(s)
+		return bson.D{}, c.Cluster.Membership().Drain(s)
 	}
 	stop := func(c *call.Call, s catalog.Shard) (bson.D, error) {
 		return bson.D{}, c.Cluster.Membership().StopDraining(s)
@@ -23,10 +22,15 @@ func drainingHandlers() map[string]call.Handler {
 		return bson.D{}, c.Cluster.Membership().CommitRemoval(s)
 	}
 	return map[string]call.Handler{
-		"startShardDraining":  onShard(namedShard, start),
-		"stopShardDraining":   onShard(namedShard, stop),
-		"commitShardRemoval":  onShard(namedShard, commit),
-		"shardDrainingStatus": onShard(namedShard, drainingStatus),
+		"startShardDraining": onShard(notConfig("Cannot start the transition to dedicated config server using "+
+			"startShardDraining", "Please, use startTransitionToDedicatedConfigServer."), start),
+		"stopShardDraining": onShard(notConfig("Cannot stop the transition to dedicated config server using "+
+			"stopShardDraining", "Please, use stopTransitionToDedicatedConfigServer."), stop),
+		"commitShardRemoval": onShard(notConfig("Cannot remove the config server as a shard using commitShardRemoval",
+			"Please, use commitTransitionToDedicatedConfigServer to complete the transition to dedicated config server."),
+			commit),
+		"shardDrainingStatus": onShard(notConfig("Cannot get the draining status for the config server using "+
+			"shardDrainingStatus", "Please, use getTransitionToDedicatedConfigServerStatus."), drainingStatus),
 
 		"startTransitionToDedicatedConfigServer":     onShard(configShard, start),
 		"stopTransitionToDedicatedConfigServer":      onShard(configShard, stop),
@@ -35,63 +39,84 @@ func drainingHandlers() map[string]call.Handler {
 	}
 }
 
-// onShard runs a step on the shard that a command is about.
+// onShard runs a step on the shard that a command is about. Without an error there may be no
+// shard: then the command succeeds.
 func onShard(
-	find func(*call.Call, bson.RawValue) (catalog.Shard, error), run func(*call.Call, catalog.Shard) (bson.D, error),
+	find func(*call.Call) (catalog.Shard, error), run func(*call.Call, catalog.Shard) (bson.D, error),
 ) call.Handler {
 	return func(c *call.Call) (bson.D, error) {
-		shard, err := find(c, c.SubjectArg())
+		shard, err := find(c)
 		if err != nil {
 			return nil, err
+		}
+		if shard.ID == "" {
+			return bson.D{}, nil
 		}
 		return run(c, shard)
 	}
 }
 
-// namedShard returns the shard that a command's value names. A shell asks with
-// 1 for the status of all that are draining.
-func namedShard(c *call.Call, value bson.RawValue) (catalog.Shard, error) {
-	name, isText := value.StringValueOK()
-	if !isText {
-		return catalog.Shard{}, mongoerr.New(mongoerr.NotImplemented, "the mock does this for one shard: name it")
+// notConfig finds the shard that a command's value names by its id, connection string or host. The
+// config server is refused with what cannot be done, and the command to use. Only
+// commitShardRemoval takes a shard that is unknown for one that was removed.
+func notConfig(cannot, instead string) func(*call.Call) (catalog.Shard, error) {
+	return func(c *call.Call) (catalog.Shard, error) {
+		name, _ := c.SubjectArg().StringValueOK()
+		shard, err := c.Cluster.ConfigDB().FindShard(name)
+		switch {
+		case mongoerr.Is(err, mongoerr.ShardNotFound) && c.Invoked == "commitShardRemoval":
+			return catalog.Shard{}, nil
+		case err == nil && shard.ID == "config":
+			err = mongoerr.New(mongoerr.IllegalOperation, "%s when transitioning to a dedicated config server. %s", cannot,
+				instead)
+		}
+		return shard, err
 	}
-	return c.Cluster.Membership().ShardToDrain(name)
 }
 
-func configShard(c *call.Call, _ bson.RawValue) (catalog.Shard, error) {
+func configShard(c *call.Call) (catalog.Shard, error) {
 	return c.Cluster.Membership().ConfigShardToDrain()
 }
 
 // The states of a draining.
 const (
-	notDraining      = "notDraining"
 	drainingOngoing  = "ongoing"
 	drainingComplete = "drainingComplete"
 )
 
 func drainingStatus(c *call.Call, shard catalog.Shard) (bson.D, error) {
 	if !shard.Draining {
-		return bson.D{{Key: "state", Value: notDraining}}, nil
+		return nil, mongoerr.New(mongoerr.IllegalOperation, "The shard %s isn't draining", shard.ID)
 	}
 	status := c.Cluster.Membership().DrainingStatus(shard)
 	if status.Cleaning {
 		return removalDoc(status), nil
 	}
-	state := drainingOngoing
-	if status.Empty() {
-		state = drainingComplete
+	collections := c.Cluster.Membership().CollectionsToMove(shard.ID)
+	if status.Empty() && len(collections) == 0 {
+		return bson.D{{Key: "msg", Value: "draining completed successfully"}, {Key: "state", Value: drainingComplete}}, nil
 	}
-	return bson.D{
-		{Key: "state", Value: state},
-		{Key: "remaining", Value: append(remainingDoc(status),
-			bson.E{Key: "collectionsToMove", Value: int64(len(status.Collections))})},
-		{Key: "note", Value: noteToMove},
-		{Key: "dbsToMove", Value: status.Databases},
-		{Key: "collectionsToMove", Value: status.Collections},
-	}, nil
+	doc := bson.D{}
+	if len(status.Databases) > 0 || len(collections) > 0 {
+		doc = append(doc, bson.E{Key: "note", Value: noteOfVerbs})
+	}
+	remaining := bson.D{
+		{Key: "chunks", Value: status.Chunks - int64(len(status.Collections))},
+		{Key: "collectionsToMove", Value: int64(len(collections))},
+		{Key: "dbs", Value: int64(len(status.Databases))},
+		{Key: "jumboChunks", Value: status.JumboChunks},
+		{Key: "estimatedRemainingBytes", Value: c.Cluster.Membership().BytesOn(shard.ID)},
+	}
+	return append(doc,
+		bson.E{Key: "dbsToMove", Value: status.Databases}, bson.E{Key: "collectionsToMove", Value: collections},
+		bson.E{Key: "msg", Value: "draining ongoing"}, bson.E{Key: "state", Value: drainingOngoing},
+		bson.E{Key: "remaining", Value: remaining}), nil
 }
 
-const noteToMove = "you need to drop or movePrimary these databases"
+const (
+	noteToMove  = "you need to drop or movePrimary these databases"
+	noteOfVerbs = "you need to call moveCollection for collectionsToMove and afterwards movePrimary for the dbsToMove"
+)
 
 // remainingDoc counts what a shard still has.
 func remainingDoc(status mock.Removal) bson.D {
