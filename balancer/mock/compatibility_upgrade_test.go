@@ -29,7 +29,7 @@ func upgradable(t *testing.T) *model {
 }
 
 // The release notes of 9.0: while the version is set, splits, merges and migrations that run end
-// first, new ones are blocked, and movePrimary fails with 117 (spec of later releases, §8).
+// first, new ones are blocked, and movePrimary fails with 117.
 func TestChunkOperationsWhileTheVersionIsSet(t *testing.T) {
 	m := upgradable(t)
 	m.ok(t, "admin", d("mockChangeFCV", "9.0", "takes", "10m"))
