@@ -135,7 +135,8 @@ func (q *Quiet) Look(ctx context.Context, all bool) ([]Busy, error) {
 		return nil, err
 	}
 	if compatible.Changing() { // which moves metadata, and goes on without the balancer
-		list = append(list, Busy{Kind: BusyVersion, Detail: fmt.Sprintf("the feature compatibility version is %v", compatible)})
+		text := fmt.Sprintf("the feature compatibility version is %v", compatible)
+		list = append(list, Busy{Kind: BusyVersion, Detail: text})
 	}
 	reshardings, err := q.reshardings(ctx)
 	if err != nil {
