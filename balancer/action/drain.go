@@ -13,6 +13,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
+	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/preflight"
 )
@@ -84,6 +85,7 @@ func (d *Drain) aim(c Cluster, r *serial, end **drainEnd) aim {
 			*end = &drainEnd{
 				leased: l, shard: work.Plan.Goal.Shard, remove: d.Remove, movePrimaries: d.MovePrimaries,
 				limited: l.pace.limits(work.Plan.Totals), journal: work, note: r.note,
+				gate: o.Pace,
 			}
 			o.Ready, o.Last, o.Finish, o.Unfinished = (*end).ready, (*end).start, (*end).finish, (*end).unfinished
 		},
@@ -117,6 +119,7 @@ type drainEnd struct {
 	shard                 catalog.ShardID
 	remove, movePrimaries bool
 	limited               bool // the run ends at a limit
+	gate                  *pace.Gate
 	journal               *apply.Execution
 	note                  func(text string)
 	// marked says that this run, or an earlier one of its journal, has marked the shard;
@@ -212,7 +215,7 @@ func (d *drainEnd) finish(ctx context.Context) error {
 		move, left = splitOwn(left)
 	}
 	if d.movePrimaries || d.remove {
-		if err := MoveUnsharded(ctx, d.lease.Admin, move, others, d.note); err != nil {
+		if err := MoveUnsharded(ctx, d.admin, move, others, d.note); err != nil {
 			return err
 		}
 	}
@@ -226,6 +229,19 @@ func (d *drainEnd) finish(ctx context.Context) error {
 		return err
 	}
 	return d.leaveCluster(ctx)
+}
+
+// admin sends a command that moves data, once nobody holds the run.
+func (d *drainEnd) admin(ctx context.Context, command bson.D) (bson.Raw, error) {
+	for d.gate != nil {
+		if err := d.gate.Await(ctx); err != nil {
+			return nil, err
+		}
+		if reply, err := d.lease.Admin(ctx, command); err == nil || !d.gate.Refused(ctx, err) {
+			return reply, err
+		}
+	}
+	return d.lease.Admin(ctx, command)
 }
 
 // left reads what is on the shard, and which shards can take it.

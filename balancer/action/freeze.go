@@ -22,6 +22,9 @@ func (c Cluster) holds(
 	return func(ctx context.Context, at pace.Moment) (string, error) {
 		mu.Lock()
 		defer mu.Unlock()
+		if at.Refused {
+			freeze.Forget()
+		}
 		is, err := freeze.Look(ctx, at.Stopped)
 		if err == nil && is.Gone {
 			is, err = c.afterQuiesce(ctx, freeze, is, at, r)

@@ -35,6 +35,8 @@ type jobOptions struct {
 	DiskLimit      float64         `json:"diskLimit,omitzero"`
 	Parallel       int             `json:"parallel"`
 	Despite        string          `json:"despite,omitzero"` // codes, with commas
+	// advisories is a file of the machine that calls: it is not kept.
+	advisories string
 }
 
 // asJob returns the drain as a job: there is one for each shard.
@@ -96,7 +98,7 @@ func (o *jobOptions) take(e RunOptions) error {
 	}
 	o.PauseBalancing, o.ForceJumbo, o.Parallel = e.PauseBalancing, e.ForceJumbo, e.Parallel
 	o.MaxMoves, o.MaxBytes, o.TimeZone = e.MaxMoves, e.MaxBytes, e.TimeZone
-	o.DiskLimit, o.Despite = e.DiskLimit, strings.Join(e.Despite, ",")
+	o.DiskLimit, o.Despite, o.advisories = e.DiskLimit, strings.Join(e.Despite, ","), e.Advisories
 	o.For, o.PauseBetween = spanText(e.For), spanText(e.PauseBetween)
 	if e.Window != nil {
 		o.Window = e.Window.String()
@@ -133,6 +135,7 @@ func optionsOf(job *live.Job) (o jobOptions) {
 func (o jobOptions) runOptions() (e RunOptions, err error) {
 	e.PauseBalancing, e.ForceJumbo, e.Parallel = o.PauseBalancing, o.ForceJumbo, o.Parallel
 	e.MaxMoves, e.MaxBytes, e.TimeZone, e.DiskLimit = o.MaxMoves, o.MaxBytes, o.TimeZone, o.DiskLimit
+	e.Advisories = o.advisories
 	if o.Despite != "" {
 		e.Despite = strings.Split(o.Despite, ",")
 	}

@@ -58,7 +58,10 @@ func (r *run) carry(ctx context.Context, s plan.Step, t todo, outcomes chan<- ou
 		}
 		t, err = again.todo, again.err
 		left, pause := errors.Unwrap(err), time.Duration(0) // without the step's name
+		refused := k.o.Pace.Refused(k.hard, err)
 		switch {
+		case refused: // it waits, and says why
+			left = pace.ErrNotBegun
 		case waitsForDeletion(err) && waited < deletionWait:
 			left, pause = pace.ErrNotBegun, deletionPause
 			waited += pause
@@ -71,7 +74,7 @@ func (r *run) carry(ctx context.Context, s plan.Step, t todo, outcomes chan<- ou
 			return err
 		}
 		switch {
-		case unanswered(err): // of which it was told
+		case unanswered(err), refused: // of which it was told
 		case pause > 0 && waited == pause: // the first time
 			outcomes <- outcome{step: s, err: err, again: Deleting}
 		case pause == 0:

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 )
 
@@ -31,6 +32,9 @@ func (r *run) finish(ctx context.Context) (more bool, err error) {
 	}
 	for looks := 0; ; looks++ {
 		err := r.o.Finish(ctx)
+		if errors.As(err, new(*pace.OverError)) {
+			return false, r.mayNot(ctx, err)
+		}
 		changed, is := errors.AsType[*ChangedError](err)
 		if !is || !r.mayReplan() || looks == mostReplans {
 			return false, err

@@ -43,6 +43,15 @@ type Compatibility struct {
 // Changing reports whether the version is being changed.
 func (c Compatibility) Changing() bool { return c.Target != "" }
 
+// HandsOver reports whether the version is being changed to that of which on each shard has the
+// metadata of its chunks: until it is, chunks are not split, merged or moved, and movePrimary is
+// refused.
+func (c Compatibility) HandsOver() bool {
+	target, known := ReleaseOf(c.Target)
+	is, _ := ReleaseOf(c.Version)
+	return known && target.ShardsOwnMetadata() && !is.ShardsOwnMetadata()
+}
+
 // String is "7.0", or "being changed to 8.0".
 func (c Compatibility) String() string {
 	if c.Changing() {

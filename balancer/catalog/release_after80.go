@@ -40,6 +40,10 @@ func (r Release) SendsEpoch() bool { return !r.runs(Release90, 0) }
 // BlocksChunkOperations reports whether collections have the flag allowChunkOperations.
 func (r Release) BlocksChunkOperations() bool { return r.runs(Release90, 0) }
 
+// ShardsOwnMetadata reports whether each shard keeps the metadata of the chunks that it owns,
+// and config.chunks is what routers and the balancer read. It goes by the compatibility version.
+func (r Release) ShardsOwnMetadata() bool { return r.AtLeast(Release90) }
+
 // ParsesBalancerWhole reports whether the settings of the balancer are read as one structure: a
 // mode that is unknown fails, whatever else is set. The codes are inferred.
 func (r Release) ParsesBalancerWhole() bool { return r.runs(Release83, 0) }

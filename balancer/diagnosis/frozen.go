@@ -15,8 +15,11 @@ func Frozen(s *catalog.Snapshot) (list []Finding) {
 		list = append(list, f)
 	}
 	if p.Compatibility.Changing() {
-		list = append(list, finding(VersionChanging, Scope{}, fmt.Sprintf("the feature compatibility version is %v: "+
-			"runs of shardsh wait", p.Compatibility)))
+		text := fmt.Sprintf("the feature compatibility version is %v: runs of shardsh wait", p.Compatibility)
+		if p.Compatibility.HandsOver() {
+			text += "; no chunk is split, merged or moved, also by the balancer, and movePrimary is refused (117)"
+		}
+		list = append(list, finding(VersionChanging, Scope{}, text))
 	}
 	return list
 }

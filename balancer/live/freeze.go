@@ -65,8 +65,11 @@ func (f *Freeze) Look(ctx context.Context, stopped bool) (Frozen, error) {
 		}
 		f.refused = compatible == catalog.Compatibility{}
 		if compatible.Changing() {
-			return Frozen{Why: fmt.Sprintf("the feature compatibility version is %v: runs go on when "+
-				"setFeatureCompatibilityVersion has ended", compatible)}, nil
+			why := fmt.Sprintf("the feature compatibility version is %v", compatible)
+			if compatible.HandsOver() {
+				why += ", no chunk can be split, merged or moved meanwhile"
+			}
+			return Frozen{Why: why + ": runs go on when setFeatureCompatibilityVersion has ended"}, nil
 		}
 		f.compatible = f.now()
 	}
@@ -74,6 +77,13 @@ func (f *Freeze) Look(ctx context.Context, stopped bool) (Frozen, error) {
 		return Frozen{}, nil
 	}
 	return f.balancer(ctx)
+}
+
+// Forget has the next Look read all anew.
+func (f *Freeze) Forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.compatible = time.Time{}
 }
 
 // records reads the pause, and the record of a quiesce with its lease.

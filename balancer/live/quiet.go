@@ -27,6 +27,7 @@ const (
 	BusyResharding BusyKind = "resharding"
 	BusyDeletion   BusyKind = "rangeDeletion"
 	BusyRun        BusyKind = "run"
+	BusyVersion    BusyKind = "featureCompatibilityVersion"
 	BusyUnknown    BusyKind = "unknown"
 )
 
@@ -128,6 +129,14 @@ func (q *Quiet) Look(ctx context.Context, all bool) ([]Busy, error) {
 	list, err := q.operations(ctx)
 	if err != nil {
 		return nil, err
+	}
+	compatible, err := readCompatibility(ctx, q.Commands)
+	if err != nil {
+		return nil, err
+	}
+	if compatible.Changing() { // which moves metadata, and goes on without the balancer
+		text := fmt.Sprintf("the feature compatibility version is %v", compatible)
+		list = append(list, Busy{Kind: BusyVersion, Detail: text})
 	}
 	reshardings, err := q.reshardings(ctx)
 	if err != nil {

@@ -88,6 +88,7 @@ func (c *Cluster) makeParts(configServer string) {
 	}
 	*c.clusterParameters = ClusterParameters{
 		setup: c.setup, clock: c.clock, config: c.config, ids: c.ids, log: c.log,
+		migrations: c.migrations, reshardings: c.reshardings,
 	}
 	*c.membership = Membership{
 		setup: c.setup, addresses: c.addresses, clusterParameters: c.clusterParameters, config: c.config,

@@ -64,6 +64,11 @@ func (cp *ClusterParameters) SetCompatibilityVersion(version string) error {
 	if err := cp.BeginCompatibilityChange(version); err != nil {
 		return err
 	}
+	return cp.endCompatibilityChange(version)
+}
+
+func (cp *ClusterParameters) endCompatibilityChange(version string) error {
+	cp.upgrade = nil
 	cp.ids.Tick()
 	return cp.config.setCompatibility(bson.D{{Key: "version", Value: version}})
 }
@@ -91,5 +96,6 @@ func (cp *ClusterParameters) BeginCompatibilityChange(version string) error {
 			{Key: "previousVersion", Value: own}}
 	}
 	cp.ids.Tick()
+	cp.upgrade = nil // of before: it goes to another version now
 	return cp.config.setCompatibility(fields)
 }

@@ -16,10 +16,13 @@ import (
 // ClusterParameters are what setClusterParameter and setDefaultRWConcern set for the whole cluster.
 type ClusterParameters struct {
 	*setup
-	clock  *clock.Clock
-	config *ConfigDB
-	ids    *ids.Source
-	log    *changeLog
+	clock       *clock.Clock
+	config      *ConfigDB
+	ids         *ids.Source
+	log         *changeLog
+	migrations  *Migrations
+	reshardings *Reshardings
+	upgrade     *upgrade // under way; nil = none
 }
 
 // ClusterParameters returns those of the cluster.

@@ -439,6 +439,10 @@ func (ds *Databases) MovePrimary(db, to string) error {
 			return err
 		}
 	}
+	if ds.config.copying() {
+		return mongoerr.New(mongoerr.ConflictingOperationInProgress,
+			"movePrimary of %s is not possible while the feature compatibility version is being changed", db)
+	}
 	return ds.move(db, ds.shards[from], ds.shards[shard.ID])
 }
 

@@ -267,6 +267,9 @@ func (m *migration) admit() error {
 	if m.receiver == nil {
 		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", m.req.To)
 	}
+	if err := m.ms.config.chunkOperations(); err != nil {
+		return err
+	}
 	return m.ms.checkRecovered(m.donor)
 }
 

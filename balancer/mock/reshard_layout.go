@@ -47,6 +47,9 @@ type ShardRange struct {
 // Reshard gives a collection another key or spreads it anew, and waits for
 // the end (rules/03-commands §1.4). The caller holds the lock.
 func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req ReshardRequest) error {
+	if err := rs.awaitCopied(ctx, deadline); err != nil {
+		return err
+	}
 	coll, err := rs.reshardable(req.Namespace)
 	if err != nil {
 		return err

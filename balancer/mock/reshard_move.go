@@ -17,6 +17,9 @@ import (
 // Move moves a collection that is not sharded to a shard, and waits
 // for the end; the collection is tracked from then on (rules/03-commands §1.4).
 func (rs *Reshardings) Move(ctx context.Context, deadline time.Time, ns, to string) error {
+	if err := rs.awaitCopied(ctx, deadline); err != nil {
+		return err
+	}
 	db, _, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return err
@@ -54,6 +57,9 @@ func (rs *Reshardings) Move(ctx context.Context, deadline time.Time, ns, to stri
 // Unshard gathers a sharded collection on one shard, the emptiest
 // one when none is named, and waits for the end (rules/03-commands §1.4).
 func (rs *Reshardings) Unshard(ctx context.Context, deadline time.Time, ns, to string) error {
+	if err := rs.awaitCopied(ctx, deadline); err != nil {
+		return err
+	}
 	coll, ok, err := rs.config.Tracked(ns)
 	switch {
 	case err != nil:
@@ -172,6 +178,9 @@ func (rs *Reshardings) startMove(m policy.Migration, done func(error)) {
 }
 
 func (rs *Reshardings) planUnsharded(m policy.Migration) (reshardPlan, error) {
+	if err := rs.config.chunkOperations(); err != nil {
+		return reshardPlan{}, err
+	}
 	coll, tracked, err := rs.config.Tracked(m.Namespace)
 	if err != nil {
 		return reshardPlan{}, err

@@ -1,6 +1,10 @@
 package pace
 
-import "context"
+import (
+	"context"
+
+	"shardsh/balancer/mongoerr"
+)
 
 // Moment is what a Gate knows when it asks whether somebody holds the run.
 type Moment struct {
@@ -8,6 +12,9 @@ type Moment struct {
 	Stopped bool
 	// Idle says that nothing is under way.
 	Idle bool
+	// Refused says that a command was just refused as while the metadata change hands: what was
+	// read before counts no more.
+	Refused bool
 }
 
 // Holds tells a Gate where to read why nothing is to begin: a pause, a freeze. An empty text
@@ -20,12 +27,14 @@ func Holds(read func(context.Context, Moment) (why string, err error)) Option {
 const holdAgain = askAgain
 
 // held finds out whether somebody holds the run.
-func (g *Gate) held(ctx context.Context) (*obstacle, error) {
+func (g *Gate) held(ctx context.Context) (*obstacle, error) { return g.heldNow(ctx, false) }
+
+func (g *Gate) heldNow(ctx context.Context, refused bool) (*obstacle, error) {
 	if g.holds == nil {
 		return nil, nil
 	}
 	g.mu.Lock()
-	at := Moment{Stopped: g.stopped, Idle: g.inside == 0 && g.looking <= 1}
+	at := Moment{Stopped: g.stopped, Idle: g.inside == 0 && g.looking <= 1, Refused: refused}
 	g.mu.Unlock()
 	why, err := g.holds(ctx, at)
 	switch {
@@ -38,6 +47,16 @@ func (g *Gate) held(ctx context.Context) (*obstacle, error) {
 	defer g.mu.Unlock()
 	g.stopped = g.stopped && !at.Stopped
 	return nil, nil
+}
+
+// Refused reports whether an error is no failure of a move: it has begun while, as is found
+// out at once, something holds the run. Such a move left with ErrNotBegun enters again.
+func (g *Gate) Refused(ctx context.Context, err error) bool {
+	if !mongoerr.Is(err, mongoerr.ConflictingOperationInProgress) && !mongoerr.Is(err, mongoerr.ReshardCollectionAborted) {
+		return false
+	}
+	o, asking := g.heldNow(ctx, true)
+	return asking == nil && o != nil && o.reason == Held
 }
 
 // Await waits as long as somebody holds the run, for what is no move. The error is an

@@ -192,6 +192,12 @@ func (r *run) move(m waitingMove, told Move) error {
 	began := r.o.Clock.Now()
 	err := mongoerr.Guard(nil, "a migration", func() error { return r.cluster.Move(r.hard, m.Migration) })
 	told.Took = r.o.Clock.Now().Sub(began)
+	if err != nil && r.o.Gate.Refused(r.hard, err) {
+		r.o.Gate.Leave(m.pace(), pace.ErrNotBegun)
+		r.refused(m.Namespace)
+		r.tell(Event{Kind: Refused, Move: told, Err: err})
+		return pace.ErrNotBegun
+	}
 	if err != nil {
 		r.o.Gate.Leave(m.pace(), err)
 		r.failed(m, told, err)
@@ -212,6 +218,15 @@ func (r *run) move(m waitingMove, told Move) error {
 	r.grown(m.Namespace)
 	r.tell(Event{Kind: Moved, Move: told})
 	return nil
+}
+
+// refused has another round choose what something that holds the run has refused. That round
+// waits before anything begins.
+func (r *run) refused(ns string) {
+	r.forget(ns)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.round.again = true
 }
 
 // failed decides what becomes of a range that could not be moved.

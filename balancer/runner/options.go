@@ -156,7 +156,8 @@ const (
 	Began     Kind = "began"     // a move
 	Moved     Kind = "moved"
 	Failed    Kind = "failed"
-	GoesOn    Kind = "goesOn" // it was left to the servers
+	GoesOn    Kind = "goesOn"  // it was left to the servers
+	Refused   Kind = "refused" // by what holds the run: it is chosen anew
 	Split     Kind = "split"
 	Aside     Kind = "aside" // a range or a collection is left alone
 	Round     Kind = "round" // has ended

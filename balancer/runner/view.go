@@ -116,11 +116,14 @@ func (v view) Mergeable(context.Context) ([]policy.MergeWork, error) { return ni
 
 // Split tells of it.
 func (v view) Split(ctx context.Context, s policy.Split) error {
-	if err := v.r.o.Gate.Await(ctx); err != nil {
-		v.r.over(err)
-		return v.r.note(err)
+	var err error
+	for again := true; again; again = v.r.o.Gate.Refused(ctx, err) {
+		if err := v.r.o.Gate.Await(ctx); err != nil {
+			v.r.over(err)
+			return v.r.note(err)
+		}
+		err = v.Cluster.Split(ctx, s)
 	}
-	err := v.Cluster.Split(ctx, s)
 	v.r.split(s, err)
 	v.r.changed(s.Namespace)
 	return err

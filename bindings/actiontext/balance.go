@@ -103,6 +103,9 @@ func moveLine(e runner.Event) string {
 	case runner.Failed:
 		return fmt.Sprintf("%s failed %s at %s, %s -> %s, after %s: %v (%s)", at, m.Namespace, m.Min, m.From, m.To,
 			seconds(m.Took), e.Err, then(e.Then))
+	case runner.Refused:
+		return fmt.Sprintf("%s refused: %s at %s, %s -> %s: %v; it is chosen anew", at, m.Namespace, m.Min, m.From, m.To,
+			e.Err)
 	case runner.GoesOn:
 		return fmt.Sprintf("%s still running on the servers: %s at %s, %s -> %s, after %s", at, m.Namespace, m.Min,
 			m.From, m.To, seconds(m.Took))

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/bindings/shelltest"
 )
@@ -54,4 +55,16 @@ func TestMockObjectOnARealServer(t *testing.T) {
 	if !failed || !strings.Contains(text, "mock.advance works on the mock cluster only (this is a real server)") {
 		t.Errorf("mock.advance shows %s", text)
 	}
+}
+
+// The version changes in the background; to 9.0, nothing is split meanwhile.
+func TestMockChangeFCV(t *testing.T) {
+	shelltest.Run(t, shelltest.OnMock(t, mock.Config{Version: catalog.Release90, FCV: "8.3", Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}),
+		step{"sh.shardCollection('shop.orders', {k: 1}).ok && mock.changeFCV('9.0', {takes: '10m'}).ok", "1"},
+		step{"try { sh.splitAt('shop.orders', {k: 50}) } catch (e) { e.code }", "117"},
+		step{"sh.why().text ? '' : JSON.stringify(db.getSiblingDB('admin').system.version.findOne({_id: 'featureCompatibilityVersion'}))",
+			`{"_id":"featureCompatibilityVersion","version":"8.3","targetVersion":"9.0"}`},
+		step{"mock.advance('10m') > 0 && sh.splitAt('shop.orders', {k: 50}).ok", "1"},
+		step{"try { mock.changeFCV('7.0') } catch (e) { e.codeName }", "BadValue"},
+	)
 }

@@ -72,6 +72,9 @@ func methods() script.Methods[*control] {
 		{"stepDown", "options?:object", func(c *script.Call, m *control) goja.Value {
 			return m.Reply(m.run(c, "mockStepDown", int32(1), c.Arg(0)))
 		}, "Gives the config server another primary, and with it a new balancer: {timeZone: \"America/Los_Angeles\"}."},
+		{"changeFCV", "version:string options?:object", sends("mockChangeFCV"),
+			"Begins setFeatureCompatibilityVersion and returns: {takes: \"10m\"}. To 9.0, no chunk is split, merged or " +
+				"moved meanwhile."},
 		{"fill", "ns:string options:object", sends("mockFill"),
 			"Lays virtual data over a collection's chunks: {bytes: \"10GB\", docs, distribution: \"even\" | \"skewed\" | " +
 				"{shard: share}}."},

@@ -11,7 +11,7 @@ import (
 func shardJobMethods() []helper {
 	return []helper{
 		{"job", "verb:string call:string options:object{shard,ns,all,remove,movePrimaries,workFor,replace," +
-			"pauseBalancing,forceJumbo,parallel,despite," + paceNames + "}", checked(shJob),
+			"pauseBalancing,forceJumbo,parallel,despite,advisories," + paceNames + "}", checked(shJob),
 			"Makes a job of \"drain\", \"balance\" or \"defragment\" and works on it for {workFor}, if the call is " +
 				"\"start\"; the next call, from any machine, " +
 				"goes on. \"status\" looks, \"cancel\" ends it and gives back. Returns {state, progress, blocked_by, next_steps}."},
@@ -24,7 +24,7 @@ func shJob(c *call, sh *Helpers) goja.Value {
 	var of action.JobVerb
 	run := action.RunOptions{
 		Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), ForceJumbo: h.flag("forceJumbo", false),
-		Before: action.Before{Despite: h.texts("despite")},
+		Before: action.Before{Despite: h.texts("despite"), Advisories: c.advisories(h)},
 	}
 	namespaces, all := h.texts("ns"), h.flag("all", false)
 	switch verb {

@@ -33,6 +33,7 @@ type jobFlags struct {
 	pauseBalancing, forceJumbo, replace bool
 	json                                bool
 	despite                             []string
+	advisories                          string
 	workFor                             callTime
 }
 
@@ -96,6 +97,7 @@ func (o *jobFlags) groups() []cmdline.Group {
 				f.BoolVar(&o.forceJumbo, "force-jumbo", false, "move large chunks of one key by force: blocks writes meanwhile")
 			}
 			f.StringSliceVar(&o.despite, "despite", nil, "`CODE` begin although the preflight found this; repeat to add")
+			advisoriesFlag(f, &o.advisories)
 			f.BoolVar(&o.replace, "replace", false, "use these options from now on; start a job anew that has ended")
 		}
 		if o.do != callStatus {
@@ -149,7 +151,7 @@ func (o *jobFlags) complete(env environment, words []string) error {
 // of returns the verb that is the job.
 func (o *jobFlags) of() action.JobVerb {
 	run := action.RunOptions{Pace: o.pace.pace(), PauseBalancing: o.pauseBalancing, ForceJumbo: o.forceJumbo,
-		Before: action.Before{Despite: o.despite}}
+		Before: action.Before{Despite: o.despite, Advisories: o.advisories}}
 	if o.do != callStart {
 		run.Parallel = action.DefaultParallel
 	}

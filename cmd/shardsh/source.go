@@ -132,6 +132,9 @@ func (o *sourceFlags) noteRead(env environment, from action.Source, s *catalog.S
 		notice(env.stderr, o.quiet, "Read %s in %s.", from.Origin.Name, humanize.Duration(took))
 	}
 	printGaps(env, s)
+	for _, text := range s.Notes() {
+		notice(env.stderr, o.quiet, "Note: %s.", text)
+	}
 }
 
 // source is where what is read from a connection comes from.

@@ -194,3 +194,14 @@ func TestFrameSaysWhatThePageSays(t *testing.T) {
 		}
 	}
 }
+
+// A change of the compatibility version shows: nothing moves meanwhile.
+func TestFrameWhileTheVersionIsSet(t *testing.T) {
+	p := snaptest.Large(t, snaptest.Scale{Shards: 3, Chunks: 20, Collections: 1}).Parts()
+	p.Compatibility = catalog.Compatibility{Version: "8.3", Target: "9.0"}
+	v := watch.View{Now: report.Of(catalog.NewSnapshot(p)), Tab: watch.Findings}
+	const want = "the feature compatibility version is being changed to 9.0: runs of shardsh wait; no chunk is split"
+	if text := strings.Join(watch.Frame(v, watch.Size{Width: 200, Height: 50}), "\n"); !strings.Contains(text, want) {
+		t.Errorf("the frame is\n%s", text)
+	}
+}

@@ -25,6 +25,7 @@ func mockCommands() []Command {
 			optional(args.Object, "writeConcernError")),
 		ofMock("mockSameMachineId", Writes, breaks),
 		ofMock("mockStepDown", Writes, breaks, optional(args.String, "timeZone")),
+		ofMock("mockChangeFCV", Writes, breaks, optional(args.Any, "takes")),
 		ofMock("mockFill", Writes, breaks,
 			required(args.Any, "bytes"), optional(args.SafeInt, "docs"), optional(args.Any, "distribution")),
 		outside(ofMock("mockSave", Writes, breaks)),

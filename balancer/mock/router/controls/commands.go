@@ -30,6 +30,7 @@ func mockHandlers() map[string]call.Handler {
 		"mockFailNext":      mockFailNext,
 		"mockSameMachineId": mockSameMachineID,
 		"mockStepDown":      mockStepDown,
+		"mockChangeFCV":     mockChangeFCV,
 		"mockFill":          mockFill,
 		"mockInvariants":    mockInvariants,
 	}
@@ -277,6 +278,21 @@ func mockStepDown(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	return bson.D{{Key: "term", Value: c.Cluster.Term()}}, nil
+}
+
+// mockChangeFCV begins a change of the feature compatibility version, which ends by itself.
+func mockChangeFCV(c *call.Call) (bson.D, error) {
+	version, err := nameOf(c, "a version such as \"9.0\"")
+	if err != nil {
+		return nil, err
+	}
+	var takes time.Duration
+	if c.Args.Has("takes") {
+		if takes, err = durationOf(c, "takes"); err != nil {
+			return nil, err
+		}
+	}
+	return bson.D{}, c.Cluster.ClusterParameters().StartCompatibilityChange(version, takes)
 }
 
 // zoneOf returns the time zone of the new primary; nil for that of the old one.

@@ -61,7 +61,7 @@ func setCompatibility(c *call.Call) (bson.D, error) {
 				"assistance. "+
 				"Please re-run this command with 'confirm: true' to acknowledge this and continue with the FCV upgrade.", version)
 	}
-	return bson.D{}, c.Cluster.ClusterParameters().SetCompatibilityVersion(version)
+	return bson.D{}, c.Cluster.ClusterParameters().ChangeCompatibility(c.Ctx, c.Deadline, version)
 }
 
 func setDefaultConcerns(c *call.Call) (bson.D, error) {

@@ -1,0 +1,22 @@
+package catalog
+
+import "fmt"
+
+// Notes say where what was read of chunks may differ from what the shards know. From the
+// feature compatibility version 9.0 on each shard has the metadata of its chunks, and config.chunks
+// is written in the same commit, but not at the same moment.
+func (s *Snapshot) Notes() []string {
+	switch p := s.parts; {
+	case p.Compatibility.HandsOver():
+		return []string{"the metadata of chunks are being copied to the shards: config.chunks, which was read, may differ " +
+			"from what a shard has until setFeatureCompatibilityVersion has ended"}
+	case p.Release.ShardsOwnMetadata() && len(p.Migrations) > 0:
+		under := "a migration is"
+		if n := len(p.Migrations); n > 1 {
+			under = fmt.Sprintf("%d migrations are", n)
+		}
+		return []string{under + " under way, and shards keep the metadata of their chunks: config.chunks, which was read, " +
+			"may be ahead of a shard until its commit has ended"}
+	}
+	return nil
+}
