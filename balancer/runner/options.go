@@ -152,11 +152,12 @@ type Kind string
 
 // The kinds of events.
 const (
-	TakenOver Kind = "takenOver" // a collection is off for the cluster's balancer
+	TakenOver Kind = "takenOver" // collections are off for the cluster's balancer
 	Began     Kind = "began"     // a move
 	Moved     Kind = "moved"
 	Failed    Kind = "failed"
-	GoesOn    Kind = "goesOn" // it was left to the servers
+	GoesOn    Kind = "goesOn"  // it was left to the servers
+	Stopped   Kind = "stopped" // its donor has stopped it, as was asked
 	Split     Kind = "split"
 	Aside     Kind = "aside" // a range or a collection is left alone
 	Round     Kind = "round" // has ended
@@ -183,6 +184,8 @@ type Event struct {
 	At        time.Time
 	Move      Move
 	Namespace string
+	// Namespaces are those that were taken over.
+	Namespaces []string
 	// Min is where a range that is left alone begins; zero for a whole collection.
 	Min catalog.Key
 	// Points is how many a split has.

@@ -92,7 +92,7 @@ func moveLine(e runner.Event) string {
 	at := e.At.UTC().Format("15:04:05")
 	switch m := e.Move; e.Kind {
 	case runner.TakenOver:
-		return fmt.Sprintf("%s balancing of %s paused", at, e.Namespace)
+		return fmt.Sprintf("%s balancing of %s paused", at, humanize.FewOf(e.Namespaces))
 	case runner.Moved:
 		upper := "?"
 		if !m.Max.IsZero() {
@@ -103,6 +103,9 @@ func moveLine(e runner.Event) string {
 	case runner.Failed:
 		return fmt.Sprintf("%s failed %s at %s, %s -> %s, after %s: %v (%s)", at, m.Namespace, m.Min, m.From, m.To,
 			seconds(m.Took), e.Err, then(e.Then))
+	case runner.Stopped:
+		return fmt.Sprintf("%s stopped %s at %s, %s -> %s, after %s: nothing was moved", at, m.Namespace, m.Min, m.From, m.To,
+			seconds(m.Took))
 	case runner.GoesOn:
 		return fmt.Sprintf("%s still running on the servers: %s at %s, %s -> %s, after %s", at, m.Namespace, m.Min,
 			m.From, m.To, seconds(m.Took))
