@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 )
