@@ -140,7 +140,7 @@ func (j *jobCall) leased(ctx context.Context, l *leased, left time.Duration) (Jo
 
 // failed sets the state of the job by an error.
 func (j *jobCall) failed(ctx context.Context, err error) (JobStatus, error) {
-	if known, err := j.settle(apply.Result{}, err); !known {
+	if known, err := j.settle(apply.Result{}, j.withRoles(ctx, err)); !known {
 		return j.statusOf(j.job), err
 	}
 	return j.save(ctx)
@@ -351,7 +351,7 @@ func (j *jobCall) work(ctx context.Context, l *leased, left time.Duration) (know
 		if ctx.Err() != nil {
 			err = errWorkedFor
 		}
-		return j.settle(apply.Result{}, errors.Join(err, leave(ctx, l)))
+		return j.settle(apply.Result{}, j.withRoles(ctx, errors.Join(err, leave(ctx, l))))
 	}
 	result, err := j.carryOut(ctx, running, l, w, j.rest(left, began))
 	if left := unreached(result); err == nil && left != nil && w.kind != plan.Balance { // which ends as even as it can
@@ -360,7 +360,7 @@ func (j *jobCall) work(ctx context.Context, l *leased, left time.Duration) (know
 	if w.end != nil && w.end.warning != "" {
 		j.r.note(w.end.warning)
 	}
-	return j.settle(result, err)
+	return j.settle(result, j.withRoles(ctx, err))
 }
 
 // keeps reports whether what is paused and marked stays so for the next call, as this one
