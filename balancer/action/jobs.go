@@ -174,7 +174,8 @@ func (l JobLook) Run(ctx context.Context, c Cluster) (JobStatus, error) {
 
 func (c Cluster) noJob(id string, o jobOptions) JobStatus {
 	return JobStatus{
-		Job: id, Verb: o.Verb, State: live.JobNone, BlockedBy: []live.JobBlock{}, NextSteps: []string{c.commandOf(o, "start")},
+		Job: id, Verb: o.Verb, State: live.JobNone, BlockedBy: []live.JobBlock{},
+		NextSteps: []string{c.commandOf(o, "start")},
 	}
 }
 

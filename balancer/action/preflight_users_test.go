@@ -125,7 +125,7 @@ func TestRefusalNamesTheRoles(t *testing.T) {
 		t.Error(text)
 	}
 	other := errors.New("something else")
-	if got := c.withRoles(t.Context(), other); got != other {
+	if got := c.withRoles(t.Context(), other); got.Error() != other.Error() {
 		t.Error(got)
 	}
 }
