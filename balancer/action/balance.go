@@ -141,6 +141,7 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 		return BalanceResult{}, err
 	}
 	result, err := b.balance(ctx, c, foreseen.Plan, reporter)
+	err = c.withRoles(ctx, err)
 	return result, ended(result.Stopped, err)
 }
 
@@ -300,6 +301,9 @@ func (b Balance) acquire(ctx context.Context, c Cluster, r *serial) (*live.Lease
 	const between = 5 * time.Second
 	for waited := time.Duration(0); ; waited += between {
 		l, err := c.acquire(ctx, c.runner(), doing, false)
+		if err == nil && l.restored != "" {
+			r.note(l.restored)
+		}
 		if !errors.As(err, new(*live.HeldError)) || waited >= b.WaitForLease {
 			return l.lease, err
 		}

@@ -23,6 +23,8 @@ type Cluster struct {
 	// Settings are what Client was opened with: the shards' members are reached with
 	// them. Nil reaches none.
 	Settings *options.ClientOptions
+	// Address is that of Client, as it may be shown, for command lines; empty names none.
+	Address string
 	// Runner sends commands that change something; nil is by Client.
 	Runner live.CommandRunner
 	// Guarded says that Runner answers those commands in place of the cluster: every

@@ -3,7 +3,6 @@ package action
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -90,13 +89,14 @@ func (c Consent) bound(p Pace) (Pace, error) {
 	if p.DiskLimit, err = c.diskLimit(p.DiskLimit); err != nil {
 		return p, err
 	}
+	given := p.For
 	for _, policy := range c.Policies {
 		if l := policy.Limits; l.For > 0 {
-			if p.For > l.For {
-				return p, policy.Refuse("limits.for", "%s is more than %s", humanize.Duration(p.For), humanize.Duration(l.For))
+			if given > l.For {
+				return p, policy.Refuse("limits.for", "%s is more than %s", humanize.Duration(given), humanize.Duration(l.For))
 			}
-			if p.For == 0 {
-				p.For = l.For
+			if given == 0 && (p.For == 0 || l.For < p.For) {
+				p.For, p.forNote = l.For, ofPolicy(policy)
 			}
 		}
 		if l := policy.Limits; l.Parallel > 0 && p.Parallel > l.Parallel {
@@ -157,10 +157,15 @@ func bounded[T int | int64](
 		}
 	}
 	if by != nil {
-		note = fmt.Sprintf(", which is that of the policy %s", by.File)
+		note = ofPolicy(by)
 	}
 	return limit, note, nil
 }
+
+const policyLimit = ", which is that of the policy "
+
+// ofPolicy is what the end of a run says at a limit that a policy sets.
+func ofPolicy(p *consent.Policy) string { return policyLimit + p.File }
 
 // order is what a run is about, as it is written down before the run begins.
 type order struct {

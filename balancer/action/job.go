@@ -45,6 +45,7 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 	if err != nil {
 		return result, err
 	}
+	defer func() { err = c.withRoles(ctx, err) }()
 	defer func() {
 		if closed := work.Close(); closed != nil {
 			err = errors.Join(err, closed)

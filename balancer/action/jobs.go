@@ -93,15 +93,30 @@ func (s JobStart) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, er
 	if err := c.permit(consent.Order{Verb: opts.Verb, Namespaces: opts.Namespaces, All: opts.All}); err != nil {
 		return JobStatus{}, err
 	}
+	e, err := opts.runOptions()
+	if err != nil {
+		return JobStatus{}, err
+	}
+	if _, err := c.bound(e.Pace); err != nil {
+		return JobStatus{}, err
+	}
 	jobs := live.JobsOf(c.Client)
 	job, err := jobs.Get(ctx, id)
 	if err == nil && job == nil {
-		if err = live.CheckSharded(ctx, c.runner()); err == nil { // nothing is written elsewhere
-			job, err = jobs.Create(ctx, id, opts.Verb, opts.text())
-		}
+		err = live.CheckSharded(ctx, c.runner()) // nothing is written elsewhere
 	}
 	if err != nil {
 		return JobStatus{}, &AccessError{err}
+	}
+	if job == nil || s.Replace && job.State.Ended() {
+		if err := c.isThere(ctx, opts); err != nil {
+			return JobStatus{}, err
+		}
+	}
+	if job == nil {
+		if job, err = jobs.Create(ctx, id, opts.Verb, opts.text()); err != nil {
+			return JobStatus{}, &AccessError{err}
+		}
 	}
 	ended := job.State.Ended()
 	switch {
@@ -110,13 +125,13 @@ func (s JobStart) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, er
 			return JobStatus{}, &AccessError{err}
 		}
 	case job.Options != opts.text():
-		return statusOf(job), refuse("the job %s has other options: %s; {replace} has it go on with these", id,
+		return c.statusOf(job), refuse("the job %s has other options: %s; {replace} has it go on with these", id,
 			optionsOf(job).line())
 	case ended:
-		return statusOf(job), nil
+		return c.statusOf(job), nil
 	}
 	if s.WorkFor == 0 {
-		return statusOf(job), nil
+		return c.statusOf(job), nil
 	}
 	call := &jobCall{Cluster: c, JobStart: s, jobs: jobs, job: job, o: opts, r: &serial{next: r}}
 	return call.run(ctx)
@@ -147,9 +162,9 @@ func (l JobLook) Run(ctx context.Context, c Cluster) (JobStatus, error) {
 		return JobStatus{}, &AccessError{err}
 	}
 	if job == nil {
-		return noJob(id, opts), nil
+		return c.noJob(id, opts), nil
 	}
-	status := statusOf(job)
+	status := c.statusOf(job)
 	holder, held, err := live.EngineHolder(ctx, c.Client)
 	if err == nil && held && holder.Doing == doingJob(id) {
 		status.Worker = holder.String()
@@ -157,9 +172,10 @@ func (l JobLook) Run(ctx context.Context, c Cluster) (JobStatus, error) {
 	return status, nil
 }
 
-func noJob(id string, o jobOptions) JobStatus {
+func (c Cluster) noJob(id string, o jobOptions) JobStatus {
 	return JobStatus{
-		Job: id, Verb: o.Verb, State: live.JobNone, BlockedBy: []live.JobBlock{}, NextSteps: []string{o.command("start")},
+		Job: id, Verb: o.Verb, State: live.JobNone, BlockedBy: []live.JobBlock{},
+		NextSteps: []string{c.commandOf(o, "start")},
 	}
 }
 
@@ -193,9 +209,9 @@ func (l JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, e
 	case err != nil:
 		return JobStatus{}, &AccessError{err}
 	case job == nil:
-		return noJob(id, opts), nil
+		return c.noJob(id, opts), nil
 	case job.State.Ended():
-		return statusOf(job), nil
+		return c.statusOf(job), nil
 	}
 	if job, err = jobs.Cancel(ctx, job); err != nil {
 		return JobStatus{}, &AccessError{err}
@@ -218,7 +234,7 @@ func (c Cluster) undoJob(ctx context.Context, id string, resumed bool) (*apply.E
 		return nil, fmt.Errorf("there is no job %s", id)
 	case !job.State.Ended():
 		return nil, fmt.Errorf("the job %s is %s: cancel it before it is undone (%s)", id, job.State,
-			optionsOf(job).command("cancel"))
+			c.commandOf(optionsOf(job), "cancel"))
 	}
 	journal, h, err := jobs.Journal(ctx, job)
 	if err != nil {
@@ -230,7 +246,7 @@ func (c Cluster) undoJob(ctx context.Context, id string, resumed bool) (*apply.E
 	work := apply.ResumeKept(h, journal)
 	if resumed && work.Plan.Goal.Kind != plan.Undo {
 		return nil, fmt.Errorf("nobody has begun to undo the job %s: %s goes on with it", id,
-			optionsOf(job).command("start")+" --replace")
+			c.commandOf(optionsOf(job), "start")+" --replace")
 	}
 	return work, work.Undo()
 }

@@ -100,7 +100,7 @@ func (j *jobCall) whileLeased(ctx context.Context) (JobStatus, error) {
 // heldBy is the status while somebody else holds the lease: another call of the job, or
 // another run.
 func (j *jobCall) heldBy(held *live.HeldError) JobStatus {
-	status := statusOf(j.job)
+	status := j.statusOf(j.job)
 	if held.Holder.Doing == doingJob(j.job.ID) {
 		status.State, status.Worker = live.JobRunning, held.Holder.String()
 	} else {
@@ -125,11 +125,11 @@ func (j *jobCall) leased(ctx context.Context, l *leased, left time.Duration) (Jo
 		return j.failed(ctx, errors.Join(err, l.lease.Suspend(ctx, j.Hard)))
 	}
 	if job.State.Ended() { // meanwhile
-		return statusOf(job), j.leave(ctx, l)
+		return j.statusOf(job), j.leave(ctx, l)
 	}
 	if !job.Cancel {
 		if known, err := j.work(ctx, l, left); !known || err != nil {
-			return statusOf(j.job), err
+			return j.statusOf(j.job), err
 		}
 	}
 	if j.job.Cancel {
@@ -140,8 +140,8 @@ func (j *jobCall) leased(ctx context.Context, l *leased, left time.Duration) (Jo
 
 // failed sets the state of the job by an error.
 func (j *jobCall) failed(ctx context.Context, err error) (JobStatus, error) {
-	if known, err := j.settle(apply.Result{}, err); !known {
-		return statusOf(j.job), err
+	if known, err := j.settle(apply.Result{}, j.withRoles(ctx, err)); !known {
+		return j.statusOf(j.job), err
 	}
 	return j.save(ctx)
 }
@@ -151,14 +151,14 @@ func (j *jobCall) save(ctx context.Context) (JobStatus, error) {
 	job, err := j.jobs.Save(context.WithoutCancel(ctx), j.job)
 	switch {
 	case errors.Is(err, live.ErrJobTaken): // another call knows better
-		status := statusOf(j.job)
+		status := j.statusOf(j.job)
 		status.State = live.JobRunning
 		return status, nil
 	case err != nil:
 		return JobStatus{}, &AccessError{err}
 	}
 	j.job = job
-	return statusOf(job), nil
+	return j.statusOf(job), nil
 }
 
 // asPlan returns the goal of the job as an aim.
@@ -351,7 +351,7 @@ func (j *jobCall) work(ctx context.Context, l *leased, left time.Duration) (know
 		if ctx.Err() != nil {
 			err = errWorkedFor
 		}
-		return j.settle(apply.Result{}, errors.Join(err, leave(ctx, l)))
+		return j.settle(apply.Result{}, j.withRoles(ctx, errors.Join(err, leave(ctx, l))))
 	}
 	result, err := j.carryOut(ctx, running, l, w, j.rest(left, began))
 	if left := unreached(result); err == nil && left != nil && w.kind != plan.Balance { // which ends as even as it can
@@ -360,7 +360,7 @@ func (j *jobCall) work(ctx context.Context, l *leased, left time.Duration) (know
 	if w.end != nil && w.end.warning != "" {
 		j.r.note(w.end.warning)
 	}
-	return j.settle(result, err)
+	return j.settle(result, j.withRoles(ctx, err))
 }
 
 // keeps reports whether what is paused and marked stays so for the next call, as this one

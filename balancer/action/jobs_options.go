@@ -242,12 +242,3 @@ func (o jobOptions) named() string {
 	}
 	return strings.Join(words, " ")
 }
-
-// command is the command line of a call.
-func (o jobOptions) command(do string) string {
-	line := o.named()
-	if do == "start" {
-		line = o.line()
-	}
-	return fmt.Sprintf("shardsh %s %s %s", o.Verb, do, line)
-}

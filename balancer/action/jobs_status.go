@@ -17,7 +17,7 @@ import (
 )
 
 // statusOf returns how far a job is, and what to do.
-func statusOf(job *live.Job) JobStatus {
+func (c Cluster) statusOf(job *live.Job) JobStatus {
 	o := optionsOf(job)
 	s := JobStatus{
 		Job: job.ID, Verb: job.Verb, State: job.State, Progress: job.Progress, BlockedBy: job.BlockedBy, Error: job.Error,
@@ -27,19 +27,19 @@ func statusOf(job *live.Job) JobStatus {
 		s.BlockedBy = []live.JobBlock{}
 	}
 	if job.Cancel && !job.State.Ended() {
-		s.NextSteps = append(s.NextSteps, o.command("cancel"))
+		s.NextSteps = append(s.NextSteps, c.commandOf(o, "cancel"))
 		return s
 	}
-	undo := "shardsh apply --undo " + live.JobPrefix + job.ID
 	switch job.State {
 	case live.JobDone:
-		if !o.Remove {
-			s.NextSteps = append(s.NextSteps, undo)
-		}
 	case live.JobCancelled:
-		s.NextSteps = append(s.NextSteps, o.command("start")+" --replace", undo)
+		s.NextSteps = append(s.NextSteps, c.commandOf(o, "start")+" --replace")
 	default:
-		s.NextSteps = append(s.NextSteps, o.command("start"), o.command("cancel"))
+		s.NextSteps = append(s.NextSteps, c.commandOf(o, "start"), c.commandOf(o, "cancel"))
+	}
+	acted := job.Progress.StepsDone > 0 || job.Progress.MovesDone > 0
+	if job.State.Ended() && acted && (job.State == live.JobCancelled || !o.Remove) {
+		s.NextSteps = append(s.NextSteps, c.words("shardsh apply", "--undo "+quoted(live.JobPrefix+job.ID)))
 	}
 	return s
 }
@@ -112,7 +112,11 @@ type goalError struct{ error }
 func (e *goalError) Unwrap() error { return e.error }
 
 func limitBlock(why string) live.JobBlock {
-	return live.JobBlock{What: "limit", Text: why, Remedy: "start it with a higher limit and --replace, or cancel it"}
+	remedy := "start it with a higher limit and --replace, or cancel it"
+	if strings.Contains(why, policyLimit) { // no option raises it
+		remedy = "cancel it, and start it with --replace: then it is another run, with limits of its own"
+	}
+	return live.JobBlock{What: "limit", Text: why, Remedy: remedy}
 }
 
 // blockOf returns what an error says is in the way, and what to do; false if it is none of

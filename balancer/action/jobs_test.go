@@ -271,11 +271,6 @@ func TestJobIsBlocked(t *testing.T) {
 	if s = w.start(JobStart{Of: d, WorkFor: 10 * time.Second, Replace: true}); s.State != live.JobDone {
 		t.Errorf("all of it: %+v", s)
 	}
-	gone := jobDrain()
-	gone.Shard = "nope"
-	if s = w.start(JobStart{Of: gone, WorkFor: time.Second}); s.State != live.JobFailed || !strings.Contains(s.Error, `no shard "nope"`) {
-		t.Errorf("no shard: %+v", s)
-	}
 	w.well()
 }
 

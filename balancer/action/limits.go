@@ -78,6 +78,7 @@ func (p Pace) rules() pace.Rules {
 	return pace.Rules{
 		MaxMoves: p.maxMoves(), MaxBytes: p.maxBytes(), For: p.For, Pause: p.PauseBetween, Window: p.Window,
 		PauseWhen: p.PauseWhen, Hours: p.hours, DiskLimit: p.DiskLimit,
+		ForNote:   p.forNote,
 		MovesNote: p.movesNote + isDefault(p.MaxMoves != 0, "max-moves", "maxMoves"),
 		BytesNote: p.bytesNote + isDefault(p.MaxBytes != 0, "max-bytes", "maxBytes"),
 	}

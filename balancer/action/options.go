@@ -72,8 +72,8 @@ type Pace struct {
 	// Metrics is the address where Prometheus is answered; empty is nowhere.
 	Metrics string
 
-	hours                [][]*pace.Window // of policies: one window of each has to be open
-	movesNote, bytesNote string           // whose limits they are, if a policy has set them
+	hours                         [][]*pace.Window // of policies: one window of each has to be open
+	movesNote, bytesNote, forNote string           // whose limits they are, if a policy has set them
 }
 
 func (p Pace) validate() error {

@@ -164,7 +164,7 @@ func (l *preflightLook) server(ctx context.Context) {
 	var err error
 	l.facts.Held, l.facts.Quiesced, err = live.InTheWay(ctx, l.Client, l.facts.Snapshot.Time())
 	l.failed("the lease", err)
-	l.facts.Privileges, err = live.ReadPrivileges(ctx, commands)
+	l.facts.Privileges, l.facts.Roles, err = live.ReadPrivileges(ctx, commands)
 	l.failed("the privileges", err)
 }
 

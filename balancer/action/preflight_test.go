@@ -294,6 +294,12 @@ func (way way) isNamed(t *testing.T) {
 	named := slices.ContainsFunc(r.Preflight.Stopping(), func(o preflight.Obstacle) bool {
 		return o.Code == way.code && strings.Contains(o.Sentence, way.says)
 	})
+	for _, o := range r.Preflight.Obstacles {
+		if o.Code == diagnosis.PrivilegeMissing &&
+			(!strings.HasSuffix(o.Sentence, "; the user has engine@admin") || !strings.Contains(o.Hint, "grant the role shardsh")) {
+			t.Errorf("%s (%s)", o.Sentence, o.Hint)
+		}
+	}
 	if !named {
 		t.Errorf("it found %v", texts(r.Preflight.Obstacles))
 	}

@@ -1,14 +1,17 @@
 package action
 
 import (
+	"errors"
 	"slices"
 	"strings"
+	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/live"
 	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/mock/router"
@@ -109,4 +112,20 @@ func waysWithoutPrivileges() []way {
 		}
 	}
 	return ways
+}
+
+// A refusal of the server names the roles that the user has, besides the one that is needed.
+func TestRefusalNamesTheRoles(t *testing.T) {
+	w := newWorld(t, crowded(2), catalog.Release80, 1)
+	w.asRunner(&changing{}, &access.Privilege{Resource: access.TheCluster(), Actions: []access.Action{"removeShard"}})
+	c := Cluster{Client: w.runner, Clock: w.cluster.Clock()}
+	_, err := c.runner().RunCommand(t.Context(), "admin", bson.D{{Key: "removeShard", Value: "s0"}})
+	text := live.ShortenUnauthorized(c.withRoles(t.Context(), &AccessError{live.ServerError(err)}).Error())
+	if !strings.Contains(text, "grant the role shardshEngine") || !strings.HasSuffix(text, "; the user has engine@admin") {
+		t.Error(text)
+	}
+	other := errors.New("something else")
+	if got := c.withRoles(t.Context(), other); got.Error() != other.Error() {
+		t.Error(got)
+	}
 }

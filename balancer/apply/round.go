@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 )
@@ -47,7 +48,7 @@ func (r *run) round(ctx context.Context, waiting []plan.Step) (failure error) {
 				continue
 			}
 		default:
-			err = r.end(out)
+			err = r.end(ctx, out)
 		}
 		running = without(running, out.step)
 		if failure == nil {
@@ -229,7 +230,7 @@ func (r *run) begin(ctx context.Context, s plan.Step) (t todo, err error) {
 }
 
 // end writes down how a step ended.
-func (r *run) end(out outcome) error {
+func (r *run) end(ctx context.Context, out outcome) error {
 	if over, is := errors.AsType[*pace.OverError](out.err); is { // going on finds it begun
 		r.result.Stopped = over.Why
 		return nil
@@ -238,10 +239,16 @@ func (r *run) end(out outcome) error {
 		return r.stay(stays)
 	}
 	if out.err != nil {
-		r.result.Failures++
-		r.tell(Event{Kind: Failed, Step: out.step, Err: out.err})
+		asked := ctx.Err() != nil && mongoerr.Is(out.err, mongoerr.Interrupted) // of its donor, by whoever ends the run
+		if !asked {
+			r.result.Failures++
+			r.tell(Event{Kind: Failed, Step: out.step, Err: out.err})
+		}
 		if err := r.write(Record{What: failed, Step: out.step.Number, Error: out.err.Error()}); err != nil {
 			return err
+		}
+		if asked {
+			return nil
 		}
 		return out.err
 	}

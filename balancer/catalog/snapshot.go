@@ -3,6 +3,7 @@ package catalog
 import (
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -16,7 +17,11 @@ import (
 // A Snapshot never changes, and neither may what its methods return. The With
 // methods return changed copies that share what stayed the same, so a copy
 // costs in proportion to the change.
-type Snapshot struct{ parts SnapshotParts }
+type Snapshot struct {
+	parts SnapshotParts
+	// tagged are the collections that config.tags has zones of, once somebody asks.
+	tagged func() map[string]bool
+}
 
 // SnapshotParts are what a Snapshot is made of. The order of lists does not
 // matter to NewSnapshot.
@@ -177,7 +182,15 @@ func NewSnapshot(p SnapshotParts) *Snapshot {
 	if p.Clock.Zone == nil {
 		p.Clock = ClockOf(p.Actions, p.Changes)
 	}
-	return &Snapshot{p}
+	return &Snapshot{parts: p, tagged: sync.OnceValue(func() map[string]bool {
+		tagged := map[string]bool{}
+		for _, doc := range p.Config["tags"] {
+			if ns, is := doc.Lookup("ns").StringValueOK(); is {
+				tagged[ns] = true
+			}
+		}
+		return tagged
+	})}
 }
 
 // Parts returns what the Snapshot is made of. Its slices and maps must not be
@@ -208,6 +221,14 @@ func (s *Snapshot) Shard(id ShardID) (ShardState, bool) {
 // Collections returns the collections that config.collections tracks, by
 // namespace, unsplittable ones included.
 func (s *Snapshot) Collections() []*CollectionState { return s.parts.Collections }
+
+// Zoned reports whether a collection has zones, whose ranges may not have been read.
+func (s *Snapshot) Zoned(c *CollectionState) bool {
+	if c.Zones != nil {
+		return c.Zones.Len() > 0
+	}
+	return s.tagged()[c.Namespace]
+}
 
 // Collection returns the collection with the namespace, nil when there is none. That of
 // a time series may be its own, as users know it: the entry's is that of its buckets.

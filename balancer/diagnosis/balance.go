@@ -7,8 +7,6 @@ import (
 
 	"shardsh/balancer/humanize"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
-
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/policy"
 )
@@ -183,7 +181,7 @@ func Evident(s *catalog.Snapshot, c *catalog.CollectionState) bool {
 
 // byTotals asks the rules about a collection whose chunks were only counted.
 func byTotals(s *catalog.Snapshot, c *catalog.CollectionState) (status policy.Compliance, even bool) {
-	if c.Defragment || hasZones(s, c) || c.Counts == nil {
+	if c.Defragment || s.Zoned(c) || c.Counts == nil {
 		return status, false
 	}
 	counts := make(map[catalog.ShardID]int64, len(c.Counts))
@@ -230,7 +228,7 @@ func Misplaced(s *catalog.Snapshot, c *catalog.CollectionState, violation string
 		return 0, false
 	case violation == policy.ViolationDraining:
 		return draining, true
-	case violation != policy.ViolationChunksImbalance, hasZones(s, c):
+	case violation != policy.ViolationChunksImbalance, s.Zoned(c):
 		return 0, false
 	}
 	share := total / max(1, staying)
@@ -240,16 +238,6 @@ func Misplaced(s *catalog.Snapshot, c *catalog.CollectionState, violation string
 		}
 	}
 	return bytes, true
-}
-
-func hasZones(s *catalog.Snapshot, c *catalog.CollectionState) bool {
-	if c.Zones != nil {
-		return c.Zones.Len() > 0
-	}
-	return slices.ContainsFunc(s.Parts().Config["tags"], func(doc bson.Raw) bool {
-		ns, _ := doc.Lookup("ns").StringValueOK()
-		return ns == c.Namespace
-	})
 }
 
 // collections returns the findings about each sharded collection.

@@ -89,19 +89,19 @@ func jumboSizes(c *catalog.CollectionState) func(func(catalog.Chunk, *jumboSize)
 	}
 }
 
-// jumboCommands returns what would split the first jumbo chunks. One key can only
-// be split once the shard key has more fields.
+// jumboCommands returns what would split the first jumbo chunks whose keys are known: one
+// that has a single key can only be split once the shard key has more fields.
 func jumboCommands(c *catalog.CollectionState) (list []string) {
-	if c.Table == nil {
-		return []string{fmt.Sprintf("sh.chunks(%q, { jumbo: true })", c.Namespace)}
-	}
 	var splits []string
 	refine := false
 	for chunk, size := range jumboSizes(c) {
 		if len(splits) == jumboShown {
 			break
 		}
-		refined := size != nil && size.single()
+		if size == nil || size.First.IsZero() {
+			continue
+		}
+		refined := size.single()
 		refine = refine || refined
 		splits = append(splits, splitCommand(c, chunk, refined))
 	}
@@ -111,7 +111,10 @@ func jumboCommands(c *catalog.CollectionState) (list []string) {
 			return []string{fmt.Sprintf("sh.reshardCollection(%q, <key>)", c.Namespace)}
 		}
 	}
-	return append(list, splits...)
+	if list = append(list, splits...); list == nil {
+		return []string{fmt.Sprintf("sh.chunks(%q, { jumbo: true })", c.Namespace)}
+	}
+	return list
 }
 
 // splitCommand splits a chunk in the middle of its data. By bounds it is found

@@ -168,7 +168,8 @@ func (d *Executor) updateTables(
 	return failed, nil
 }
 
-// readTables reads all chunks of collections. One that is dropped meanwhile has no table.
+// readTables reads all chunks of collections. One that is dropped meanwhile has no table. In
+// the order of versions a chunk that changes during the read comes again, and the newer counts.
 func (d *Executor) readTables(
 	ctx context.Context, colls []catalog.Collection, tables map[string]*catalog.RoutingTable,
 ) error {
@@ -182,7 +183,7 @@ func (d *Executor) readTables(
 		docs, err := d.listWithin(ctx, tableWait, "config", bson.D{
 			{Key: "find", Value: "chunks"},
 			{Key: "filter", Value: bson.D{{Key: field, Value: bson.D{{Key: "$in", Value: list}}}}},
-			{Key: "sort", Value: bson.D{{Key: field, Value: 1}, {Key: "min", Value: 1}}}, fullBatch, majority,
+			{Key: "sort", Value: bson.D{{Key: field, Value: 1}, {Key: "lastmod", Value: 1}}}, fullBatch, majority,
 		})
 		if err != nil {
 			return err
@@ -192,8 +193,7 @@ func (d *Executor) readTables(
 	for _, coll := range colls {
 		chunks, err := parseChunks(coll, byOwner[ownerKey(coll)])
 		if err == nil {
-			tables[coll.Namespace], err = catalog.NewRoutingTable(coll.Pattern, coll.Epoch, coll.Timestamp,
-				slices.Values(chunks))
+			tables[coll.Namespace], err = catalog.NewestTable(coll.Pattern, coll.Epoch, coll.Timestamp, chunks)
 		}
 		if err == nil {
 			continue

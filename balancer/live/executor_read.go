@@ -111,20 +111,18 @@ func (d *Executor) routing(ctx context.Context, ns string) (r balancer.Routing, 
 		return r, err
 	}
 	docs, err := d.listWithin(ctx, tableWait, "config", bson.D{
-		{Key: "find", Value: "chunks"}, {Key: "filter", Value: bson.D{r.Collection.ChunkFilter()}}, sorted("min", 1),
+		{Key: "find", Value: "chunks"}, {Key: "filter", Value: bson.D{r.Collection.ChunkFilter()}}, sorted("lastmod", 1),
 		fullBatch, majority,
 	})
 	if err != nil {
 		return r, err
 	}
-	chunks := make([]catalog.Chunk, len(docs))
-	for i, doc := range docs {
-		if chunks[i], err = catalog.ParseChunk(r.Collection.Pattern, doc); err != nil {
-			return r, err
-		}
+	chunks, err := parseChunks(r.Collection, docs)
+	if err != nil {
+		return r, err
 	}
-	r.Table, err = catalog.NewRoutingTable(r.Collection.Pattern, r.Collection.Epoch, r.Collection.Timestamp,
-		slices.Values(chunks))
+	// A chunk that changes during the read comes again, and the newer one counts.
+	r.Table, err = catalog.NewestTable(r.Collection.Pattern, r.Collection.Epoch, r.Collection.Timestamp, chunks)
 	if err != nil {
 		return r, err
 	}

@@ -13,14 +13,14 @@ import (
 	"shardsh/balancer/preflight"
 )
 
-// ReadPrivileges returns the privileges of the user; nil without access control.
-func ReadPrivileges(ctx context.Context, a CommandRunner) (*preflight.Privileges, error) {
+// ReadPrivileges returns the privileges of the user, nil without access control, and the roles.
+func ReadPrivileges(ctx context.Context, a CommandRunner) (*preflight.Privileges, []string, error) {
 	reply, err := a.RunCommand(ctx, "admin",
 		bson.D{{Key: "connectionStatus", Value: int32(1)}, {Key: "showPrivileges", Value: true}})
 	if err != nil {
-		return nil, ServerError(err)
+		return nil, nil, ServerError(err)
 	}
-	return preflight.ParsePrivileges(reply), nil
+	return preflight.ParsePrivileges(reply), preflight.ParseRoles(reply), nil
 }
 
 // preflightIndexes limits for how many collections and for how long indexes are looked at.

@@ -59,9 +59,9 @@ func (r *reading) balancerBefore34(ctx context.Context) error {
 
 var errNoStatus = errors.New("servers before 4.4 do not report whether a collection is balanced")
 
-// mostAsked is of how many collections the server is asked whether they are balanced, if the
+// MostAsked is of how many collections the server is asked whether they are balanced, if the
 // rules can judge instead: it has all shards measure each of them.
-const mostAsked = 200
+const MostAsked = 200
 
 // selected returns the sharded collections that Selected selects.
 func (r *reading) selected() []*catalog.CollectionState {
@@ -72,22 +72,22 @@ func (r *reading) selected() []*catalog.CollectionState {
 
 // judged reports whether the rules can judge all collections, and the server is spared.
 func (r *reading) judged() bool {
-	return len(r.selected()) > mostAsked && r.reads(Chunks) && r.reads(Sizes) &&
+	return len(r.selected()) > MostAsked && r.reads(Chunks) && r.reads(Sizes) &&
 		!slices.ContainsFunc(r.gaps, func(g catalog.Gap) bool { return g.What == "sizes" || g.What == "chunks" })
 }
 
 // statuses reads whether the server considers each sharded collection balanced.
 func (r *reading) statuses(ctx context.Context) error {
-	if r.judged() && r.options.Required&Statuses == 0 {
+	if r.judged() && (r.options.Required&Statuses == 0 || r.options.Tabled != nil) {
 		return nil
 	}
 	list := r.selected()
-	if n := len(list); n > mostAsked && r.options.Required&Statuses == 0 {
-		if list = list[:mostAsked]; !r.reads(Chunks) { // the rules can judge instead
+	if n := len(list); n > MostAsked && r.options.Required&Statuses == 0 {
+		if list = list[:MostAsked]; !r.reads(Chunks) { // the rules can judge instead
 			list = nil
 		}
 		r.gap(catalog.Gap{What: "balance"}, fmt.Errorf("the server is not asked about more than %d of %d collections",
-			mostAsked, n))
+			MostAsked, n))
 	}
 	var skipped atomic.Pointer[NoAnswerError]
 	defer func() {

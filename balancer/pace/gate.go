@@ -276,7 +276,7 @@ func (g *Gate) over(m Move) error {
 }
 
 func (g *Gate) tooLate() error {
-	return &OverError{fmt.Sprintf("the limit of %s is reached", humanize.Duration(g.rules.For))}
+	return &OverError{fmt.Sprintf("the limit of %s is reached%s", humanize.Duration(g.rules.For), g.rules.ForNote)}
 }
 
 func (d *Done) add(m Move, times int) {

@@ -16,8 +16,8 @@ type Rules struct {
 	MaxMoves int
 	MaxBytes int64
 	For      time.Duration
-	// MovesNote and BytesNote say after that a limit is reached whose it is.
-	MovesNote, BytesNote string
+	// The notes say after that a limit is reached whose it is.
+	MovesNote, BytesNote, ForNote string
 	// Before and Spent are what earlier runs of the same work have moved, and for how long:
 	// they count against the limits.
 	Before Done

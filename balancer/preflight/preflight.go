@@ -42,6 +42,8 @@ type Facts struct {
 	Own func(namespace string) bool
 	// Privileges are those of the user; nil if there is no access control.
 	Privileges *Privileges
+	// Roles are those of the user: "engine@admin".
+	Roles []string
 	// Indexes are those of the collections that move, by namespace.
 	Indexes map[string]Indexes
 	// Unmovable are the chunks that no cut makes small enough to be moved.

@@ -63,6 +63,28 @@ func ParsePrivileges(reply bson.Raw) *Privileges {
 	return &list
 }
 
+// ParseRoles reads the roles in a reply of connectionStatus, as "role@database".
+func ParseRoles(reply bson.Raw) (roles []string) {
+	array, _ := reply.Lookup("authInfo", "authenticatedUserRoles").ArrayOK()
+	values, _ := array.Values()
+	for _, v := range values {
+		doc, _ := v.DocumentOK()
+		role, _ := doc.Lookup("role").StringValueOK()
+		database, _ := doc.Lookup("db").StringValueOK()
+		roles = append(roles, role+"@"+database)
+	}
+	slices.Sort(roles)
+	return slices.Compact(roles)
+}
+
+// RolesText says which roles a user has.
+func RolesText(roles []string) string {
+	if len(roles) == 0 {
+		return "the user has no role"
+	}
+	return "the user has " + strings.Join(roles, ", ")
+}
+
 // buckets is what the names of the buckets of time series begin with.
 const buckets = "system.buckets."
 
@@ -238,7 +260,7 @@ func (l *look) privileges() {
 	}
 	for _, k := range order {
 		f := diagnosis.NewFinding(diagnosis.PrivilegeMissing, diagnosis.Scope{}, fmt.Sprintf(
-			"the user lacks %s on %s, %s", k.actions, humanize.FewOf(lacking[k]), k.why))
+			"the user lacks %s on %s, %s; %s", k.actions, humanize.FewOf(lacking[k]), k.why, RolesText(l.Roles)))
 		l.add(Obstacle{Finding: f, Stops: k.stops, Hint: grant(k.actions)})
 	}
 }

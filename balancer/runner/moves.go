@@ -51,7 +51,7 @@ func (r *run) moves(ctx context.Context, chosen []policy.Migration) []error {
 		}
 		move := r.start(m)
 		running.Go(func() {
-			results[m.at] = r.move(m, move)
+			results[m.at] = r.move(ctx, m, move)
 			<-slots
 		})
 	}
@@ -188,7 +188,7 @@ func (r *run) start(m waitingMove) Move {
 }
 
 // move carries one out and deals with how it ended.
-func (r *run) move(m waitingMove, told Move) error {
+func (r *run) move(ctx context.Context, m waitingMove, told Move) error {
 	began := r.o.Clock.Now()
 	err := mongoerr.Guard(nil, "a migration", func() error { return r.cluster.Move(r.hard, m.Migration) })
 	told.Took = r.o.Clock.Now().Sub(began)
@@ -197,6 +197,12 @@ func (r *run) move(m waitingMove, told Move) error {
 		r.refused(m.Namespace)
 		r.tell(Event{Kind: Refused, Move: told, Err: err})
 		return pace.ErrNotBegun
+	}
+	if err != nil && ctx.Err() != nil && mongoerr.Is(err, mongoerr.Interrupted) { // as whoever ends the run has asked
+		r.o.Gate.Leave(m.pace(), pace.ErrNotBegun)
+		r.forget(m.Namespace)
+		r.tell(Event{Kind: Stopped, Move: told})
+		return err
 	}
 	if err != nil {
 		r.o.Gate.Leave(m.pace(), err)

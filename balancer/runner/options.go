@@ -152,12 +152,13 @@ type Kind string
 
 // The kinds of events.
 const (
-	TakenOver Kind = "takenOver" // a collection is off for the cluster's balancer
+	TakenOver Kind = "takenOver" // collections are off for the cluster's balancer
 	Began     Kind = "began"     // a move
 	Moved     Kind = "moved"
 	Failed    Kind = "failed"
 	GoesOn    Kind = "goesOn"  // it was left to the servers
 	Refused   Kind = "refused" // by what holds the run: it is chosen anew
+	Stopped   Kind = "stopped" // its donor has stopped it, as was asked
 	Split     Kind = "split"
 	Aside     Kind = "aside" // a range or a collection is left alone
 	Round     Kind = "round" // has ended
@@ -184,6 +185,8 @@ type Event struct {
 	At        time.Time
 	Move      Move
 	Namespace string
+	// Namespaces are those that were taken over.
+	Namespaces []string
 	// Min is where a range that is left alone begins; zero for a whole collection.
 	Min catalog.Key
 	// Points is how many a split has.

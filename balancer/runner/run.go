@@ -159,7 +159,9 @@ func (r *run) takeOver(ctx context.Context, look *catalog.Snapshot) (*catalog.Sn
 	}
 	for _, ns := range on {
 		r.on[ns] = true
-		r.tell(Event{Kind: TakenOver, Namespace: ns})
+	}
+	if len(on) > 0 {
+		r.tell(Event{Kind: TakenOver, Namespaces: on})
 	}
 	return apply.AwaitRound(ctx, r.cluster, r.namespaces, r.o.Clock)
 }

@@ -92,7 +92,7 @@ func moveLine(e runner.Event) string {
 	at := e.At.UTC().Format("15:04:05")
 	switch m := e.Move; e.Kind {
 	case runner.TakenOver:
-		return fmt.Sprintf("%s balancing of %s paused", at, e.Namespace)
+		return fmt.Sprintf("%s balancing of %s paused", at, humanize.FewOf(e.Namespaces))
 	case runner.Moved:
 		upper := "?"
 		if !m.Max.IsZero() {
@@ -106,6 +106,9 @@ func moveLine(e runner.Event) string {
 	case runner.Refused:
 		return fmt.Sprintf("%s refused: %s at %s, %s -> %s: %v; it is chosen anew", at, m.Namespace, m.Min, m.From, m.To,
 			e.Err)
+	case runner.Stopped:
+		return fmt.Sprintf("%s stopped %s at %s, %s -> %s, after %s: nothing was moved", at, m.Namespace, m.Min, m.From, m.To,
+			seconds(m.Took))
 	case runner.GoesOn:
 		return fmt.Sprintf("%s still running on the servers: %s at %s, %s -> %s, after %s", at, m.Namespace, m.Min,
 			m.From, m.To, seconds(m.Took))

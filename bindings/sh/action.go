@@ -171,8 +171,8 @@ func (s *Host) preflight(r preflight.Report) *goja.Object {
 func (c *call) cluster(sh *Helpers) action.Cluster {
 	conn := sh.current().Conn
 	return action.Cluster{
-		Client: conn.Client, Settings: conn.Settings, Runner: c.s.commandRunner(sh), Guarded: c.s.Gateway.Guarded(),
-		Clock: c.JS.Clock, Consent: c.s.Consent,
+		Client: conn.Client, Settings: conn.Settings, Address: conn.Address, Runner: c.s.commandRunner(sh),
+		Guarded: c.s.Gateway.Guarded(), Clock: c.JS.Clock, Consent: c.s.Consent,
 	}
 }
 

@@ -36,13 +36,19 @@ func (sh *Helpers) summary() *balancerSummary {
 	}
 	seen := sh.look(live.ReaderOptions{
 		Parts: live.Settings | live.Balancer | live.Clock | live.Shards | live.Collections | live.Statuses | live.Counts |
-			live.Zones | live.Outcomes | live.Migrations | live.Reshardings | live.Unsharded | live.Sizes,
-		Span: diagnosis.FailureSpan, Release: release, Required: required,
+			live.Chunks | live.Zones | live.Outcomes | live.Migrations | live.Reshardings | live.Unsharded | live.Sizes,
+		Tabled: uncounted, Span: diagnosis.FailureSpan, Release: release, Required: required,
 	})
 	return &balancerSummary{
 		Diagnosis: diagnosis.Of(seen.Snapshot), settings: document(seen, "settings", "balancer"), policy: sh.policyText(),
 		shards: report.ShardsOf(seen.Snapshot, report.CollectionsOf(seen.Snapshot)), sized: seen.sized(),
 	}
+}
+
+// uncounted selects the collections whose chunks are read to judge them: the server is not
+// asked about each of many, and counts do not tell of these whether they are balanced.
+func uncounted(s *catalog.Snapshot, c *catalog.CollectionState) bool {
+	return len(s.Collections()) > live.MostAsked && !diagnosis.BalanceOf(s, c).Known
 }
 
 // problems lists what keeps the balancer from doing its work.

@@ -82,7 +82,7 @@ func act(ctx context.Context, env environment, v planVerb, showPlan bool) error 
 // actionCluster is what actions work on.
 func (c *connection) actionCluster(clock script.Clock) action.Cluster {
 	return action.Cluster{
-		Client: c.client, Settings: c.settings, Clock: clock, Consent: c.consent,
+		Client: c.client, Settings: c.settings, Address: c.address, Clock: clock, Consent: c.consent,
 		Computing: func(compute func() (*plan.Plan, error)) (*plan.Plan, error) { return withGC(frequentGC, compute) },
 	}
 }

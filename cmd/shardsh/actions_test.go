@@ -53,6 +53,7 @@ func bothFaces(t *testing.T, c twoFaces) (line, call map[string]any, layouts [2]
 		} else {
 			stdout, stderr, _ = eval(address, strings.ReplaceAll(c.call, "DIR", filepath.ToSlash(dir)))
 		}
+		stdout = strings.ReplaceAll(stdout, address, "ADDRESS")
 		results[face], reasons[face] = lastDocument(stdout), stdout+stderr
 		layouts[face], _, _ = eval(address, `db.getSiblingDB("config").collections.find({ _id: /^shop/ }).toArray().map(c => `+
 			`sh.chunks(c._id).toArray().map(x => x.shard + EJSON.stringify(x.min)).join(" ")).join("; ")`)
@@ -280,6 +281,10 @@ func TestActionsRefuseAlike(t *testing.T) {
 		{line: "drain start ADDRESS", call: `sh.job("drain", "start", {})`, reason: "drain needs shard"},
 		{line: "balance start ADDRESS", call: `sh.job("balance", "start", {})`,
 			reason: "say which collections may be changed: ns, or all for all of them"},
+		{line: "drain start ADDRESS --shard nope", call: `sh.job("drain", "start", { shard: "nope" })`,
+			reason: `shard: the cluster has no shard "nope"; it has a, b, c`},
+		{line: "defragment start ADDRESS --ns shop.nope", call: `sh.job("defragment", "start", { ns: "shop.nope" })`,
+			reason: "shop.nope"},
 		{line: "drain start ADDRESS --shard a --window 22:00-06:00",
 			call:   `sh.job("drain", "start", { shard: "a", window: "22:00-06:00" })`,
 			reason: `the window of a job needs its time zone, as its calls come from many machines: "22:00-06:00 UTC"`},

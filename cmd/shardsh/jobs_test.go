@@ -1,6 +1,9 @@
 package main
 
 import (
+	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 
 	"shardsh/balancer/action"
@@ -19,5 +22,43 @@ func TestJobExitCodes(t *testing.T) {
 				t.Errorf("%s of %s: %v", do, state, good)
 			}
 		}
+	}
+}
+
+// The commands that a job says to enter next work as they are printed.
+func TestJobNextStepsWork(t *testing.T) {
+	address := serve(t, heapedTopology).address
+	enter := func(words ...string) (status action.JobStatus) {
+		t.Helper()
+		code, out, stderr := runProgram(t, "", words...)
+		if err := json.Unmarshal([]byte(out), &status); err != nil || code != exitOK && code != exitFindings {
+			t.Fatalf("%q: exit code %d, %s%s", words, code, out, stderr)
+		}
+		return status
+	}
+	next := func(s action.JobStatus, which string) []string {
+		t.Helper()
+		i := slices.IndexFunc(s.NextSteps, func(c string) bool { return strings.HasPrefix(c, "shardsh "+which+" ") })
+		if i < 0 {
+			t.Fatalf("%q has no %s", s.NextSteps, which)
+		}
+		return strings.Fields(strings.ReplaceAll(s.NextSteps[i], "'", ""))[1:]
+	}
+	s := enter("drain", "status", address, "--shard", "a", "--json")
+	s = enter(append(next(s, "drain start"), "--json", "--work-for", "0", "--max-moves", "2")...)
+	s = enter(append(next(s, "drain cancel"), "--json")...)
+	if s.State != live.JobCancelled {
+		t.Errorf("%+v", s)
+	}
+	s = enter(append(next(s, "drain start"), "--json", "--work-for", "20s")...)
+	for s.Progress.MovesDone == 0 && s.Good() {
+		s = enter(append(next(s, "drain start"), "--json", "--work-for", "20s")...)
+	}
+	for !s.Over() {
+		s = enter(append(next(s, "drain cancel"), "--json")...)
+	}
+	undo := append(next(s, "apply"), "--dry-run", "--quiet") // time stands still here, and deletions take some
+	if code, out, stderr := runProgram(t, "", undo...); code != exitOK {
+		t.Errorf("%q: exit code %d, %s%s", undo, code, out, stderr)
 	}
 }
