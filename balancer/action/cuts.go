@@ -56,7 +56,8 @@ func (p Cuts) Goal(ctx context.Context, client *mongo.Client, s *catalog.Snapsho
 	goal := plan.Goal{Kind: plan.Presplit, Namespaces: []string{p.Namespace}}
 	c := s.Collection(p.Namespace)
 	if c == nil || c.Unsplittable {
-		return goal, fmt.Errorf("%w; sh.shardCollection(%q, { <key>: 1 })", diagnosis.UnknownCollection(s, p.Namespace), p.Namespace)
+		return goal, fmt.Errorf("%w; sh.shardCollection(%q, { <key>: 1 })",
+			diagnosis.UnknownCollection(s, p.Namespace), p.Namespace)
 	}
 	var err error
 	switch {

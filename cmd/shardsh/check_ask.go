@@ -101,7 +101,8 @@ func (o *checkFlags) checkOne(ctx context.Context, env environment, cluster clus
 	verb := o.action
 	verb.Address, verb.Numbers = a.address(), o.format == "json" || o.format == "prometheus"
 	verb.Trouble = func(err error) (check.Trouble, bool) {
-		if errors.As(err, new(*diagnosis.UnknownError)) && o.format != "nagios" || errors.As(err, new(usageError)) || errors.As(context.Cause(ctx), new(signalError)) {
+		unknown := errors.As(err, new(*diagnosis.UnknownError)) && o.format != "nagios" // whose 2 is critical
+		if unknown || errors.As(err, new(usageError)) || errors.As(context.Cause(ctx), new(signalError)) {
 			return check.Trouble{}, false
 		}
 		return asTrouble(orTimeout(bounded, err)), true

@@ -34,9 +34,13 @@ func checkDatabase(ctx context.Context, o *clusterFlags, conn *connection) error
 		return nil
 	}
 	list, err := conn.client.ListDatabaseNames(ctx, bson.D{{Key: "name", Value: name}})
-	if err != nil || len(list) > 0 {
-		return nil
+	if err == nil && len(list) == 0 {
+		return unknownWord(name, verb)
 	}
+	return nil
+}
+
+func unknownWord(name, verb string) error {
 	return usagef("%q is neither a verb, a file nor a database of the cluster; did you mean shardsh %s? "+
 		"To begin a database of that name: shardsh HOST/%s", name, verb, name)
 }
