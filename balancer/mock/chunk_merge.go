@@ -30,7 +30,7 @@ func (cks *Chunks) MergeRange(coll catalog.Collection, min, max catalog.Key) err
 	if !catalog.Tile(ownedBy(owner, table.Overlapping(min, max)), min, max) {
 		return cks.config.staleConfig(coll.Namespace, owner, "the range is not made of whole chunks of shard %s", owner)
 	}
-	if err := cks.config.chunkOperations(); err != nil {
+	if err := chunkOperations(cks.config); err != nil {
 		return err
 	}
 	return cks.commitMerge(coll, owner, min, max)
@@ -106,7 +106,7 @@ func (cks *Chunks) MergeAll(coll catalog.Collection, id catalog.ShardID, limits 
 	if err := cks.faults.reach(configShard, id); err != nil {
 		return 0, err
 	}
-	if err := cks.config.chunkOperations(); err != nil {
+	if err := chunkOperations(cks.config); err != nil {
 		return 0, err
 	}
 	if err := cks.frozen(coll); err != nil {

@@ -55,7 +55,7 @@ func (cks *Chunks) SplitOnShard(coll catalog.Collection, chunk catalog.Chunk, po
 // Split cuts a chunk at the given points, in ascending order: the shard's
 // part, then the config server's (rules/02-migration-and-metadata §6.6).
 func (cks *Chunks) Split(coll catalog.Collection, chunk catalog.Chunk, points []catalog.Key) error {
-	if err := cks.config.chunkOperations(); err != nil {
+	if err := chunkOperations(cks.config); err != nil {
 		return err
 	}
 	for _, point := range points {

@@ -65,7 +65,7 @@ func (cp *ClusterParameters) StartCompatibilityChange(version string, d time.Dur
 func (cp *ClusterParameters) goOn(u *upgrade) {
 	switch {
 	case cp.upgrade != u: // somebody wants another version
-	case len(cp.migrations.underWay) > 0 && cp.config.chunkOperations() != nil:
+	case len(cp.migrations.underWay) > 0 && chunkOperations(cp.config) != nil:
 		cp.clock.After(upgradeAgain, func() { cp.goOn(u) })
 	default:
 		if err := cp.endCompatibilityChange(u.to); err != nil {
@@ -102,7 +102,7 @@ func (cfg *ConfigDB) copying() bool {
 }
 
 // chunkOperations returns why splits, merges and moves of chunks are refused.
-func (cfg *ConfigDB) chunkOperations() error {
+func chunkOperations(cfg *ConfigDB) error {
 	if !cfg.copying() {
 		return nil
 	}

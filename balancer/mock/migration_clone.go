@@ -4,6 +4,9 @@ import (
 	"context"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
@@ -252,4 +255,37 @@ func (m *migration) copyBatch() {
 		m.endRecvStep(m.ms.clock.Now(), 4)
 		m.catchUp()
 	})
+}
+
+// logRange writes an entry of the change log that tells of the range, and more.
+func (m *migration) logRange(by catalog.ShardID, what string, more func(dst []byte) []byte) {
+	log := m.ms.log
+	start, dst := bsoncore.AppendDocumentStart(log.scratch[:0])
+	dst = appendDocument(dst, "min", m.req.Min)
+	dst = appendDocument(dst, "max", m.req.Max)
+	dst = appendText(dst, "from", m.req.From)
+	dst = appendText(dst, "to", m.req.To)
+	if more != nil {
+		dst = more(dst)
+	}
+	log.scratch = closeDocument(dst, start)
+	log.changeEncoded(by, what, m.req.Namespace, log.scratch)
+}
+
+func (m *migration) endDonorStep(now time.Time) {
+	m.donorTime = append(m.donorTime, now.Sub(m.stepEnd))
+	m.stepEnd = now
+}
+
+// endRecvStep closes the recipient's steps up to n; those that the mock does
+// not tell apart take no time.
+func (m *migration) endRecvStep(now time.Time, n int) {
+	spent := now.Sub(m.started)
+	for _, d := range m.recvTime {
+		spent -= d
+	}
+	for len(m.recvTime) < n-1 {
+		m.recvTime = append(m.recvTime, 0)
+	}
+	m.recvTime = append(m.recvTime, spent)
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/clock"
@@ -267,7 +266,7 @@ func (m *migration) admit() error {
 	if m.receiver == nil {
 		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", m.req.To)
 	}
-	if err := m.ms.config.chunkOperations(); err != nil {
+	if err := chunkOperations(m.ms.config); err != nil {
 		return err
 	}
 	return m.ms.checkRecovered(m.donor)
@@ -468,37 +467,4 @@ func (m *migration) contains(key catalog.Key) bool {
 		return false
 	}
 	return key.Compare(m.max) < 0 || m.max.Equal(m.coll.Pattern.GlobalMax())
-}
-
-// logRange writes an entry of the change log that tells of the range, and more.
-func (m *migration) logRange(by catalog.ShardID, what string, more func(dst []byte) []byte) {
-	log := m.ms.log
-	start, dst := bsoncore.AppendDocumentStart(log.scratch[:0])
-	dst = appendDocument(dst, "min", m.req.Min)
-	dst = appendDocument(dst, "max", m.req.Max)
-	dst = appendText(dst, "from", m.req.From)
-	dst = appendText(dst, "to", m.req.To)
-	if more != nil {
-		dst = more(dst)
-	}
-	log.scratch = closeDocument(dst, start)
-	log.changeEncoded(by, what, m.req.Namespace, log.scratch)
-}
-
-func (m *migration) endDonorStep(now time.Time) {
-	m.donorTime = append(m.donorTime, now.Sub(m.stepEnd))
-	m.stepEnd = now
-}
-
-// endRecvStep closes the recipient's steps up to n; those that the mock does
-// not tell apart take no time.
-func (m *migration) endRecvStep(now time.Time, n int) {
-	spent := now.Sub(m.started)
-	for _, d := range m.recvTime {
-		spent -= d
-	}
-	for len(m.recvTime) < n-1 {
-		m.recvTime = append(m.recvTime, 0)
-	}
-	m.recvTime = append(m.recvTime, spent)
 }

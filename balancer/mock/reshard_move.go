@@ -178,7 +178,7 @@ func (rs *Reshardings) startMove(m policy.Migration, done func(error)) {
 }
 
 func (rs *Reshardings) planUnsharded(m policy.Migration) (reshardPlan, error) {
-	if err := rs.config.chunkOperations(); err != nil {
+	if err := chunkOperations(rs.config); err != nil {
 		return reshardPlan{}, err
 	}
 	coll, tracked, err := rs.config.Tracked(m.Namespace)
