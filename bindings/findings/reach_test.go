@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/policy"
 )
 
@@ -30,6 +31,8 @@ func odd() []cure {
 		 "settings": {"balancer": {"mode": "off"}}, "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [
 		 {"shard": "a", "max": {"k": 0}, "bytes": "10GiB", "docs": 10240}, {"shard": "c", "max": {"k": 2}, "bytes": "7GiB", "docs": 7168},
 		 {"shard": "d", "bytes": "6GiB", "docs": 6144}]}]}`},
+		{name: "the server forbids chunk operations", version: catalog.Release90, setup: []string{
+			`db.getSiblingDB("config").collections.updateOne({_id: "x.y"}, {$set: {allowChunkOperations: false}})`}},
 	}
 }
 
