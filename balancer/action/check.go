@@ -79,11 +79,10 @@ func (c Check) once(ctx context.Context, open Opener, r *serial) (check.Report, 
 	if err == nil {
 		cluster, err = c.read(ctx, source)
 	}
-	if err != nil {
-		report, err := c.troubled(err)
-		return report, source.Clock, err
+	if err == nil {
+		err = c.Policy.Unknown(cluster.Snapshot)
 	}
-	if err := c.Policy.Unknown(cluster.Snapshot); err != nil {
+	if err != nil {
 		report, err := c.troubled(err)
 		return report, source.Clock, err
 	}

@@ -77,6 +77,10 @@ func (cks *Chunks) frozen(coll catalog.Collection) error {
 	if !coll.Frozen(cks.release) {
 		return nil
 	}
+	return errChunkOperation()
+}
+
+func errChunkOperation() error {
 	return mongoerr.New(mongoerr.ConflictingOperationInProgress,
 		"Collection is undergoing changes so the chunk operation is not allowed")
 }

@@ -106,8 +106,7 @@ func chunkOperations(cfg *ConfigDB) error {
 	if !cfg.copying() {
 		return nil
 	}
-	return mongoerr.New(mongoerr.ConflictingOperationInProgress,
-		"Collection is undergoing changes so the chunk operation is not allowed")
+	return errChunkOperation()
 }
 
 // awaitCopied waits until a collection may be resharded or moved.
