@@ -162,7 +162,7 @@ func Definitions() []Definition {
 			"A zone range ends at MaxKey in the first fields of the shard key and at MinKey in the others: documents with " +
 				"MaxKey there are outside. That is how servers completed { x: MaxKey }; config servers of 9.0 look for it, too.",
 			"Assign the range again, up to MaxKey in all fields."},
-		ofPolicy(UnalignedZones, Warning, Operator),
+		ofPolicy(UnalignedZones, Warning, Balancer),
 		ofPolicy(NoSizeEntry, Warning, Operator),
 		ofPolicy(NoRecipient, Warning, Operator),
 		ofPolicy(OnlyJumboChunks, Warning, Operator),

@@ -199,14 +199,16 @@ func (a Answer) Headline() string {
 	if a.Healthy() {
 		return "nothing is wrong"
 	}
-	text := a.Symptoms[0].Sentence
+	first := a.Symptoms[0]
+	text := first.Sentence
+	cause := slices.IndexFunc(a.Causes, func(f Finding) bool { return holds(f, first) })
 	switch {
-	case len(a.Causes) == 0:
+	case cause >= 0 && !sameThing(a.Causes[cause], first):
+		text += ": " + a.Causes[cause].Sentence
+	case cause < 0 && first.Actor == Balancer && first.Code != Draining:
 		text += ": the balancer is working on it"
-	case !sameThing(a.Causes[0], a.Symptoms[0]):
-		text += ": " + a.Causes[0].Sentence
 	}
-	if more := int64(len(a.Symptoms) - 1); more > 0 {
+	if more := int64(len(withoutRepeats(a.Symptoms)) - 1); more > 0 {
 		text += "; " + humanize.Count(more, "more problem")
 	}
 	return text

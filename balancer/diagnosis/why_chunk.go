@@ -2,6 +2,7 @@ package diagnosis
 
 import (
 	"fmt"
+	"slices"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/humanize"
@@ -43,8 +44,14 @@ func WhyChunk(s *catalog.Snapshot, c *catalog.CollectionState, key catalog.Key) 
 	d := &Diagnosis{Snapshot: s}
 	if report := d.explain(c); report != nil {
 		for decision := range report.AboutChunk(c.Namespace, a.Chunk, a.Zone) {
+			if decision.Code == policy.OtherChunkFirst && a.Chunk.Jumbo == catalog.JumboTrue {
+				decision.Code, decision.Min, decision.Max = policy.JumboFlag, a.Chunk.Min, a.Chunk.Max // whatever is first
+			}
 			a.Decisions = append(a.Decisions, decision)
 		}
+		a.Decisions = slices.CompactFunc(a.Decisions, func(d, next policy.Decision) bool {
+			return d.Code == policy.JumboFlag && next.Code == d.Code
+		})
 	}
 	for _, shard := range s.Shards() {
 		v := verdict(s, c, shard, a.Chunk, a.Zone)

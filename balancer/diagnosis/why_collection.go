@@ -91,22 +91,14 @@ func (d *Diagnosis) ofDecisions(report *policy.Report, ns string) (list []Findin
 		f := finding(decision.Code, Scope{Namespace: ns, Shard: decision.Shard, Zone: decision.Zone},
 			ns+": "+inside(decision.Text())+d.faultOf(decision), d.commandsFor(decision)...)
 		f.Numbers = comparedBy(decision.Numbers)
-		if f.Code == UnalignedZones && d.works(ns) {
-			f.Actor, f.Commands, f.Instead = Balancer, nil, f.Commands
+		if f.Code == UnalignedZones { // a finding of its own says what keeps the balancer from it
+			f.Commands, f.Instead = nil, f.Commands
 		}
 		if !slices.ContainsFunc(list, func(have Finding) bool { return sameThing(have, f) }) {
 			list = append(list, f)
 		}
 	}
 	return list
-}
-
-// works reports whether the balancer may touch a collection in its next round.
-func (d *Diagnosis) works(ns string) bool {
-	settings := d.Settings()
-	return settings.Mode == catalog.ModeFull && d.Opening().Latest.Equal(d.Time()) &&
-		ModeOf(d.Snapshot) == catalog.ModeFull &&
-		HoldOf(d.Collection(ns).Collection, d.Release()) == NotHeld
 }
 
 // inside makes a sentence a part of another.

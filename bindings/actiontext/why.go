@@ -5,10 +5,10 @@ import (
 	"shardsh/bindings/findings"
 )
 
-// Why returns an answer as text.
-func Why(r action.WhyResult) string {
+// Why returns an answer as text: a screen, or if long everything.
+func Why(r action.WhyResult, long bool) string {
 	if r.Chunk != nil {
 		return findings.ChunkText(*r.Chunk)
 	}
-	return findings.Text(*r.About)
+	return findings.Text(*r.About, long)
 }

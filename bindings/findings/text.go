@@ -4,7 +4,6 @@ package findings
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -22,54 +21,6 @@ const Width = 80
 
 // indent is where the text of a finding begins, behind its severity.
 const indent = 12
-
-// Text returns the answer: what is wrong, why, and what is worth knowing. For a
-// healthy cluster it is one line, which names the collections that only look as
-// if something were wrong: they tell more when they are asked about.
-func Text(a diagnosis.Answer) string {
-	var p page
-	headline := a.Headline()
-	if a.Healthy() && a.About == (diagnosis.Scope{}) {
-		var odd []string
-		a.Notes, odd = withoutLooks(a.Notes)
-		headline += looks(odd)
-	}
-	p.wrapped(0, sentence(headline))
-	p.listed("Wrong", a.Symptoms, a.Time)
-	p.listed("Because", a.Causes, a.Time)
-	p.listed("Notes", a.Notes, a.Time)
-	p.faults(a.Faults)
-	p.spreads(a.Spreads)
-	return p.String()
-}
-
-// looksOnly are the codes of notes that something is as it should be.
-var looksOnly = []diagnosis.Code{
-	diagnosis.BelowThreshold, diagnosis.CountsUneven, diagnosis.BalancesByCount, diagnosis.ZoneWithoutData,
-}
-
-// withoutLooks takes out the notes about collections that only look odd, and
-// returns the names of those.
-func withoutLooks(notes []diagnosis.Finding) (rest []diagnosis.Finding, odd []string) {
-	for _, f := range notes {
-		if !slices.Contains(looksOnly, f.Code) {
-			rest = append(rest, f)
-		} else if !slices.Contains(odd, f.Scope.Namespace) {
-			odd = append(odd, f.Scope.Namespace)
-		}
-	}
-	return rest, odd
-}
-
-func looks(odd []string) string {
-	switch n := len(odd); {
-	case n == 1:
-		return "; see " + odd[0] + ", which only looks unbalanced"
-	case n > 1:
-		return fmt.Sprintf("; see %s and %s, which only look unbalanced", odd[0], humanize.Count(n-1, "other"))
-	}
-	return ""
-}
 
 // ChunkText returns the answer about one chunk, with what each shard would get
 // as verdict as its recipient.
@@ -138,17 +89,16 @@ func (p *page) listed(title string, list []diagnosis.Finding, now time.Time) {
 const mostFaults = 3
 
 // faults writes the worst known faults of the servers, and how many more there are.
-func (p *page) faults(list []diagnosis.Finding) {
+func (p *page) faults(list []diagnosis.Finding, most int) {
 	if len(list) == 0 {
 		return
 	}
 	p.heading("Known faults of these servers")
-	for _, f := range list[:min(len(list), mostFaults)] {
+	for _, f := range list[:min(len(list), most)] {
 		p.headed(f.Severity.String(), f.Sentence)
 	}
-	if more := len(list) - mostFaults; more > 0 {
-		p.wrapped(indent, fmt.Sprintf("and %s: shardsh check --rules advisories --json",
-			humanize.Count(int64(more), "milder one")))
+	if more := len(list) - most; more > 0 {
+		p.wrapped(indent, fmt.Sprintf("and %d more: shardsh check --rules advisories --json", more))
 	}
 }
 

@@ -156,7 +156,7 @@ func (s *Host) outcomesObject(out whatif.Outcomes) goja.Value {
 		plans[i], a.Plan = a.Plan, nil
 		heads.Alternatives[i] = a
 	}
-	o := s.shown(heads, findings.WhatIfText(out, false)).ToObject(s.JS.Runtime)
+	o := s.shownInParts(heads, func(all bool) string { return findings.WhatIfText(out, all) }).ToObject(s.JS.Runtime)
 	list := o.Get("alternatives").ToObject(s.JS.Runtime)
 	for i, p := range plans {
 		one := list.Get(strconv.Itoa(i)).ToObject(s.JS.Runtime)
@@ -164,8 +164,5 @@ func (s *Host) outcomesObject(out whatif.Outcomes) goja.Value {
 		s.JS.Values.DefineLazy(one, "plan", func() goja.Value { return s.planObject(p) })
 	}
 	script.Define(o, "toJSON", s.JS.Runtime.ToValue(func(goja.FunctionCall) goja.Value { return plainJSON(s.JS, out) }))
-	script.Define(o, "text", s.JS.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
-		return s.JS.Runtime.ToValue(findings.WhatIfText(out, call.Argument(0).ToBoolean()))
-	}))
 	return o
 }

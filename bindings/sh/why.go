@@ -32,7 +32,7 @@ func shWhy(c *call, sh *Helpers) goja.Value {
 		verb.Key = c.JS.Document(c.Arg(1))
 	}
 	result := look(c, sh, "why", verb)
-	return c.s.shown(result, actiontext.Why(result))
+	return c.s.shownInParts(result, func(long bool) string { return actiontext.Why(result, long) })
 }
 
 // scopeArgument reads what is asked about: nothing, a collection, or an object
@@ -77,6 +77,15 @@ func (sh *Helpers) throwUnknown(err error) {
 func (s *Host) shown(answer any, text string) goja.Value {
 	o := s.fromJSON(answer)
 	s.JS.Values.SetPrinter(o, func() string { return strings.TrimSuffix(text, "\n") })
+	return o
+}
+
+// shownInParts is shown for an answer that is printed in part; its text(true) is the whole.
+func (s *Host) shownInParts(answer any, text func(all bool) string) goja.Value {
+	o := s.shown(answer, text(false)).ToObject(s.JS.Runtime)
+	script.Define(o, "text", s.JS.Runtime.ToValue(func(call goja.FunctionCall) goja.Value {
+		return s.JS.Runtime.ToValue(text(call.Argument(0).ToBoolean()))
+	}))
 	return o
 }
 

@@ -26,9 +26,16 @@ func TestWhy(t *testing.T) {
 		step{`sh.explain("shop.orders", {customer: 5}).zone`, "EU"},
 	)
 	text, _ := c.Show(`sh.why()`)
-	for _, part := range []string{"\nWrong\n  info ", "(notBalanced)", "\nBecause\n  warning   the balancer is off (balancerOff)", "operator: sh.startBalancer()"} {
+	for _, part := range []string{"  warning   the balancer is off (balancerOff)\n            sh.startBalancer()\n",
+		"\nThen by itself\n  - shop.orders is not balanced"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("no %q in\n%s", part, text)
+		}
+	}
+	whole, _ := c.Show(`print(sh.why().text(true))`)
+	for _, part := range []string{"\nWrong\n  info ", "(notBalanced)", "\nBecause\n  warning   the balancer is off (balancerOff)", "operator: sh.startBalancer()"} {
+		if !strings.Contains(whole, part) {
+			t.Errorf("no %q in\n%s", part, whole)
 		}
 	}
 	if printed, _ := c.Show(`print(sh.why())`); !strings.HasPrefix(printed, "shop.orders is not balanced") {

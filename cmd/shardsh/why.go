@@ -20,6 +20,7 @@ import (
 type whyFlags struct {
 	answerFlags
 	ns, key, shard, zone, timeZone, advisories string
+	long                                       bool
 
 	action action.Why // what comes of them
 }
@@ -30,6 +31,7 @@ func (o *whyFlags) groups() []cmdline.Group {
 		f.StringVar(&o.key, "key", "", "`EJSON` explain its chunk with this shard key: '{\"customer\": 7}'")
 		f.StringVar(&o.shard, "shard", "", "`ID` explain this shard")
 		f.StringVar(&o.zone, "zone", "", "`NAME` explain this zone")
+		f.BoolVar(&o.long, "long", false, "print all that was found, with numbers, and since when")
 		zoneFlag(f, &o.timeZone)
 		advisoriesFlag(f, &o.advisories)
 		o.flags(f, "text", "json")
@@ -58,7 +60,7 @@ func (o *whyFlags) complete(env environment, words []string) error {
 // run is "shardsh why": what is wrong, and everything that keeps it so.
 func (o *whyFlags) run(ctx context.Context, env environment) error {
 	return look(ctx, env, &o.sourceFlags, defaultGC, o.action, func(r action.WhyResult) error {
-		return o.print(env, r, func() string { return actiontext.Why(r) })
+		return o.print(env, r, func() string { return actiontext.Why(r, o.long) })
 	})
 }
 
@@ -72,10 +74,10 @@ func suggesting(err error) error {
 
 func whyText() cmdline.Text {
 	return cmdline.Text{
-		Intro: `Explains what is wrong with a cluster and what causes it: the problem to solve
-first comes first, each with who must act and the command to enter. With --ns and
---key it explains why a chunk is where it is. Nothing on the cluster changes. At
-the prompt, sh.why() returns the same.`,
+		Intro: `Explains what is wrong with a cluster and what causes it, on one screen: what you
+must do, the worst first, with the commands; then what ends by itself. With --ns
+and --key it explains why a chunk is where it is. Nothing on the cluster changes.
+At the prompt, sh.why() returns the same.`,
 		Examples: []string{
 			"shardsh why mongodb://host:27017",
 			"shardsh why mongodb://host:27017 --ns shop.orders --key '{\"customer\": 7}'",

@@ -24,7 +24,9 @@ func TestWhy(t *testing.T) {
 		want []string // parts of standard output, in order
 	}{
 		"the cluster": {nil, []string{"shop.orders is not balanced (chunksImbalance): alpha has 4 GiB", "the balancer is off.\n",
-			"Wrong\n", "(notBalanced)", "Because\n", "(balancerOff)", "operator: sh.startBalancer()"}},
+			"  warning   the balancer is off (balancerOff)\n            sh.startBalancer()\n", "Then by itself\n", "(notBalanced)"}},
+		"the whole": {[]string{"--long"}, []string{"shop.orders is not balanced (chunksImbalance): alpha has 4 GiB",
+			"the balancer is off.\n", "Wrong\n", "(notBalanced)", "Because\n", "(balancerOff)", "operator: sh.startBalancer()"}},
 		"a collection": {[]string{"--ns", "shop.orders"}, []string{"shop.orders is not balanced", "balancerOff",
 			"Over the shards: the ideal is 1.33 GiB each", "384", "alpha", "4 GiB", "+2.66 GiB", "gamma", "-1.33 GiB"}},
 		"a shard": {[]string{"--shard", "alpha"}, []string{"shop.orders is not balanced", "balancerOff"}},

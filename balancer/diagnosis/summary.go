@@ -1,0 +1,112 @@
+package diagnosis
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Summary is an Answer cut down to what an operator has to know first: each thing once,
+// and findings that differ only in what they are about together.
+type Summary struct {
+	// ToDo are those that the operator has to act on, the gravest first.
+	ToDo []Group
+	// Then are those that end by themselves once what they wait for in ToDo is done.
+	Then []Group
+	// ByItself are those that end by themselves.
+	ByItself []Group
+	// Notes are what is worth knowing and keeps nothing from its place.
+	Notes []Group
+}
+
+// Group are findings of one code, severity and actor. It is never empty.
+type Group []Finding
+
+// First returns the finding that stands for the others.
+func (g Group) First() Finding { return g[0] }
+
+// Summary returns what is wrong and why, each thing once.
+func (a Answer) Summary() Summary {
+	var s Summary
+	left := slices.DeleteFunc(slices.Clone(a.Causes), func(f Finding) bool { return f.Code != LeftPaused })
+	all := withoutRepeats(slices.Concat(left, a.Symptoms, a.Causes)) // left first: it says who did it
+	var own, others []Finding
+	for _, f := range all {
+		if f.Actor == Operator {
+			own = append(own, f)
+		} else {
+			others = append(others, f)
+		}
+	}
+	sortCauses(own)
+	slices.SortStableFunc(own, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
+	s.ToDo = grouped(own)
+	var waiting, alone []Finding
+	for _, f := range others {
+		if slices.ContainsFunc(own, func(cause Finding) bool { return holds(cause, f) }) {
+			waiting = append(waiting, f)
+		} else {
+			alone = append(alone, f)
+		}
+	}
+	if len(own) == 0 && len(alone) == 1 {
+		alone = nil // the headline says it
+	}
+	s.Then, s.ByItself, s.Notes = grouped(waiting), grouped(alone), grouped(a.Notes)
+	return s
+}
+
+// Repeats reports whether the answer's headline says no more than the first thing to do.
+func (s Summary) Repeats(a Answer) bool {
+	return len(s.ToDo) > 0 && sameThing(s.ToDo[0].First(), a.Symptoms[0])
+}
+
+// withoutRepeats leaves out findings that say nothing new: the same thing, what the same
+// commands end, and that a shard is draining where another says why it does not end.
+func withoutRepeats(list []Finding) (rest []Finding) {
+	for _, f := range list {
+		if !slices.ContainsFunc(rest, func(said Finding) bool { return repeats(said, f) }) {
+			rest = append(rest, f)
+		}
+	}
+	return rest
+}
+
+func repeats(said, f Finding) bool {
+	near := said.Scope == f.Scope || said.Scope == Scope{}
+	return sameThing(said, f) || near && len(f.Commands) > 0 && slices.Equal(said.Commands, f.Commands) ||
+		f.Code == Draining && said.Code == DrainNeedsOperator && said.Scope.Shard == f.Scope.Shard
+}
+
+// holds reports whether a cause keeps something from ending: it is about the whole
+// cluster, or about the same collection, zone or shard.
+func holds(cause, f Finding) bool {
+	switch of := cause.Scope; {
+	case of == Scope{}:
+		return slices.Contains(causes, cause.Code)
+	case f.Code == Draining && (cause.Code == NoRecipient || of.Shard == f.Scope.Shard):
+		return true
+	case of.Namespace != "":
+		return of.Namespace == f.Scope.Namespace
+	case of.Zone != "":
+		return of.Zone == f.Scope.Zone
+	default:
+		return of.Shard == f.Scope.Shard
+	}
+}
+
+// grouped puts findings together that differ only in what they are about, in the order
+// of the first of each.
+func grouped(list []Finding) (groups []Group) {
+	for _, f := range list {
+		i := slices.IndexFunc(groups, func(g Group) bool {
+			first := g.First()
+			return first.Code == f.Code && first.Severity == f.Severity && first.Actor == f.Actor
+		})
+		if i < 0 {
+			groups = append(groups, Group{f})
+		} else {
+			groups[i] = append(groups[i], f)
+		}
+	}
+	return groups
+}

@@ -1,0 +1,85 @@
+package diagnosis
+
+import (
+	"slices"
+	"testing"
+)
+
+// Each thing is said once: first what the operator has to do, the gravest first, then what
+// ends by itself once that is done, then what ends in any case.
+func TestSummary(t *testing.T) {
+	ns := func(name string) Scope { return Scope{Namespace: name} }
+	of := func(code Code, scope Scope, commands ...string) Finding {
+		return finding(code, scope, string(code), commands...)
+	}
+	shard := Scope{Shard: "a"}
+	for name, c := range map[string]struct {
+		answer                    Answer
+		toDo, then, itself, notes []string
+		headline                  string
+	}{
+		"nothing": {headline: "nothing is wrong"},
+		"at work, which the headline says": {
+			Answer{Symptoms: []Finding{of(NotBalanced, ns("x.y"))}}, nil, nil, nil, nil,
+			"notBalanced: the balancer is working on it",
+		},
+		"many at work": {
+			Answer{Symptoms: []Finding{of(NotBalanced, ns("x.a")), of(NotBalanced, ns("x.b")), of(NotBalanced, ns("x.c"))}},
+			nil, nil, []string{"notBalanced 3"}, nil, "notBalanced: the balancer is working on it; 2 more problems",
+		},
+		"the balancer is off": {
+			Answer{Symptoms: []Finding{of(NotBalanced, ns("x.a")), of(NotBalanced, ns("x.b"))},
+				Causes: []Finding{of(BalancerOff, Scope{})}},
+			[]string{"balancerOff 1"}, []string{"notBalanced 2"}, nil, nil, "notBalanced: balancerOff; 1 more problem",
+		},
+		"one of two waits for the operator": {
+			Answer{Symptoms: []Finding{of(NotBalanced, ns("x.a")), of(NotBalanced, ns("x.b"))},
+				Causes: []Finding{of(OnlyJumboChunks, ns("x.b"))}},
+			[]string{"onlyJumboChunks 1"}, []string{"notBalanced 1"}, nil, nil,
+			"notBalanced: the balancer is working on it; 1 more problem", // x.a, which nothing keeps back
+		},
+		"a drain that waits for a database, said once": {
+			Answer{Symptoms: []Finding{of(DrainNeedsOperator, shard, "sh.movePrimary"), of(Draining, shard)}},
+			[]string{"drainNeedsOperator 1"}, nil, nil, nil, "drainNeedsOperator",
+		},
+		"a drain to nowhere": {
+			Answer{Symptoms: []Finding{of(Draining, shard)}, Causes: []Finding{of(NoRecipient, ns("x.y"), "sh.addShard")}},
+			[]string{"noRecipient 1"}, []string{"draining 1"}, nil, nil, "draining: noRecipient",
+		},
+		"one remedy for two findings": {
+			Answer{Symptoms: []Finding{of(NotBalancedHeld, ns("x.y"), "sh.enableBalancing")},
+				Causes: []Finding{of(BalancingOff, ns("x.y"), "sh.enableBalancing")}},
+			[]string{"notBalancedHeld 1"}, nil, nil, nil, "notBalancedHeld: balancingOff",
+		},
+		"who left it rather than that it is off": {
+			Answer{Symptoms: []Finding{of(NotBalancedHeld, ns("x.y"), "give back")},
+				Causes: []Finding{of(LeftPaused, Scope{}, "give back")}},
+			[]string{"leftPaused 1"}, nil, nil, nil, "notBalancedHeld: leftPaused",
+		},
+		"the gravest first": {
+			Answer{Symptoms: []Finding{of(NotBalanced, ns("x.y"))},
+				Causes: []Finding{of(BalancingOff, ns("x.z")), of(ShardUnreachable, shard), of(JumboChunks, ns("x.y"))},
+				Notes:  []Finding{of(Orphans, shard)}},
+			[]string{"shardUnreachable 1", "jumboChunks 1", "balancingOff 1"}, []string{"notBalanced 1"}, nil,
+			[]string{"orphans 1"}, "notBalanced: jumboChunks",
+		},
+	} {
+		s := c.answer.Summary()
+		for list, want := range map[string][]string{"toDo": c.toDo, "then": c.then, "itself": c.itself, "notes": c.notes} {
+			got := map[string][]Group{"toDo": s.ToDo, "then": s.Then, "itself": s.ByItself, "notes": s.Notes}[list]
+			if !slices.Equal(counted(got), want) {
+				t.Errorf("%s: %s has %v, want %v", name, list, counted(got), want)
+			}
+		}
+		if got := c.answer.Headline(); got != c.headline {
+			t.Errorf("%s: headline %q, want %q", name, got, c.headline)
+		}
+	}
+}
+
+func counted(groups []Group) (list []string) {
+	for _, g := range groups {
+		list = append(list, string(g.First().Code)+" "+Number{Value: int64(len(g))}.Text())
+	}
+	return list
+}
