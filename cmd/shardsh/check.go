@@ -23,6 +23,7 @@ type checkFlags struct {
 	checkcmd.Options
 	addresses   []string
 	wait, every cmdline.Duration
+	long        bool
 
 	action action.Check // what comes of them
 }
@@ -36,6 +37,7 @@ func (o *checkFlags) groups() []cmdline.Group {
 		f.Var(&o.wait, "wait", "`TIME` check again until all is well, for at most this time")
 		f.Var(&o.every, "every", "`TIME` how often to check with --wait (5s)")
 		zoneFlag(f, &o.ofZone)
+		f.BoolVar(&o.long, "long", false, "print all collections, findings and rules")
 		o.answerFlags.flags(f, checkFormats...)
 	}))
 	return append(groups, o.sharedGroups()...)
@@ -128,7 +130,7 @@ func (o *checkFlags) show(to io.Writer, reports []check.Report) error {
 	case "nagios":
 		return machine.Nagios(to, reports)
 	}
-	checkcmd.Text(to, reports, o.quiet)
+	checkcmd.Text{Quiet: o.quiet, Long: o.long}.Write(to, reports)
 	return nil
 }
 
@@ -146,7 +148,6 @@ func checkText() cmdline.Text {
 		Examples: []string{
 			"shardsh check mongodb://host:27017 --ns 'shop.*' --max jumbo=5,uneven=20%",
 			"shardsh check mongodb://a:27017 mongodb://b:27017 --policy policy.yaml --json",
-			"shardsh check --from cluster.snap --rules all --output junit -o check.xml",
 		},
 		More: "Rules (a star marks the default ones, thresholds are in brackets):\n" + checkcmd.RuleUsage() + `
 Exit codes: 0 all is well; 3 findings at or above --fail-on; 1 none of these, but

@@ -8,27 +8,28 @@ import (
 
 	"shardsh/balancer/check"
 	"shardsh/balancer/diagnosis"
-	"shardsh/balancer/humanize"
 	"shardsh/bindings/plaintext"
 )
 
-// mostBalanced is how many balanced collections have a line each.
-const mostBalanced = 20
+// How many have a line each; --long has all.
+const (
+	mostBalanced   = 20 // balanced collections
+	mostUnbalanced = 20
+	mostOfRule     = 5 // findings of one rule
+)
 
-// mostFaults is how many known faults of servers have a line each.
-const mostFaults = 5
+// Text is how people read of a check.
+type Text struct {
+	Quiet bool // without what is well
+	Long  bool // with all collections and findings, and how each rule was kept
+}
 
-// text is how people read of a check.
-type text struct{ quiet bool }
-
-// Text writes what was found for people: for each cluster a line for each collection
-// that is not balanced, what else was found, and the end of it. If quiet, what is well
-// is left out.
-func Text(to io.Writer, reports []check.Report, quiet bool) {
-	t := text{quiet}
+// Write writes for each cluster a line for each collection that is not balanced, what
+// else was found, and the end of it.
+func (t Text) Write(to io.Writer, reports []check.Report) {
 	for i, r := range reports {
 		if len(reports) > 1 {
-			if i > 0 && !quiet {
+			if i > 0 && !t.Quiet {
 				fmt.Fprintln(to)
 			}
 			fmt.Fprintf(to, "%s\n", plaintext.VisibleLine(r.Address))
@@ -37,7 +38,7 @@ func Text(to io.Writer, reports []check.Report, quiet bool) {
 	}
 }
 
-func (t text) show(to io.Writer, r check.Report) {
+func (t Text) show(to io.Writer, r check.Report) {
 	if r.Result == nil {
 		fmt.Fprintf(to, "UNKNOWN: %s\n", plaintext.VisibleLine(r.Trouble.Message))
 		return
@@ -45,44 +46,55 @@ func (t text) show(to io.Writer, r check.Report) {
 	if choice, err := r.Result.Policy.Choice("compliant"); err == nil && choice.On {
 		t.showCollections(to, r.Result)
 	}
-	faults := 0
+	left := map[string]int{} // of each rule
 	for _, f := range r.Result.Findings {
-		if f.Rule == "compliant" || t.quiet && f.Excuse != "" {
-			continue
-		}
-		if f.Rule == "advisories" && !f.Unknown {
-			if faults++; faults > mostFaults {
-				t.moreFaults(to, r.Result, faults)
-				continue
-			}
-		}
-		fmt.Fprintf(to, "%-8s  %s\n", grade(f), plaintext.VisibleLine(f.Sentence+" ("+reason(r.Result, f)+")"))
-		for _, command := range f.Commands {
-			fmt.Fprintf(to, "%10s%s\n", "", plaintext.VisibleLine(command))
+		if t.shows(f) {
+			left[f.Rule]++
 		}
 	}
-	if status := r.Status(); !t.quiet || status != check.Passed {
+	shown := map[string]int{}
+	for _, f := range r.Result.Findings {
+		if !t.shows(f) {
+			continue
+		}
+		switch shown[f.Rule]++; {
+		case t.Long || shown[f.Rule] <= mostOfRule:
+			t.finding(to, r.Result, f)
+		case shown[f.Rule] == mostOfRule+1:
+			fmt.Fprintf(to, "%10sand %d more of rule %s (--long has all)\n", "", left[f.Rule]-mostOfRule, f.Rule)
+		}
+	}
+	if t.Long {
+		t.rules(to, r.Result)
+	}
+	if status := r.Status(); !t.Quiet || status != check.Passed {
 		fmt.Fprintln(to, plaintext.VisibleLine(Headline(r)))
 	}
 }
 
-// moreFaults counts the known faults that have no line, in place of the first of them.
-func (t text) moreFaults(to io.Writer, r *check.Result, at int) {
-	more := int64(-mostFaults)
-	for _, f := range r.Findings {
-		if f.Rule == "advisories" && !f.Unknown && (!t.quiet || f.Excuse == "") {
-			more++
-		}
+// shows reports whether a finding has a line; collections that are not balanced have their own.
+func (t Text) shows(f check.Finding) bool { return f.Rule != "compliant" && (!t.Quiet || f.Excuse == "") }
+
+func (t Text) finding(to io.Writer, r *check.Result, f check.Finding) {
+	fmt.Fprintf(to, "%-8s  %s\n", grade(f), plaintext.VisibleLine(f.Sentence+" ("+reason(r, f)+")"))
+	for _, command := range f.Commands {
+		fmt.Fprintf(to, "%10s%s\n", "", plaintext.VisibleLine(command))
 	}
-	if at == mostFaults+1 {
-		fmt.Fprintf(to, "%10sand %s (--json has all)\n", "", humanize.Count(more, "milder known fault"))
+}
+
+// rules writes how each rule was kept.
+func (t Text) rules(to io.Writer, r *check.Result) {
+	for _, c := range r.Policy.Choices {
+		if status := r.Status(c.Name); c.On && !(t.Quiet && status == check.Passed) {
+			fmt.Fprintf(to, "%-8s  rule %s: %s\n", status, c.Name, c.About)
+		}
 	}
 }
 
 // showCollections has those first that are not as they should be.
-func (t text) showCollections(to io.Writer, r *check.Result) {
+func (t Text) showCollections(to io.Writer, r *check.Result) {
 	list := r.Chosen()
-	if len(list) == 0 && !t.quiet {
+	if len(list) == 0 && !t.Quiet {
 		fmt.Fprintln(to, "no sharded collections")
 	}
 	balanced := func(b diagnosis.Balance) bool { return b.Known && b.Balanced }
@@ -96,10 +108,17 @@ func (t text) showCollections(to io.Writer, r *check.Result) {
 		return -1
 	})
 	first := slices.IndexFunc(list, balanced)
-	more := 0
-	if first >= 0 && (t.quiet || len(list)-first > mostBalanced) {
+	if first < 0 {
+		first = len(list)
+	}
+	more, uneven := 0, max(first-mostUnbalanced, 0)
+	if t.Long {
+		uneven = 0
+	}
+	if t.Quiet || !t.Long && (uneven > 0 || len(list)-first > mostBalanced) {
 		more, list = len(list)-first, list[:first]
 	}
+	list = slices.Delete(list, first-uneven, first)
 	width := 0
 	for _, b := range list {
 		width = max(width, len(plaintext.VisibleLine(b.Namespace)))
@@ -107,8 +126,11 @@ func (t text) showCollections(to io.Writer, r *check.Result) {
 	for _, b := range list {
 		fmt.Fprintf(to, "%-*s  %s\n", width, plaintext.VisibleLine(b.Namespace), plaintext.VisibleLine(stateOf(r, b)))
 	}
+	if uneven > 0 {
+		fmt.Fprintf(to, "and %d more that are not (--long has all)\n", uneven)
+	}
 	switch {
-	case t.quiet || more == 0:
+	case t.Quiet || more == 0:
 	case len(list) == 0:
 		fmt.Fprintf(to, "all %d collections are balanced\n", more)
 	default:
