@@ -13,25 +13,31 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
 	"shardsh/balancer/plan"
+	"shardsh/balancer/policy"
 	"shardsh/bindings/plaintext"
 )
 
 // How many rows of a plan are shown unless all are asked for.
 const (
-	mostSteps  = 50
-	mostShards = 20
+	mostSteps  = 20
+	mostShards = 10
 )
 
+// PlanDetail is how much of a plan is shown.
+type PlanDetail struct {
+	All bool // all steps and shards, rather than the first and those that change most
+	Why bool // below each step a sentence about why, with numbers
+}
+
 // PlanText returns a plan as text: totals, what each shard had and will have, the
-// steps with their reasons, and what is left. Unless all are asked for, the first
-// steps and the shards that change most are shown.
-func PlanText(p *plan.Plan, all bool) string {
+// steps, and what is left.
+func PlanText(p *plan.Plan, detail PlanDetail) string {
 	var out page
 	out.wrapped(0, sentence(planHead(p)))
 	if len(p.Steps) > 0 {
 		out.wrapped(0, sentence(totalsText(p)))
-		out.shardChanges(p.Shards, all)
-		out.steps(p.Steps, all)
+		out.shardChanges(p.Shards, detail.All)
+		out.steps(p.Steps, detail)
 	}
 	if p.Note != "" {
 		out.wrapped(0, sentence(p.Note))
@@ -43,11 +49,11 @@ func PlanText(p *plan.Plan, all bool) string {
 }
 
 // PlanToApprove is PlanText with the hash at the end.
-func PlanToApprove(p *plan.Plan, all bool) string {
+func PlanToApprove(p *plan.Plan, detail PlanDetail) string {
 	if len(p.Steps) == 0 {
-		return PlanText(p, all)
+		return PlanText(p, detail)
 	}
-	return PlanText(p, all) + "\nHash to approve: " + p.Hash + "\n"
+	return PlanText(p, detail) + "\nHash to approve: " + p.Hash + "\n"
 }
 
 // planHead is the plan in a line: for one without steps why it has none.
@@ -101,10 +107,7 @@ func (p *page) shardChanges(list []plan.ShardChange, all bool) {
 	}
 	rows := [][]string{{"shard", "chunks before", "after", "data before", "after", "change"}}
 	for _, s := range shown {
-		sign := "+"
-		if s.After.Bytes < s.Before.Bytes {
-			sign = "-"
-		}
+		sign := map[int]string{-1: "-", 1: "+"}[cmp.Compare(s.After.Bytes, s.Before.Bytes)]
 		rows = append(rows, []string{
 			string(s.Shard), strconv.FormatInt(s.Before.Chunks, 10), strconv.FormatInt(s.After.Chunks, 10),
 			humanize.Bytes(s.Before.Bytes), humanize.Bytes(s.After.Bytes),
@@ -125,31 +128,78 @@ func changeOf(s plan.ShardChange) int64 {
 	return max(d, -d)
 }
 
-// steps writes each step with its reason below it.
-func (p *page) steps(list []plan.Step, all bool) {
-	shown := list
-	if !all {
-		shown = list[:min(len(list), mostSteps)]
-	}
-	rows := [][]string{{"round", "step", "what", "collection", "shard", "data", "range"}}
-	for _, s := range shown {
-		shard, data := string(s.From), ""
-		if s.Kind == plan.Move {
-			shard, data = shard+" to "+string(s.To), humanize.Bytes(s.Bytes)
+// steps writes each step, and why if that is asked for. Unless all are asked for, steps
+// that differ only in their range are one line.
+func (p *page) steps(list []plan.Step, detail PlanDetail) {
+	var lines [][]plan.Step
+	for _, s := range list {
+		if last := len(lines) - 1; !detail.All && last >= 0 && alike(lines[last][0], s) {
+			lines[last] = append(lines[last], s)
+		} else {
+			lines = append(lines, []plan.Step{s})
 		}
-		rows = append(rows, []string{
-			strconv.Itoa(s.Round), strconv.Itoa(s.Number), string(s.Kind), s.Namespace, shard, data,
-			rangeOf(s),
-		})
+	}
+	left := 0
+	if !detail.All {
+		for len(lines) > mostSteps {
+			last := len(lines) - 1
+			left, lines = left+len(lines[last]), lines[:last]
+		}
+	}
+	rows := [][]string{{"step", "round", "what", "collection", "shard", "data", "reason", "range"}}
+	for _, l := range lines {
+		rows = append(rows, stepRow(l))
+	}
+	right := []int{0, 1, 5}
+	if !detail.All { // rounds matter to few, and a line should fit
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], 1, 2)
+		}
+		right = []int{0, 4}
 	}
 	p.heading("Steps")
-	for i, line := range aligned(rows, 0, 1, 5) {
+	for i, line := range aligned(rows, right...) {
 		p.line(2, line)
-		if i > 0 {
-			p.wrapped(indent, shown[i-1].Why)
+		if i > 0 && detail.Why {
+			p.wrapped(indent, lines[i-1][0].Why)
 		}
 	}
-	p.more(len(list) - len(shown))
+	p.more(left)
+}
+
+// alike reports whether two steps are both splits or merges of a collection on a shard, or
+// both move chunks of the sessions collection: such work comes in hundreds.
+func alike(a, b plan.Step) bool {
+	if a.Kind != b.Kind || a.Namespace != b.Namespace {
+		return false
+	}
+	return a.Namespace == policy.SessionsNamespace || a.Kind != plan.Move && a.From == b.From
+}
+
+func stepRow(steps []plan.Step) []string {
+	first, last := steps[0], steps[len(steps)-1]
+	number, round, shard, data := strconv.Itoa(first.Number), strconv.Itoa(first.Round), string(first.From), ""
+	where := rangeOf(first)
+	if n := len(steps); n > 1 {
+		number += fmt.Sprintf("-%d", last.Number)
+		if first.Round != last.Round {
+			round += fmt.Sprintf("-%d", last.Round)
+		}
+		shard, where = "", humanize.Count(n, string(first.Kind))
+	}
+	var bytes int64
+	for _, s := range steps {
+		bytes += s.Bytes
+	}
+	switch {
+	case first.Kind == plan.Move && len(steps) == 1:
+		shard, data = shard+" to "+string(first.To), humanize.Bytes(bytes)
+	case first.Kind == plan.Move:
+		data = humanize.Bytes(bytes)
+	case first.From == last.From:
+		shard = string(first.From)
+	}
+	return []string{number, round, string(first.Kind), first.Namespace, shard, data, string(first.Reason), where}
 }
 
 // rangeOf names the range of a step: where its bounds are up to the donor, what they lie

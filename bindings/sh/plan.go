@@ -36,9 +36,11 @@ type Plan struct {
 // planMethods are what a plan can do beside its fields.
 func planMethods() []script.Method[*Plan] {
 	return []script.Method[*Plan]{
-		{Name: "text", Signature: "all?:boolean", Help: "Returns the plan as text; true shows all of its steps.",
+		{Name: "text", Signature: "all?:boolean why?:boolean",
+			Help: "Returns the plan as text; true shows all of its steps, and another true why each is taken.",
 			Call: func(c *script.Call, p *Plan) goja.Value {
-				return c.JS.Runtime.ToValue(findings.PlanToApprove(p.plan, c.Has(0) && c.Arg(0).ToBoolean()))
+				detail := findings.PlanDetail{All: c.Has(0) && c.Arg(0).ToBoolean(), Why: c.Has(1) && c.Arg(1).ToBoolean()}
+				return c.JS.Runtime.ToValue(findings.PlanToApprove(p.plan, detail))
 			}},
 		{Name: "script", Help: "Returns the plan as a script for mongosh or shardsh.",
 			Call: func(c *script.Call, p *Plan) goja.Value {
@@ -188,7 +190,7 @@ func (s *Host) planObject(p *plan.Plan) goja.Value {
 		}
 		script.Must(o.Set(name, fields.Get(name)))
 	}
-	s.JS.Values.SetPrinter(o, func() string { return strings.TrimSuffix(findings.PlanToApprove(p, false), "\n") })
+	s.JS.Values.SetPrinter(o, func() string { return strings.TrimSuffix(findings.PlanToApprove(p, findings.PlanDetail{}), "\n") })
 	return o
 }
 

@@ -58,7 +58,7 @@ func act(ctx context.Context, env environment, v planVerb, showPlan bool) error 
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
 	r := actionReporter(env, js, !o.quiet && !o.dryRun, o.quiet)
 	if showPlan && !o.preflight {
-		r.Plan = func(p *plan.Plan) { fmt.Fprint(o.shown(env), findings.PlanText(p, false)) }
+		r.Plan = func(p *plan.Plan) { fmt.Fprint(o.shown(env), findings.PlanText(p, findings.PlanDetail{})) }
 	}
 	r.WouldSend = func(c action.WouldSend) { printChange(env, o.json, c.Database, c.Command) }
 	e := o.runOptions()

@@ -169,7 +169,7 @@ func newBalanceReporter(
 	r := &balanceReporter{Reporter: actionReporter(env, js, !o.quiet && !o.json, o.quiet)}
 	r.Reporter.Move = func(text string) { fmt.Fprintln(env.out(), text) }
 	if !o.yes && !(o.dryRun && (o.json || o.script)) {
-		r.Plan = func(p *plan.Plan) { fmt.Fprint(env.out(), findings.PlanText(p, false)) }
+		r.Plan = func(p *plan.Plan) { fmt.Fprint(env.out(), findings.PlanText(p, findings.PlanDetail{})) }
 		r.Load = func(l action.Load) { fmt.Fprint(env.out(), actiontext.Load(l)) }
 	}
 	if o.json {

@@ -157,7 +157,7 @@ func TestLooksRefuseAlike(t *testing.T) {
 // Each verb that looks has the same options as a subcommand and as a helper, but for those
 // that say where a subcommand reads and how it prints.
 func TestLooksHaveTheSameOptions(t *testing.T) {
-	process := []string{"from", "mock", "output", "json", "outFile", "all", "long", "timeout", "quiet", "help"}
+	process := []string{"from", "mock", "output", "json", "outFile", "all", "long", "why", "timeout", "quiet", "help"}
 	for verb, c := range map[string]struct {
 		groups    []cmdline.Group
 		call      string

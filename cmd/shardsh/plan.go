@@ -28,7 +28,7 @@ type planFlags struct {
 	zone         string
 	disk         shareFlag
 	advisories   string
-	all          bool
+	detail       findings.PlanDetail
 
 	action action.Plan // what comes of them
 }
@@ -48,7 +48,8 @@ func (o *planFlags) groups() []cmdline.Group {
 		f.BoolVar(&o.ignoreWindow, "ignore-window", false, "ignore the balancer window")
 		zoneFlag(f, &o.zone)
 		advisoriesFlag(f, &o.advisories)
-		f.BoolVar(&o.all, "all", false, "print all steps and shards")
+		f.BoolVar(&o.detail.All, "all", false, "print all steps and shards")
+		f.BoolVar(&o.detail.Why, "why", false, "print why each step is taken, with numbers")
 		o.flags(f, "text", "json", "script")
 	})}
 	return append(groups, o.sharedGroups()...)
@@ -76,7 +77,7 @@ func (o *planFlags) run(ctx context.Context, env environment) error {
 		if o.format == "script" {
 			return o.write(env, p.Script)
 		}
-		return o.print(env, p, func() string { return findings.PlanToApprove(p, o.all) })
+		return o.print(env, p, func() string { return findings.PlanToApprove(p, o.detail) })
 	})
 }
 

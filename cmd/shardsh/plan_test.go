@@ -44,13 +44,15 @@ func TestPlan(t *testing.T) {
 	}{
 		"balance": {[]string{"--mock=" + topology, "--max-moves", "1"}, []string{
 			": balance, all collections, for the cluster as of", "1 move in 1 round, 128 MiB", "the goal is not reached by then",
-			"alpha              2      2        4 GiB", "move  shop.orders  alpha to beta  128 MiB  part of [MinKey] to [0]",
-			"a difference of", "threshold 384", "Left\n", "(planLimited)"}},
+			"alpha              2      2        4 GiB", "move  shop.orders  alpha to beta  128 MiB  chunksImbalance  part of [MinKey] to [0]",
+			"Left\n", "(planLimited)"}},
+		"reasons": {[]string{"--mock=" + topology, "--max-moves", "1", "--why"}, []string{
+			"chunksImbalance  part of [MinKey] to [0]\n", "a difference of", "threshold 384", "Left\n"}},
 		"drain": {[]string{"--mock=" + topology, "--goal", "drain=beta"}, []string{"the goal can't be reached (drain beta",
 			"no shard can receive chunks of zone EU", "(noRecipient)"}},
 		"zones":            {[]string{"--mock=" + topology, "--goal", "zones"}, []string{"nothing to do (zones, all collections).\n"}},
 		"consolidate":      {[]string{"--mock=" + many, "--goal", "consolidate"}, []string{"1 merge in 1 round, 0 B"}},
-		"the first steps":  {[]string{"--mock=" + many}, []string{"Steps\n", "     50    50  move", "… 214 more"}},
+		"the first steps":  {[]string{"--mock=" + many}, []string{"Steps\n", "    20  move", "… 244 more"}},
 		"some":             {[]string{"--mock=" + many, "--ns", "shop.*", "--max-bytes", "1GiB"}, []string{"balance, shop.*", "16 moves"}},
 		"an empty cluster": {[]string{"--mock"}, []string{"nothing to do (balance, all collections).\n"}},
 	} {

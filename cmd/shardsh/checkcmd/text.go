@@ -73,7 +73,9 @@ func (t Text) show(to io.Writer, r check.Report) {
 }
 
 // shows reports whether a finding has a line; collections that are not balanced have their own.
-func (t Text) shows(f check.Finding) bool { return f.Rule != "compliant" && (!t.Quiet || f.Excuse == "") }
+func (t Text) shows(f check.Finding) bool {
+	return f.Rule != "compliant" && (!t.Quiet || f.Excuse == "")
+}
 
 func (t Text) finding(to io.Writer, r *check.Result, f check.Finding) {
 	fmt.Fprintf(to, "%-8s  %s\n", grade(f), plaintext.VisibleLine(f.Sentence+" ("+reason(r, f)+")"))

@@ -1,0 +1,45 @@
+package findings
+
+import (
+	"strings"
+	"testing"
+
+	"shardsh/balancer/plan"
+	"shardsh/balancer/policy"
+)
+
+// Work that comes in hundreds is one line: the splits and moves of the sessions collection of
+// old releases, splits and merges of one collection on one shard.
+func TestPlanGathersMassWork(t *testing.T) {
+	p := &plan.Plan{Goal: plan.Goal{Kind: plan.Balance}, Reached: true}
+	add := func(n int, s plan.Step) {
+		for range n {
+			s.Number = len(p.Steps) + 1
+			s.Round = s.Number
+			p.Steps = append(p.Steps, s)
+		}
+	}
+	add(1, plan.Step{Kind: plan.Split, Namespace: policy.SessionsNamespace, From: "a"})
+	add(682, plan.Step{Kind: plan.Move, Namespace: policy.SessionsNamespace, From: "a", To: "b",
+		Reason: policy.ReasonChunksImbalance})
+	add(300, plan.Step{Kind: plan.Merge, Namespace: "shop.orders", From: "a"})
+	add(2, plan.Step{Kind: plan.Merge, Namespace: "shop.orders", From: "b"})
+	add(2, plan.Step{Kind: plan.Move, Namespace: "shop.orders", From: "a", To: "b", Bytes: 1 << 20,
+		Reason: policy.ReasonDrain, Why: "Because."})
+	for detail, want := range map[PlanDetail][]string{
+		{}: {"1  split  config.system.sessions  a", "2-683  move   config.system.sessions            0 B  chunksImbalance  682 moves",
+			"684-983  merge  shop.orders             a                               300 merges", "984-985", "986  move", "987  move"},
+		{Why: true}: {"682 moves", "987  move", "            Because."},
+		{All: true}: {"step  round  what", "683    683  move", "985    985  merge", "987    987  move"},
+	} {
+		text := PlanText(p, detail)
+		for _, part := range want {
+			if !strings.Contains(text, part) {
+				t.Errorf("%+v: no %q in\n%.3000s", detail, part, text)
+			}
+		}
+		if n := strings.Count(text, "\n"); !detail.All && n > 40 {
+			t.Errorf("%+v: %d lines", detail, n)
+		}
+	}
+}
