@@ -32,6 +32,22 @@ func TestNoEvidence(t *testing.T) {
 	}
 }
 
+// Migrations of empty chunks tell no rate: 7.5 GiB to move are then no matter of years. What
+// they tell, the steps of each migration, counts.
+func TestEmptyChunksTellNoRate(t *testing.T) {
+	s := uneven(t)
+	assumed := of(t, s, forecast.Options{})
+	for _, bytes := range []int64{0, 20, 4000, 100_000} {
+		f := of(t, logged(s, 40, bytes, 300*time.Millisecond), forecast.Options{})
+		if !says(f, "copied too little to tell a rate: assuming 4 to 64 MiB/s") {
+			t.Errorf("of %d bytes: %q", bytes, f.Basis)
+		}
+		if f.High > 2*assumed.High || f.Low < assumed.Low/2 || f.High < 5*f.Low {
+			t.Errorf("of %d bytes: %v to %v, without a log %v to %v", bytes, f.Low, f.High, assumed.Low, assumed.High)
+		}
+	}
+}
+
 // The _id of what config servers log tells their clock. This one is a recorded one
 // but for its offset.
 func TestTheLogsTellTheClock(t *testing.T) {

@@ -17,6 +17,10 @@ const (
 	assumedSkew   = 0.5  // of the logarithm of what chunks hold
 )
 
+// measurable is how much migrations must copy on average to tell a rate: the time of less
+// than that is waiting.
+const measurable = 1 << 20
+
 // halfLife is how much older evidence is that counts half.
 const halfLife = 3 * time.Hour
 
@@ -32,6 +36,8 @@ type rates struct {
 	// step that does not grow with the bytes, and steps is what all others take.
 	perSecond      float64
 	waiting, steps time.Duration
+	// unmeasured: so little was copied that perSecond is assumed, too.
+	unmeasured bool
 	// failing is the share of migrations that fail: refused of them at once, failed
 	// after failsAfter of the time that they would take.
 	failing, refused, failed, failsAfter float64
@@ -93,6 +99,9 @@ func (r *rates) fit(moves []migration, weights []float64) {
 			waiting, perByte = intercept, slope
 		}
 	}
+	if r.unmeasured = x/w < measurable; r.unmeasured {
+		waiting, perByte = y/w, 1.0/assumedRate
+	}
 	r.perSecond = 1 / math.Max(perByte, 1e-12)
 	r.waiting, r.steps = seconds(waiting), max(time.Millisecond, seconds(rest/w))
 	r.costs.Batch, r.costs.BatchBytes = 0, 0
@@ -128,7 +137,7 @@ func (r *rates) compare(moves []migration, weights []float64) (copying, rest rat
 	const least = 0.001
 	for i, m := range moves {
 		pair := [2]catalog.ShardID{m.from, m.to}
-		if said := float64(m.bytes) / r.perSecond; said > least {
+		if said := float64(m.bytes) / r.perSecond; said > least && !r.unmeasured {
 			took := math.Max(least, (m.copied - r.waiting).Seconds())
 			copying.add(pair, ratio{took * weights[i], said * weights[i], weights[i]})
 		}

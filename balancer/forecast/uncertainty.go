@@ -36,13 +36,18 @@ func loadSpread(periods map[int64]ratio) float64 {
 }
 
 // logStdDev returns the standard deviation of the logarithm of the time of a trajectory
-// that works for so long, with a share of it on links that were never used.
-func (r rates) logStdDev(work time.Duration, unused float64) float64 {
+// that works for so long and copies so many bytes, with a share of it on links that were
+// never used.
+func (r rates) logStdDev(work time.Duration, bytes int64, unused float64) float64 {
 	if r.known == 0 {
 		return assumedSpread
 	}
 	past := math.Max(1, float64(r.span)/float64(loadPeriod))
 	future := math.Max(1, float64(work)/float64(loadPeriod))
 	variance := surprise*surprise + r.load*r.load*(1/past+1/future) + (r.spread*r.spread+0.1)/r.effective
+	if r.unmeasured {
+		copying := math.Min(1, float64(bytes)/r.perSecond/math.Max(0.001, work.Seconds()))
+		variance += copying * copying * assumedSpread * assumedSpread
+	}
 	return math.Sqrt(variance + unused*unused*unseen*unseen)
 }

@@ -16,12 +16,17 @@ var noon = snaptest.Noon()
 // measured returns a snapshot whose change log has n migrations of 128 MiB that
 // took so long.
 func measured(s *catalog.Snapshot, n int, took time.Duration) *catalog.Snapshot {
+	return logged(s, n, 128*mib, took)
+}
+
+// logged returns a snapshot whose change log has n migrations of so many bytes.
+func logged(s *catalog.Snapshot, n int, bytes int64, took time.Duration) *catalog.Snapshot {
 	parts := s.Parts()
 	for i := range n {
 		at := s.Time().Add(-time.Duration(n-i) * 2 * took)
 		parts.Changes = append(parts.Changes, entry(at, "moveChunk.commit", bson.D{
 			{Key: "min", Value: bson.D{{Key: "x", Value: int32(i)}}}, {Key: "from", Value: "s00"}, {Key: "to", Value: "s01"},
-			{Key: "counts", Value: bson.D{{Key: "clonedBytes", Value: int64(128 * mib)}}},
+			{Key: "counts", Value: bson.D{{Key: "clonedBytes", Value: bytes}}},
 		}), entry(at.Add(time.Millisecond), "moveChunk.from", bson.D{
 			{Key: "step 3 of 6", Value: int32(200)}, {Key: "step 4 of 6", Value: int32(took.Milliseconds() - 200)},
 			{Key: "min", Value: bson.D{{Key: "x", Value: int32(i)}}}, {Key: "to", Value: "s01"}, {Key: "from", Value: "s00"},
