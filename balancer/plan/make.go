@@ -36,7 +36,7 @@ func Make(s *catalog.Snapshot, o Options) (*Plan, error) {
 		return nil, err
 	}
 	if o.unplaced {
-		b.plan.Note = unplaced(s)
+		b.plan.addNote(unplaced(s))
 	}
 	if err := b.choose(); err != nil {
 		return nil, err

@@ -40,7 +40,8 @@ type Plan struct {
 	// is not, Left says what stays, and why.
 	Reached bool                `json:"reached"`
 	Left    []diagnosis.Finding `json:"left"`
-	// Note says what the times of the steps leave open; empty for nothing.
+	// Note says what the times of the steps leave open, and what may undo them; empty for
+	// nothing.
 	Note string `json:"note,omitzero"`
 }
 
@@ -91,4 +92,12 @@ type ShardChange struct {
 type Holding struct {
 	Chunks int64 `json:"chunks"`
 	Bytes  int64 `json:"bytes"`
+}
+
+// addNote adds to the note.
+func (p *Plan) addNote(text string) {
+	if p.Note != "" {
+		p.Note += "; "
+	}
+	p.Note += text
 }

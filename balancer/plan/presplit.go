@@ -51,7 +51,27 @@ func (b *builder) presplit() error {
 		}
 	}
 	b.schedule(steps)
+	b.warnOfMerges(c, pieces)
 	return nil
+}
+
+// warnOfMerges notes that the auto-merger will undo a part of the cuts.
+func (b *builder) warnOfMerges(c *catalog.CollectionState, pieces []piece) {
+	s := b.scope.start
+	if !s.Release().AutoMerges() || !s.Settings().AutoMerge || !c.EnableAutoMerge {
+		return
+	}
+	merged := 0
+	for i := 1; i < len(pieces); i++ {
+		p, before := pieces[i], pieces[i-1]
+		if p.to == before.to && p.zone == before.zone && !p.held && !before.held {
+			merged++
+		}
+	}
+	if merged > 0 {
+		b.plan.addNote(fmt.Sprintf("the balancer's auto-merger looks every hour and undoes cuts between chunks of one shard, "+
+			"%d of these; to keep them: sh.disableAutoMerger(%q)", merged, c.Namespace))
+	}
 }
 
 func whySpread(p piece) string {

@@ -40,6 +40,8 @@ func (r *Reporter) Report(e action.Event) {
 	case action.Planned:
 		if r.planned = e.Plan; r.Plan != nil {
 			r.Plan(e.Plan)
+		} else if note := e.Plan.Note; note != "" {
+			r.line(strings.ToUpper(note[:1]) + note[1:] + ".")
 		}
 	case action.Counted:
 		if r.Load != nil {

@@ -42,3 +42,23 @@ func TestPresplitPlan(t *testing.T) {
 		}
 	}
 }
+
+// A presplit of chunks that stay beside each other is undone by the auto-merger within
+// hours: the plan says so, and what it says keeps them.
+func TestPresplitWarnsOfTheAutoMerger(t *testing.T) {
+	c := shop(t)
+	const run = "Balancing of app.events is paused.\nBalancing of app.events is on again.\ntrue"
+	const events = `sh.chunks("app.events").toArray().length`
+	shelltest.Run(t, c,
+		step{`sh.shardCollection("app.events", { h: "hashed" }).ok`, "1"},
+		step{`const goal = { presplit: { perShard: 4 } }; const shards = sh.listShards().length`, ""},
+		step{`sh.plan("app.events", { goal }).note.includes("disableAutoMerger(\"app.events\")")`, "true"},
+		step{`sh.presplit("app.events", { perShard: 4, pauseBalancing: true, journal: null }).finished`, "The balancer's auto-merger looks every hour and undoes cuts between " +
+			"chunks of one shard, 9 of these; to keep them: sh.disableAutoMerger(\"app.events\").\n" + run},
+		step{events + ` == 4 * shards`, "true"},
+		step{`mock.advance("3h"); ` + events + ` == shards`, "true"},
+		step{`sh.disableAutoMerger("app.events"); sh.plan("app.events", { goal }).note === undefined`, "true"},
+		step{`sh.presplit("app.events", { perShard: 4, pauseBalancing: true, journal: null }).finished`, run},
+		step{`mock.advance("3h"); ` + events + ` == 4 * shards`, "true"},
+	)
+}
