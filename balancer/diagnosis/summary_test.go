@@ -35,7 +35,7 @@ func TestSummary(t *testing.T) {
 		"one of two waits for the operator": {
 			Answer{Symptoms: []Finding{of(NotBalanced, ns("x.a")), of(NotBalanced, ns("x.b"))},
 				Causes: []Finding{of(OnlyJumboChunks, ns("x.b"))}},
-			[]string{"onlyJumboChunks 1"}, []string{"notBalanced 1"}, nil, nil,
+			[]string{"onlyJumboChunks 1"}, []string{"notBalanced 1"}, []string{"notBalanced 1"}, nil,
 			"notBalanced: the balancer is working on it; 1 more problem", // x.a, which nothing keeps back
 		},
 		"a drain that waits for a database, said once": {

@@ -85,7 +85,7 @@ var stumbled = []Code{
 
 func (d *Diagnosis) ofDecisions(report *policy.Report, ns string) (list []Finding) {
 	for decision := range report.Rejected() {
-		if !slices.Contains(stumbled, decision.Code) || d.harmless(decision) {
+		if !slices.Contains(stumbled, decision.Code) || d.harmless(decision) || passing(decision) {
 			continue
 		}
 		f := finding(decision.Code, Scope{Namespace: ns, Shard: decision.Shard, Zone: decision.Zone},
@@ -100,6 +100,10 @@ func (d *Diagnosis) ofDecisions(report *policy.Report, ns string) (list []Findin
 	}
 	return list
 }
+
+// passing reports whether only what a round has already chosen keeps a chunk from a
+// shard: in the next one that is free again.
+func passing(d policy.Decision) bool { return d.Code == NoRecipient && d.Ineligible.Busy > 0 }
 
 // inside makes a sentence a part of another.
 func inside(sentence string) string {

@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
 )
 
 // lopsided is a collection of which shard a has all; its two chunks can move.
@@ -248,5 +249,22 @@ func TestWhyJumboChunkStays(t *testing.T) {
 	got := WhyChunk(s, coll, coll.Pattern.GlobalMin()).Headline()
 	if !strings.Contains(got, "stays: the chunk at [MinKey] on a is jumbo: the balancer does not move it") {
 		t.Errorf("headline %q", got)
+	}
+}
+
+// What a round passes over since its other moves take the shards is no finding: nobody has
+// to add a shard to a cluster whose balancer is at work.
+func TestBusyShardsAreNoFinding(t *testing.T) {
+	d := Of(newCluster(t).collection("x.y", []string{"a", "b"}).snapshot())
+	decided := func(why policy.Ineligible) []Code {
+		return codesOf(d.ofDecisions(&policy.Report{Decisions: []policy.Decision{
+			{Code: NoRecipient, Namespace: "x.y", Shard: "a", Step: policy.ReasonDrain, Ineligible: why},
+		}}, "x.y"))
+	}
+	if got := decided(policy.Ineligible{Draining: 1, Busy: 2}); got != nil {
+		t.Errorf("beside shards that are busy this round: %v", got)
+	}
+	if got := decided(policy.Ineligible{Draining: 3}); !slices.Equal(got, []Code{NoRecipient}) {
+		t.Errorf("where all shards are draining: %v", got)
 	}
 }
