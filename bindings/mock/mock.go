@@ -30,9 +30,18 @@ type Host struct {
 // Class is the class of mock in helps.
 const Class = "MockCluster"
 
+// helpColumn is where explanations start in mock.help(): mongosh has no such object.
+const helpColumn = 20
+
 // New makes the object.
 func New(h Host) goja.Value {
-	o := h.JS.Instance(&control{Host: h}, script.ClassOf(h.JS, Class, methods))
+	class := script.ClassOf(h.JS, Class, methods)
+	var rows [][2]string
+	for _, m := range methods() {
+		rows = append(rows, [2]string{m.Name, m.Help})
+	}
+	h.JS.Help.Property(class, func() string { return h.JS.Out.HelpTableFrom(helpColumn, Class+" Class", rows) })
+	o := h.JS.Instance(&control{Host: h}, class)
 	h.JS.Values.SetPrinter(o, func() string {
 		d := h.DB()
 		if d == nil {

@@ -26,7 +26,10 @@ const (
 
 // Render returns the help as it is shown.
 func (h Help) Render(s *Engine) string {
-	text := "\n  " + s.Out.Paint(HeadingColor, s.cfg.receiver(h.Class)+h.Form+":") + "\n\n  " + h.Text
+	text := "\n  " + s.Out.Paint(HeadingColor, s.cfg.receiver(h.Class)+h.Form+":") + "\n"
+	for _, line := range plaintext.Wrapped(h.Text, helpWidth-2) {
+		text += "\n  " + line
+	}
 	if h.Example != "" {
 		text += "\n\n  " + s.Out.Paint(HeadingColor, "Example:") + "\n\n  " + h.Example
 	}
@@ -36,6 +39,12 @@ func (h Help) Render(s *Engine) string {
 // HelpTable returns the help of an object: a heading and a line for each member.
 // A row of a name alone is the heading of those below it.
 func (o *Output) HelpTable(heading string, rows [][2]string) string {
+	return o.HelpTableFrom(HelpColumn, heading, rows)
+}
+
+// HelpTableFrom is HelpTable with explanations from another column on, for objects that
+// mongosh does not have.
+func (o *Output) HelpTableFrom(start int, heading string, rows [][2]string) string {
 	var b strings.Builder
 	b.WriteString("\n  " + o.Paint(HeadingColor, heading+":") + "\n\n")
 	for i, r := range rows {
@@ -44,8 +53,8 @@ func (o *Output) HelpTable(heading string, rows [][2]string) string {
 			continue
 		}
 		column := "    " + r[0]
-		for _, line := range plaintext.Wrapped(r[1], helpWidth-HelpColumn) {
-			gap := max(1, HelpColumn-len([]rune(column)))
+		for _, line := range plaintext.Wrapped(r[1], helpWidth-start) {
+			gap := max(1, start-len([]rune(column)))
 			b.WriteString(column + strings.Repeat(" ", gap) + line + "\n")
 			column = ""
 		}
@@ -53,7 +62,7 @@ func (o *Output) HelpTable(heading string, rows [][2]string) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// helpOf makes a table of methods that say what they do.
+// helpOf returns the rows of a HelpTable for methods that say what they do.
 func helpOf[T any](methods []Method[T]) [][2]string {
 	var rows [][2]string
 	for _, m := range methods {
