@@ -63,6 +63,7 @@ func (r *run) paceOf(s plan.Step) pace.Move {
 		Most: r.most[s.Namespace],
 
 		Namespace: s.Namespace, Min: s.Min, Max: s.Max, From: s.From, To: s.To, Bytes: s.Bytes, Stays: s.Kind != plan.Move,
+		Whole: s.Kind == plan.Move && s.Within == nil,
 	}
 }
 
