@@ -16,6 +16,9 @@ type Rules struct {
 	MaxMoves int
 	MaxBytes int64
 	For      time.Duration
+	// Working has For count no time in which a window is shut, or somebody wants nothing to
+	// begin: work that goes on for some nights.
+	Working bool
 	// The notes say after that a limit is reached whose it is.
 	MovesNote, BytesNote, ForNote string
 	// Before and Spent are what earlier runs of the same work have moved, and for how long:
@@ -53,6 +56,8 @@ type Move struct {
 	Most int64
 	// Room is what has to have room on the recipient's volume. Zero is Bytes.
 	Room int64
+	// Whole tells that all of the range moves: what has to have room can be counted.
+	Whole bool
 	// Stays tells that nothing moves: a split or a merge, which the limits of moves
 	// do not count.
 	Stays bool
