@@ -187,7 +187,7 @@ func (g *Gate) wait(ctx context.Context, try func() (o *obstacle, done bool, err
 			return &AskError{Err: o.err}
 		}
 		if o.reason == NoSpace && waits >= mostDeleting {
-			return &OverError{o.text}
+			return &OverError{Why: o.text}
 		}
 		if err := g.sleep(ctx, o); err != nil {
 			return err
@@ -284,9 +284,9 @@ func (g *Gate) over(m Move) error {
 	case g.failures.ask != nil:
 		return g.failures.ask
 	case r.MaxMoves > 0 && next.Moves > r.MaxMoves && !m.Stays:
-		return &OverError{fmt.Sprintf("the limit of %s is reached%s", humanize.Count(r.MaxMoves, "move"), r.MovesNote)}
+		return r.MovesNote.reached(humanize.Count(r.MaxMoves, "move"))
 	case r.MaxBytes > 0 && next.Bytes > r.MaxBytes && !m.Stays:
-		return &OverError{fmt.Sprintf("the limit of %s is reached%s", humanize.Bytes(r.MaxBytes), r.BytesNote)}
+		return r.BytesNote.reached(humanize.Bytes(r.MaxBytes))
 	case r.For > 0 && g.spent() >= r.For:
 		return g.tooLate()
 	}
@@ -294,7 +294,7 @@ func (g *Gate) over(m Move) error {
 }
 
 func (g *Gate) tooLate() error {
-	return &OverError{fmt.Sprintf("the limit of %s is reached%s", humanize.Duration(g.rules.For), g.rules.ForNote)}
+	return g.rules.ForNote.reached(humanize.Duration(g.rules.For))
 }
 
 func (d *Done) add(m Move, times int) {
@@ -316,7 +316,7 @@ func (g *Gate) sleep(ctx context.Context, o *obstacle) error {
 		case ends <= 0:
 			return g.tooLate()
 		case o.sure && o.left >= ends && o.text != "":
-			return &OverError{fmt.Sprintf("no more moves before the limit of %s: %s",
+			return &OverError{Fixed: g.rules.ForNote.Fixed, Why: fmt.Sprintf("no more moves before the limit of %s: %s",
 				humanize.Duration(g.rules.For), o.text)}
 		}
 		left = min(left, ends)

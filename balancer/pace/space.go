@@ -65,7 +65,7 @@ func (g *Gate) space(ctx context.Context, m *Move) (*obstacle, error) {
 		return &obstacle{reason: NoSpace, left: lookAgain, text: fmt.Sprintf("%s; it has yet to delete %s of %s",
 			g.full(m, lacks), humanize.Count(room.Orphans, "orphaned document"), m.Namespace)}, nil
 	}
-	return nil, &OverError{g.full(m, lacks) + ": add space or a shard, or raise --disk-limit (diskLimit)"}
+	return nil, &OverError{Why: g.full(m, lacks) + ": add space or a shard, or raise --disk-limit (diskLimit)"}
 }
 
 // full says that a shard has no room for a move.
