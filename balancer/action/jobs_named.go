@@ -26,7 +26,8 @@ func (c Cluster) isThere(ctx context.Context, o jobOptions) error {
 		_, err = plan.Namespaces(s, o.Namespaces)
 		return err
 	}
-	if err = diagnosis.Check(s, diagnosis.Scope{Shard: o.Shard}); err != nil && o.Remove && WasRemoved(ctx, c.Client, o.Shard) {
+	err = diagnosis.Check(s, diagnosis.Scope{Shard: o.Shard})
+	if err != nil && o.Remove && WasRemoved(ctx, c.Client, o.Shard) {
 		return nil
 	}
 	return err
