@@ -50,6 +50,8 @@ type Balance struct {
 	Control
 	Before
 	PauseBalancing bool
+	// ForceJumbo is that of RunOptions.
+	ForceJumbo bool
 	// DryRun returns the plan, or the load, and changes nothing.
 	DryRun bool
 }
@@ -161,7 +163,7 @@ func (c Cluster) askGuard(ctx context.Context) error {
 func (b Balance) look(ctx context.Context, c Cluster, read *catalog.Snapshot, p *plan.Plan, noPlan error) (
 	preflight.Report, error) {
 	return c.preflight(ctx, b.Before, preflight.Run{
-		Verb: "balance", Plan: p, Namespaces: b.Namespaces, PauseBalancing: b.PauseBalancing,
+		Verb: "balance", Plan: p, Namespaces: b.Namespaces, PauseBalancing: b.PauseBalancing, ForceJumbo: b.ForceJumbo,
 		Limited: true, // there is no goal that one chunk keeps it from
 	}, read, noPlan)
 }
@@ -183,7 +185,7 @@ func (b Balance) foresee(ctx context.Context, c Cluster, r *serial) (
 		result.Load = &load
 		return nil, result, nil
 	}
-	if !shown && !b.Foresee && !b.Preflight {
+	if !shown && !b.Foresee && !b.Preflight && !b.ForceJumbo { // which is to be said beforehand
 		return nil, result, nil
 	}
 	if s, err = c.measuring(b.DiskLimit).snapshot(ctx, b.Namespaces, r); err != nil {
@@ -215,7 +217,7 @@ func (b Balance) plan(s *catalog.Snapshot) (*plan.Plan, error) {
 	return plan.Make(catalog.NewSnapshot(parts), plan.Options{
 		Goal:   plan.Goal{Kind: plan.Balance, Namespaces: names},
 		Limits: plan.Limits{Bytes: b.maxBytes(), Moves: b.maxMoves(), Time: b.For, Disk: b.DiskLimit}, Seed: b.Seed,
-		IgnoreWindow: true,
+		IgnoreWindow: true, Unflag: b.ForceJumbo,
 	})
 }
 
@@ -249,7 +251,7 @@ func (b Balance) balance(ctx context.Context, c Cluster, p *plan.Plan, r *serial
 		Namespaces: b.Namespaces, Goal: b.Goal, Order: b.Order, Parallel: b.Parallel, TakeOver: b.PauseBalancing,
 		Rand: randomSource(b.Seed), Gate: gate, For: b.For, CoolDown: b.CoolDown, OpsInterval: b.OpsInterval, Clock: c.Clock,
 		DiskLimit: b.DiskLimit, Volumes: live.NewVolumes(live.NewCommandRunner(c.Client), b.DiskLimit).Read,
-		Hard: b.Hard,
+		Hard: b.Hard, ForceJumbo: b.ForceJumbo,
 		Tell: func(e runner.Event) {
 			if p != nil {
 				gate.Expect(pace.Left{

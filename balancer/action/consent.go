@@ -162,10 +162,8 @@ func bounded[T int | int64](
 	return limit, note, nil
 }
 
-const policyLimit = ", which is that of the policy "
-
 // ofPolicy is what the end of a run says at a limit that a policy sets.
-func ofPolicy(p *consent.Policy) string { return policyLimit + p.File }
+func ofPolicy(p *consent.Policy) string { return ", which is that of the policy " + p.File }
 
 // order is what a run is about, as it is written down before the run begins.
 type order struct {

@@ -80,7 +80,10 @@ func (a aim) plan(ctx context.Context, c Cluster, r *serial) (*catalog.Snapshot,
 		return s, nil, err
 	}
 	p, err := c.compute(func() (*plan.Plan, error) {
-		return plan.Make(s, plan.Options{Goal: goal, IgnoreWindow: true, Limits: plan.Limits{Disk: a.DiskLimit}})
+		return plan.Make(s, plan.Options{
+			Goal: goal, IgnoreWindow: true, Limits: plan.Limits{Disk: a.DiskLimit},
+			Unflag: a.ForceJumbo && a.kind == plan.Balance,
+		})
 	})
 	return s, p, err
 }

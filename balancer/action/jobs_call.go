@@ -34,6 +34,7 @@ type jobCall struct {
 	waits   *pace.Event // what nothing begins for at the moment
 	before  apply.Progress
 	resumed bool
+	gate    *pace.Gate // nil before there is one
 }
 
 // Why the work of a call ends early.
@@ -148,6 +149,9 @@ func (j *jobCall) failed(ctx context.Context, err error) (JobStatus, error) {
 
 // save writes how far the job is, and returns it.
 func (j *jobCall) save(ctx context.Context) (JobStatus, error) {
+	if j.gate != nil {
+		j.job.Worked = j.gate.Spent()
+	}
 	job, err := j.jobs.Save(context.WithoutCancel(ctx), j.job)
 	switch {
 	case errors.Is(err, live.ErrJobTaken): // another call knows better
@@ -231,23 +235,40 @@ func (j *jobCall) preflight(ctx context.Context, a aim, work *apply.Execution, r
 	return pass(report.Without(diagnosis.LeaseHeld), false, j.r) // by this call
 }
 
-// rules returns the rules of this call: what those before it have moved, and how long ago,
-// counts.
+// worksBetween reports whether the time since the call before this one counts: a move may
+// have gone on. What waits for a window, or for somebody, takes no time.
+func (j *jobCall) worksBetween() bool {
+	switch j.job.State {
+	case live.JobRunning:
+		return true
+	case live.JobWaiting:
+		return !slices.ContainsFunc(j.job.BlockedBy, func(b live.JobBlock) bool {
+			return b.What == string(pace.Shut) || b.What == string(pace.Held)
+		})
+	}
+	return false
+}
+
+// rules returns the rules of this call: what those before it have moved, and how long they
+// have worked, counts.
 func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.History) (pace.Rules, error) {
 	rules := e.rules()
+	rules.Working, rules.Spent = true, j.job.Worked
 	if h == nil {
 		return rules, nil
 	}
+	if j.worksBetween() {
+		rules.Spent += j.job.Updated.Sub(j.job.Before)
+	}
 	moves, is := h.Moved(true)
 	rules.Before = pace.Done{Moves: moves, Bytes: is.Bytes}
-	if rules.For == 0 && rules.Pause == 0 {
+	if rules.Pause == 0 {
 		return rules, nil
 	}
 	now, err := live.Now(ctx, live.NewCommandRunner(j.Client))
 	if err != nil {
 		return rules, &AccessError{err}
 	}
-	rules.Spent = now.Sub(j.job.Began)
 	if last := h.LastStep(); !last.IsZero() { // by the clock of another machine
 		rules.Rest = min(rules.Pause-now.Sub(last), rules.Pause)
 	}
@@ -296,6 +317,9 @@ func (j *jobCall) prepare(ctx context.Context, l *leased, left time.Duration) (w
 		w.leave = func() {}
 		return w, err
 	}
+	j.mu.Lock()
+	j.gate = w.gate
+	j.mu.Unlock()
 	if j.job.State == live.JobWaiting {
 		if err := j.opens(ctx, w.gate, left); err != nil {
 			return w, err

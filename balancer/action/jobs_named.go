@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 )
@@ -22,19 +23,14 @@ func (c Cluster) isThere(ctx context.Context, o jobOptions) error {
 		return &AccessError{live.ServerError(err)}
 	}
 	if o.Shard == "" {
-		if _, err := plan.Namespaces(s, o.Namespaces); err != nil {
-			return refuse("{ns}: %v", err)
-		}
+		_, err = plan.Namespaces(s, o.Namespaces)
+		return err
+	}
+	err = diagnosis.Check(s, diagnosis.Scope{Shard: o.Shard})
+	if err != nil && o.Remove && WasRemoved(ctx, c.Client, o.Shard) {
 		return nil
 	}
-	if _, there := s.Shard(o.Shard); !there && !(o.Remove && WasRemoved(ctx, c.Client, o.Shard)) {
-		ids := make([]string, len(s.Shards()))
-		for i, shard := range s.Shards() {
-			ids[i] = string(shard.ID)
-		}
-		return refuse("{shard}: the cluster has no shard %q; it has %s", string(o.Shard), strings.Join(ids, ", "))
-	}
-	return nil
+	return err
 }
 
 // commandOf is the command line of a call of a job.

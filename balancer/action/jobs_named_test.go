@@ -11,6 +11,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/consent"
+	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
 )
 
@@ -21,13 +22,13 @@ func TestJobOfNothing(t *testing.T) {
 	gone.Shard = "nope"
 	parallel := RunOptions{Pace: Pace{Parallel: 1}}
 	for want, verb := range map[string]JobVerb{
-		`shard: the cluster has no shard "nope"; it has s0, s1, s2`: gone,
-		`ns: `:  Defragment{Namespaces: []string{"db.nope"}, RunOptions: parallel},
-		`db.no`: Balance{Namespaces: []string{"db.no"}, Pace: parallel.Pace},
+		`the cluster has no shard "nope"`: gone,
+		`db.nope is not a sharded`:        Defragment{Namespaces: []string{"db.nope"}, RunOptions: parallel},
+		`db.no is not a sharded`:          Balance{Namespaces: []string{"db.no"}, Pace: parallel.Pace},
 	} {
 		for _, workFor := range []time.Duration{0, time.Second} {
 			_, err := JobStart{Of: verb, WorkFor: workFor}.Run(t.Context(), w.actionCluster(), nil)
-			if !errors.As(err, new(*OptionError)) || !strings.Contains(err.Error(), want) {
+			if !errors.As(err, new(*diagnosis.UnknownError)) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%+v: %v, want %s", verb, err, want)
 			}
 		}

@@ -71,6 +71,7 @@ func (b Balance) asJob() (string, jobOptions, error) {
 	}
 	return id, o, o.take(RunOptions{
 		Pace: b.Pace, Control: b.Control, Before: b.Before, PauseBalancing: b.PauseBalancing, DryRun: b.DryRun,
+		ForceJumbo: b.ForceJumbo,
 	})
 }
 

@@ -173,3 +173,42 @@ func TestOwnCollections(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
+
+// The time of a job is that in which it works: a window that is shut, and a pause, take none
+// of it, so that it goes on in the next night until its time is over.
+func TestJobWorksForSomeNights(t *testing.T) {
+	w := newWorld(t, crowded(75), catalog.Release80, 1) // at noon
+	d := jobDrain()
+	var err error
+	if d.Window, err = pace.ParseWindow("22:00-06:00 UTC", time.UTC); err != nil {
+		t.Fatal(err)
+	}
+	d.For, d.PauseBetween = 12*time.Hour, 30*time.Minute
+	began := w.cluster.Clock().Now()
+	for calls := 0; ; calls++ {
+		s := w.start(JobStart{Of: d, WorkFor: 300 * time.Millisecond})
+		now := w.cluster.Clock().Now()
+		if calls > 200 || s.State == live.JobDone {
+			t.Fatalf("call %d at %s: %+v", calls, now, s)
+		}
+		if s.State == live.JobBlocked { // the night has 8 hours: it is the second one, four hours after ten
+			if s.BlockedBy[0].Text != "the limit of 12h is reached" || now.Sub(began) < 36*time.Hour || now.Sub(began) > 42*time.Hour {
+				t.Errorf("at %s: %+v", now, s)
+			}
+			break
+		}
+		w.admin(bson.D{{Key: "mockAdvance", Value: (10 * time.Minute).Milliseconds()}})
+	}
+	d.For = 24 * time.Hour
+	for calls := 0; ; calls++ {
+		s := w.start(JobStart{Of: d, WorkFor: 300 * time.Millisecond, Replace: true})
+		if s.State == live.JobDone {
+			break
+		}
+		if calls > 400 || !s.Good() {
+			t.Fatalf("call %d: %+v", calls, s)
+		}
+		w.admin(bson.D{{Key: "mockAdvance", Value: (10 * time.Minute).Milliseconds()}})
+	}
+	w.well()
+}

@@ -72,9 +72,9 @@ func (j *jobCall) settle(r apply.Result, err error) (known bool, _ error) {
 			job.BlockedBy = []live.JobBlock{{What: string(j.waits.Reason), Text: j.waits.Text, Remedy: "wait"}}
 		}
 	case limited:
-		job.State, job.BlockedBy = live.JobBlocked, []live.JobBlock{limitBlock(over.Why)}
+		job.State, job.BlockedBy = live.JobBlocked, []live.JobBlock{limitBlock(over.Why, over.Fixed)}
 	case err == nil:
-		job.State, job.BlockedBy = live.JobBlocked, []live.JobBlock{limitBlock(cmp.Or(r.Stopped, "stopped"))}
+		job.State, job.BlockedBy = live.JobBlocked, []live.JobBlock{limitBlock(cmp.Or(r.Stopped, "stopped"), r.Fixed)}
 	default:
 		if errors.As(err, new(*mongoerr.UnansweredError)) {
 			return false, &AccessError{err}
@@ -111,9 +111,10 @@ type goalError struct{ error }
 
 func (e *goalError) Unwrap() error { return e.error }
 
-func limitBlock(why string) live.JobBlock {
+// limitBlock says what to do at a limit; a fixed one is that of a policy.
+func limitBlock(why string, fixed bool) live.JobBlock {
 	remedy := "start it with a higher limit and --replace, or cancel it"
-	if strings.Contains(why, policyLimit) { // no option raises it
+	if fixed {
 		remedy = "cancel it, and start it with --replace: then it is another run, with limits of its own"
 	}
 	return live.JobBlock{What: "limit", Text: why, Remedy: remedy}

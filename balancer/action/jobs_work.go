@@ -82,7 +82,7 @@ func (j *jobCall) look(ctx context.Context) error {
 	j.mu.Lock()
 	now := *j.job
 	j.mu.Unlock()
-	now.State, now.BlockedBy, now.Error = live.JobRunning, nil, ""
+	now.State, now.BlockedBy, now.Error, now.Worked = live.JobRunning, nil, "", j.gate.Spent()
 	saved, err := j.jobs.Save(ctx, &now)
 	switch {
 	case errors.Is(err, live.ErrJobTaken):

@@ -1,6 +1,7 @@
 package action
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -74,13 +75,18 @@ func isDefault(given bool, flag, option string) string {
 	return fmt.Sprintf(", which is the default (--%s, %s: a higher one, or none)", flag, option)
 }
 
+// noteOf says whose a limit is: of a policy, or by default.
+func noteOf(policy, byDefault string) pace.Note {
+	return pace.Note{Text: cmp.Or(policy, byDefault), Fixed: policy != ""}
+}
+
 func (p Pace) rules() pace.Rules {
 	return pace.Rules{
 		MaxMoves: p.maxMoves(), MaxBytes: p.maxBytes(), For: p.For, Pause: p.PauseBetween, Window: p.Window,
 		PauseWhen: p.PauseWhen, Hours: p.hours, DiskLimit: p.DiskLimit,
-		ForNote:   p.forNote,
-		MovesNote: p.movesNote + isDefault(p.MaxMoves != 0, "max-moves", "maxMoves"),
-		BytesNote: p.bytesNote + isDefault(p.MaxBytes != 0, "max-bytes", "maxBytes"),
+		ForNote:   noteOf(p.forNote, ""),
+		MovesNote: noteOf(p.movesNote, isDefault(p.MaxMoves != 0, "max-moves", "maxMoves")),
+		BytesNote: noteOf(p.bytesNote, isDefault(p.MaxBytes != 0, "max-bytes", "maxBytes")),
 	}
 }
 

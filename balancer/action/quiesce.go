@@ -230,20 +230,16 @@ func stopCommand() bson.D { return bson.D{{Key: "balancerStop", Value: int32(1)}
 
 func startCommand() bson.D { return bson.D{{Key: "balancerStart", Value: int32(1)}} }
 
-// deletionDelay is how long a shard waits by default until it deletes a range that it gave
-// away.
-const deletionDelay = 15 * time.Minute
-
 // foretell says how long it will probably take.
 func (q *quiescing) foretell(ctx context.Context, busy []live.Busy) {
-	var expected time.Duration
+	var expected, delay time.Duration
+	if len(busy) > 0 && !q.IgnoreDeletions {
+		delay = q.look.CleanupDelay(ctx)
+	}
 	for _, b := range busy {
 		takes := b.Left
 		if b.Kind == live.BusyMigration {
-			takes = max(time.Second, q.look.MigrationTook(ctx)-b.Running)
-			if !q.IgnoreDeletions {
-				takes += deletionDelay
-			}
+			takes = delay + max(time.Second, q.look.MigrationTook(ctx)-b.Running)
 		}
 		expected = max(expected, takes)
 	}
@@ -257,7 +253,8 @@ func (q *quiescing) foretell(ctx context.Context, busy []live.Busy) {
 		text += fmt.Sprintf(" It will probably take %s, longer than the time limit of %s",
 			humanize.Duration(expected), humanize.Duration(q.Timeout))
 		if !q.IgnoreDeletions {
-			text += " (range deletions wait 15 minutes after a move; they can be ignored)"
+			text += fmt.Sprintf(" (range deletions wait %s after a move; they can be ignored)",
+				humanize.Duration(delay))
 		}
 		text += "."
 	case expected > 0:
@@ -331,53 +328,56 @@ var errUnanswered = errors.New("can't reach the cluster: it does not answer")
 // ended, or ends meanwhile. It ends after a time, and as soon as the cluster does not
 // answer: sooner if the run is stopped, or could not ask the cluster.
 func (q *quiescing) afterwards(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	run, lost := ctx, q.lost
+	run, hurried := ctx, q.lost
 	ctx, cancel := limited(context.WithoutCancel(ctx), limit)
 	ctx, giveUp := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		if !lost && q.answersWhile(ctx, run) {
-			return
-		}
-		for ctx.Err() == nil {
-			asking, cancel := limited(ctx, answering)
-			_, err := q.now(asking)
-			cancel()
-			if err != nil && ctx.Err() == nil {
-				giveUp(errUnanswered)
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(answering / 4):
-			}
+		if !q.answersUntil(ctx, run, hurried) {
+			giveUp(errUnanswered)
 		}
 	})
 	return ctx, func() { cancel(); watching.Wait() }
 }
 
-// answersWhile asks the cluster from time to time. It reports false once the cluster does
-// not answer, or the run has ended, before ctx.
-func (q *quiescing) answersWhile(ctx, run context.Context) bool {
+// answersUntil asks the cluster from time to time until ctx ends, and reports false once it
+// does not answer: at leisure as long as nobody is in a hurry, as after the end of the run.
+func (q *quiescing) answersUntil(ctx, run context.Context, hurried bool) bool {
+	patience, pause := answeringAtLeisure, askingPause
+	hurry := func() { hurried, patience, pause = true, answering, answering/4 }
+	if hurried {
+		hurry()
+	}
 	for last := time.Now(); ; {
-		select {
-		case <-ctx.Done():
-			return true
-		case <-run.Done():
-			return false
-		case <-time.After(askingPause):
+		asking, cancel := limited(ctx, patience)
+		hurries := func() bool { return true }
+		if !hurried {
+			hurries = context.AfterFunc(run, cancel)
 		}
-		asking, cancel := limited(ctx, answeringAtLeisure)
-		stop := context.AfterFunc(run, cancel)
 		_, err := q.now(asking)
-		stop()
+		hurries()
 		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return true
+		case hurried && err != nil:
+			return false
 		case answered(err):
 			last = time.Now()
-		case time.Since(last) >= answeringAtLeisure: // the driver may give up before
-			return false
+		case run.Err() != nil || time.Since(last) >= answeringAtLeisure: // the driver may give up before
+			hurry()
+			continue
+		}
+		ended := run.Done()
+		if hurried {
+			ended = nil
+		}
+		select {
+		case <-ctx.Done():
+			return true
+		case <-ended:
+			hurry()
+		case <-time.After(pause):
 		}
 	}
 }

@@ -144,6 +144,8 @@ type Result struct {
 	// Stopped says why: a limit, or that somebody asked for it.
 	Finished bool
 	Stopped  string
+	// Fixed tells of a limit that no option of the run lifts it.
+	Fixed bool
 	// Possible tells of a dry run that all that is left could be carried out. A dry
 	// run is never Finished.
 	Possible bool

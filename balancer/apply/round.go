@@ -63,6 +63,7 @@ func (r *run) paceOf(s plan.Step) pace.Move {
 		Most: r.most[s.Namespace],
 
 		Namespace: s.Namespace, Min: s.Min, Max: s.Max, From: s.From, To: s.To, Bytes: s.Bytes, Stays: s.Kind != plan.Move,
+		Whole: s.Kind == plan.Move && s.Within == nil,
 	}
 }
 
@@ -109,7 +110,7 @@ func (r *run) mayNot(ctx context.Context, err error) error {
 	case err == nil:
 		return nil
 	case is:
-		r.result.Stopped = over.Why
+		r.result.Stopped, r.result.Fixed = over.Why, over.Fixed
 	case ctx.Err() != nil:
 		r.result.Stopped = interrupted
 	default:
@@ -232,7 +233,7 @@ func (r *run) begin(ctx context.Context, s plan.Step) (t todo, err error) {
 // end writes down how a step ended.
 func (r *run) end(ctx context.Context, out outcome) error {
 	if over, is := errors.AsType[*pace.OverError](out.err); is { // going on finds it begun
-		r.result.Stopped = over.Why
+		r.result.Stopped, r.result.Fixed = over.Why, over.Fixed
 		return nil
 	}
 	if stays, is := errors.AsType[*StaysError](out.err); is {

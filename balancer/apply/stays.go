@@ -32,6 +32,12 @@ func (f Forced) String() string {
 		humanize.Duration(max(time.Second, f.For.Round(time.Second))))
 }
 
+// Stays says why such a range is not moved unless that is asked for, and what to do.
+func (f Forced) Stays() string {
+	return fmt.Sprintf("it is too large to be moved, and can't be cut, as all of it has one shard key; force it "+
+		"(--force-jumbo, forceJumbo: true: %s), or refine the shard key (sh.refineCollectionShardKey)", f)
+}
+
 // StaysError says that a range stays where it is, as only a forced migration moves it.
 type StaysError struct {
 	Step  plan.Step
@@ -41,9 +47,8 @@ type StaysError struct {
 
 // Error says why, and what to do.
 func (e *StaysError) Error() string {
-	return fmt.Sprintf("the range of %s from %s to %s stays on %s: it is too large to be moved, and can't be cut, as "+
-		"all of it has one shard key; force it (--force-jumbo, forceJumbo: true: %s), or refine the shard key "+
-		"(sh.refineCollectionShardKey)", e.Step.Namespace, e.Range.Min, e.Range.Max, e.Step.From, e.Forced)
+	return fmt.Sprintf("the range of %s from %s to %s stays on %s: %s", e.Step.Namespace, e.Range.Min, e.Range.Max,
+		e.Step.From, e.Stays())
 }
 
 // LeftError says that all steps are done but for some, and why.

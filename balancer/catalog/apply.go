@@ -33,6 +33,19 @@ func (t *RoutingTable) Apply(changed []Chunk) (*RoutingTable, error) {
 	return a.table(changed), nil
 }
 
+// Unflagged returns the table in which no chunk of a shard is flagged jumbo, or of any shard
+// if it is empty.
+func (t *RoutingTable) Unflagged(on ShardID) (*RoutingTable, error) {
+	var changed []Chunk
+	for c := range t.Flagged() {
+		if on == "" || c.Shard == on {
+			c.Jumbo = JumboUnset
+			changed = append(changed, c)
+		}
+	}
+	return t.Apply(changed)
+}
+
 // disjoint sorts changed chunks by key and drops those that newer ones overlap.
 func disjoint(changed []Chunk) []Chunk {
 	byKey := func(a, b Chunk) int {

@@ -77,7 +77,10 @@ type Job struct {
 	Created time.Time `bson:"created"`
 	Began   time.Time `bson:"began"`
 	Updated time.Time `bson:"updated"`
-	Now     time.Time `bson:"-"`
+	// Before is Updated as the call before this one has left it.
+	Before time.Time `bson:"before"`
+	// Worked is how long the job has worked until Updated.
+	Worked time.Duration `bson:"worked"`
 }
 
 // Jobs are the jobs of a cluster.
@@ -124,7 +127,8 @@ func (j *Jobs) Replace(ctx context.Context, job *Job, opts string) (*Job, error)
 		set = append(set, bson.E{Key: "run", Value: job.Run + 1}, bson.E{Key: "cancel", Value: constant(false)},
 			bson.E{Key: "state", Value: constant(JobPending)}, bson.E{Key: "created", Value: clusterTime},
 			bson.E{Key: "progress", Value: constant(JobProgress{})}, bson.E{Key: "blockedBy", Value: constant(bson.A{})},
-			bson.E{Key: "began", Value: constant(nil)}, bson.E{Key: "error", Value: constant("")})
+			bson.E{Key: "began", Value: constant(nil)}, bson.E{Key: "error", Value: constant("")},
+			bson.E{Key: "worked", Value: int64(0)})
 	}
 	return j.change(ctx, job.filter(), false, bson.D{{Key: "$set", Value: set}})
 }
@@ -134,7 +138,7 @@ func (j *Jobs) Begin(ctx context.Context, job *Job, host string) (*Job, error) {
 	return j.change(ctx, bson.D{{Key: "_id", Value: job.ID}, {Key: "run", Value: job.Run}}, false,
 		bson.D{{Key: "$set", Value: bson.D{
 			{Key: "calls", Value: bson.D{{Key: "$add", Value: bson.A{"$calls", int64(1)}}}},
-			{Key: "host", Value: constant(host)}, {Key: "updated", Value: clusterTime},
+			{Key: "host", Value: constant(host)}, {Key: "before", Value: "$updated"}, {Key: "updated", Value: clusterTime},
 			{Key: "began", Value: ifNull("$began", clusterTime)},
 		}}})
 }
@@ -149,7 +153,7 @@ func (j *Jobs) Save(ctx context.Context, job *Job) (*Job, error) {
 	return j.change(ctx, job.filter(), false, bson.D{{Key: "$set", Value: bson.D{
 		{Key: "state", Value: constant(job.State)}, {Key: "progress", Value: constant(job.Progress)},
 		{Key: "blockedBy", Value: constant(blocked)}, {Key: "error", Value: constant(job.Error)},
-		{Key: "updated", Value: clusterTime},
+		{Key: "worked", Value: constant(job.Worked)}, {Key: "updated", Value: clusterTime},
 	}}})
 }
 

@@ -66,17 +66,22 @@ func (s *Steps) Size(ctx context.Context, c apply.Command) (apply.Moved, error) 
 	if err != nil {
 		return is, err
 	}
-	reply, err := s.executor.ask(ctx, db, bson.D{
-		{Key: "dataSize", Value: c.Namespace}, {Key: "keyPattern", Value: c.Pattern.Doc()},
-		{Key: "min", Value: c.Pattern.Bound(c.Min)}, {Key: "max", Value: c.Pattern.Bound(c.Max)},
-		{Key: "estimate", Value: true},
-	})
+	reply, err := s.executor.ask(ctx, db, sizeOf(c.Namespace, c.Pattern, c.Min, c.Max))
 	if mongoerr.Is(err, mongoerr.Unauthorized) {
 		is.Bytes, err = s.averageChunk(ctx, c)
 		return is, err
 	}
 	is.Bytes, is.Documents, is.Counted = integer(reply, "size"), integer(reply, "numObjects"), err == nil
 	return is, err
+}
+
+// sizeOf returns the command that has the owners of a range count its keys, and estimate its
+// bytes by that.
+func sizeOf(ns string, p catalog.KeyPattern, lower, upper catalog.Key) bson.D {
+	return bson.D{
+		{Key: "dataSize", Value: ns}, {Key: "keyPattern", Value: p.Doc()},
+		{Key: "min", Value: p.Bound(lower)}, {Key: "max", Value: p.Bound(upper)}, {Key: "estimate", Value: true},
+	}
 }
 
 // averageChunk returns the bytes of an average chunk of a donor.

@@ -95,6 +95,15 @@ func Moved(entries []catalog.LogEntry) (list []string) {
 	return list
 }
 
+// CleanupDelay returns how long shards wait by default until they delete what they gave away.
+func (q *Quiet) CleanupDelay(ctx context.Context) time.Duration {
+	d, err := newExecutor(ctx, q.Commands)
+	if err != nil {
+		return catalog.Release{}.CleanupDelay()
+	}
+	return d.release.CleanupDelay()
+}
+
 // MigrationTook returns how long the newest migrations took, as a median; 0 if the log has
 // none.
 func (q *Quiet) MigrationTook(ctx context.Context) time.Duration {

@@ -156,8 +156,21 @@ func (v *Volumes) Room(ctx context.Context, m pace.Move) (pace.Room, error) {
 	}
 	volumes := catalog.NewVolumes(s, v.limit)
 	room := pace.Room{Lacks: func(bytes int64) int64 { return volumes.Lacks(m.Namespace, m.To, bytes) }}
-	if c := s.Collection(m.Namespace); c != nil {
-		room.Orphans = c.Sizes[m.To].Orphans
+	c := s.Collection(m.Namespace)
+	if c == nil {
+		return room, nil
+	}
+	room.Orphans = c.Sizes[m.To].Orphans
+	if !m.Whole || m.Max.IsZero() {
+		return room, nil
+	}
+	db, _, err := catalog.SplitNamespace(m.Namespace)
+	if err != nil {
+		return room, err
+	}
+	reply, err := v.commands.RunCommand(ctx, db, sizeOf(m.Namespace, c.Pattern, m.Min, m.Max))
+	if err == nil { // else it is as much as was expected
+		room.Needs = integer(reply, "size")
 	}
 	return room, nil
 }

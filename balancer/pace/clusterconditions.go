@@ -27,13 +27,13 @@ const (
 
 // clusterObstacle finds what the cluster knows of. What the members are not asked for is
 // looked at once more after them: that takes a while.
-func (g *Gate) clusterObstacle(ctx context.Context, m Move) (*obstacle, error) {
+func (g *Gate) clusterObstacle(ctx context.Context, m *Move) (*obstacle, error) {
 	o, err := g.holdOrWindow(ctx)
 	if o != nil || err != nil || g.rules.PauseWhen == nil && g.rules.DiskLimit == 0 {
 		return o, err
 	}
 	if g.rules.PauseWhen != nil {
-		if o, err := g.members(ctx, m); o != nil || err != nil {
+		if o, err := g.members(ctx, *m); o != nil || err != nil {
 			return o, err
 		}
 	}

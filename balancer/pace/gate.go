@@ -97,7 +97,25 @@ func (g *Gate) Ends() time.Time {
 	if g.rules.For == 0 {
 		return time.Time{}
 	}
-	return g.began.Add(g.rules.For)
+	return g.clock.Now().Add(g.rules.For - g.Spent())
+}
+
+// Spent is how much of the time is over in which anything begins, earlier runs included.
+func (g *Gate) Spent() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.spent()
+}
+
+func (g *Gate) spent() time.Duration {
+	now := g.clock.Now()
+	spent := now.Sub(g.began)
+	for _, r := range []Reason{Shut, Held} {
+		if w := g.waits[r]; w != nil && g.rules.Working {
+			spent -= w.spent(now)
+		}
+	}
+	return spent
 }
 
 // Windowed reports whether moves begin only in a window.
@@ -128,7 +146,7 @@ func (g *Gate) Enter(ctx context.Context, m Move) error {
 		defer g.look(-1)
 		o, err := g.near(m)
 		if o == nil && err == nil {
-			o, err = g.clusterObstacle(ctx, m)
+			o, err = g.clusterObstacle(ctx, &m)
 		}
 		if o != nil || err != nil || ctx.Err() != nil {
 			return o, false, err
@@ -169,7 +187,7 @@ func (g *Gate) wait(ctx context.Context, try func() (o *obstacle, done bool, err
 			return &AskError{Err: o.err}
 		}
 		if o.reason == NoSpace && waits >= mostDeleting {
-			return &OverError{o.text}
+			return &OverError{Why: o.text}
 		}
 		if err := g.sleep(ctx, o); err != nil {
 			return err
@@ -266,17 +284,17 @@ func (g *Gate) over(m Move) error {
 	case g.failures.ask != nil:
 		return g.failures.ask
 	case r.MaxMoves > 0 && next.Moves > r.MaxMoves && !m.Stays:
-		return &OverError{fmt.Sprintf("the limit of %s is reached%s", humanize.Count(r.MaxMoves, "move"), r.MovesNote)}
+		return r.MovesNote.reached(humanize.Count(r.MaxMoves, "move"))
 	case r.MaxBytes > 0 && next.Bytes > r.MaxBytes && !m.Stays:
-		return &OverError{fmt.Sprintf("the limit of %s is reached%s", humanize.Bytes(r.MaxBytes), r.BytesNote)}
-	case r.For > 0 && g.clock.Now().Sub(g.began) >= r.For:
+		return r.BytesNote.reached(humanize.Bytes(r.MaxBytes))
+	case r.For > 0 && g.spent() >= r.For:
 		return g.tooLate()
 	}
 	return nil
 }
 
 func (g *Gate) tooLate() error {
-	return &OverError{fmt.Sprintf("the limit of %s is reached%s", humanize.Duration(g.rules.For), g.rules.ForNote)}
+	return g.rules.ForNote.reached(humanize.Duration(g.rules.For))
 }
 
 func (d *Done) add(m Move, times int) {
@@ -292,13 +310,13 @@ const longestSleep = time.Minute
 // sleep waits for an obstacle, unless that outlasts the time that the run has.
 func (g *Gate) sleep(ctx context.Context, o *obstacle) error {
 	left := min(o.left, longestSleep)
-	if g.rules.For > 0 {
-		ends := g.rules.For - g.clock.Now().Sub(g.began)
+	if free := g.rules.Working && (o.reason == Shut || o.reason == Held); g.rules.For > 0 && !free {
+		ends := g.rules.For - g.Spent()
 		switch {
 		case ends <= 0:
 			return g.tooLate()
 		case o.sure && o.left >= ends && o.text != "":
-			return &OverError{fmt.Sprintf("no more moves before the limit of %s: %s",
+			return &OverError{Fixed: g.rules.ForNote.Fixed, Why: fmt.Sprintf("no more moves before the limit of %s: %s",
 				humanize.Duration(g.rules.For), o.text)}
 		}
 		left = min(left, ends)

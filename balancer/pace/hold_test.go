@@ -26,6 +26,40 @@ func TestHeldBeyondFor(t *testing.T) {
 	})
 }
 
+// Work that goes on for some nights spends no time while a window is shut, however long that
+// is, or while it is held.
+func TestTimeOfWork(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		window, err := ParseWindow("22:00-06:00 UTC", time.UTC) // a bubble begins at midnight
+		if err != nil {
+			t.Fatal(err)
+		}
+		heldUntil := time.Now().Add(2 * time.Hour)
+		g := NewGate(Rules{For: 5 * time.Hour, Working: true, Window: window, Pause: 3 * time.Hour}, wall{},
+			Holds(func(context.Context, Moment) (string, error) {
+				if time.Now().Before(heldUntil) {
+					return "an incident", nil
+				}
+				return "", nil
+			}))
+		for i, want := range []time.Duration{2 * time.Hour, 3 * time.Hour} { // at two and at five o'clock
+			if waited := mustEnter(t, g, move("a", "b", 1)); waited < want || waited > want+2*holdAgain {
+				t.Errorf("move %d waited %s", i, waited)
+			}
+			g.Leave(move("a", "b", 1), nil)
+		}
+		refused(t, g, move("a", "b", 1), "the limit of 5h is reached")
+		g = NewGate(Rules{For: 5 * time.Hour, Spent: time.Hour, Working: true, Window: window}, wall{})
+		time.Sleep(3 * time.Hour) // it is ten: nobody waits for the window before somebody wants something to begin
+		if waited := mustEnter(t, g, move("a", "b", 1)); waited < 11*time.Hour {
+			t.Errorf("waited %s", waited)
+		}
+		if spent := g.Spent(); spent != 4*time.Hour {
+			t.Errorf("spent %s", spent)
+		}
+	})
+}
+
 // What earlier runs of the same work have moved counts, and so do their time and the pause
 // after their last move. Opens lets nothing in.
 func TestAfterEarlierRuns(t *testing.T) {

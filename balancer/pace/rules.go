@@ -8,6 +8,17 @@ import (
 	"shardsh/balancer/policy"
 )
 
+// Note says whose a limit is. A Fixed one is no option's.
+type Note struct {
+	Text  string
+	Fixed bool
+}
+
+// reached is the error of a run at a limit.
+func (n Note) reached(limit string) error {
+	return &OverError{Why: "the limit of " + limit + " is reached" + n.Text, Fixed: n.Fixed}
+}
+
 // Rules say when a move may begin. The zero Rules let every move begin at once,
 // but for failures.
 type Rules struct {
@@ -16,8 +27,11 @@ type Rules struct {
 	MaxMoves int
 	MaxBytes int64
 	For      time.Duration
+	// Working has For count no time in which a window is shut, or somebody wants nothing to
+	// begin: work that goes on for some nights.
+	Working bool
 	// The notes say after that a limit is reached whose it is.
-	MovesNote, BytesNote, ForNote string
+	MovesNote, BytesNote, ForNote Note
 	// Before and Spent are what earlier runs of the same work have moved, and for how long:
 	// they count against the limits.
 	Before Done
@@ -53,13 +67,19 @@ type Move struct {
 	Most int64
 	// Room is what has to have room on the recipient's volume. Zero is Bytes.
 	Room int64
+	// Whole tells that all of the range moves: what has to have room can be counted.
+	Whole bool
 	// Stays tells that nothing moves: a split or a merge, which the limits of moves
 	// do not count.
 	Stays bool
 }
 
 // OverError says that nothing begins any more, for a reason that is no mistake.
-type OverError struct{ Why string }
+type OverError struct {
+	Why string
+	// Fixed tells that no option of the run lifts it: the limit is that of a policy.
+	Fixed bool
+}
 
 func (e *OverError) Error() string { return e.Why }
 

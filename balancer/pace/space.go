@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -15,6 +16,9 @@ type Room struct {
 	// Lacks returns how many bytes on disk are lacking for so many bytes of the collection;
 	// 0 where there is room, MaxInt64 where the volume is not known.
 	Lacks func(bytes int64) int64
+	// Needs is what the donor has counted in the range of a move that is whole; 0 where it
+	// was not asked, or did not answer.
+	Needs int64
 	// Orphans are documents of the collection that the recipient has yet to delete, which
 	// makes room for others of it.
 	Orphans int64
@@ -34,18 +38,21 @@ const unwritten = 2 * time.Minute
 // hour by default.
 const mostDeleting = time.Hour
 
-// space asks whether the recipient has room for a move.
-func (g *Gate) space(ctx context.Context, m Move) (*obstacle, error) {
+// space asks whether the recipient has room for a move, and notes what has to have room.
+func (g *Gate) space(ctx context.Context, m *Move) (*obstacle, error) {
 	if g.rules.DiskLimit == 0 || m.Stays || m.To == "" || m.To == m.From {
 		return nil, nil
 	}
-	room, err := g.room(ctx, m)
+	room, err := g.room(ctx, *m)
 	if err != nil {
 		return noAnswer("can't read the volumes of the shards", err)
 	}
 	g.mu.Lock()
 	unseen := g.arriving.unseen(m.To, g.clock.Now())
 	g.mu.Unlock()
+	if room.Needs > 0 {
+		m.Room = room.Needs
+	}
 	need := m.room()
 	lacks := room.Lacks(need + unseen)
 	switch {
@@ -58,11 +65,11 @@ func (g *Gate) space(ctx context.Context, m Move) (*obstacle, error) {
 		return &obstacle{reason: NoSpace, left: lookAgain, text: fmt.Sprintf("%s; it has yet to delete %s of %s",
 			g.full(m, lacks), humanize.Count(room.Orphans, "orphaned document"), m.Namespace)}, nil
 	}
-	return nil, &OverError{g.full(m, lacks) + ": add space or a shard, or raise --disk-limit (diskLimit)"}
+	return nil, &OverError{Why: g.full(m, lacks) + ": add space or a shard, or raise --disk-limit (diskLimit)"}
 }
 
 // full says that a shard has no room for a move.
-func (g *Gate) full(m Move, lacks int64) string {
+func (g *Gate) full(m *Move, lacks int64) string {
 	limit := humanize.Percent(g.rules.DiskLimit)
 	if lacks == math.MaxInt64 {
 		return fmt.Sprintf("the disk limit of %s can't be kept: the size of the volume of shard %s is not known", limit, m.To)
@@ -71,12 +78,14 @@ func (g *Gate) full(m Move, lacks int64) string {
 		humanize.Bytes(lacks), humanize.Bytes(m.room()), m.Namespace)
 }
 
-func (m Move) room() int64 { return max(m.Room, m.Bytes) }
+func (m Move) room() int64 { return cmp.Or(m.Room, m.Bytes) }
 
 // arriving is what shards receive, or have received a moment ago.
 type arriving map[catalog.ShardID][]arrival
 
 type arrival struct {
+	ns    string
+	min   catalog.Key
 	bytes int64
 	ended time.Time // zero while it is under way
 }
@@ -88,11 +97,11 @@ func (a arriving) count(m Move, times int, now time.Time) {
 	}
 	list := a[m.To]
 	if times > 0 {
-		a[m.To] = append(list, arrival{bytes: m.room()})
+		a[m.To] = append(list, arrival{ns: m.Namespace, min: m.Min, bytes: m.room()})
 		return
 	}
 	for i := range list {
-		if list[i].ended.IsZero() && list[i].bytes == m.room() {
+		if list[i].ended.IsZero() && list[i].ns == m.Namespace && list[i].min.Equal(m.Min) {
 			list[i].ended = now
 			return
 		}

@@ -16,6 +16,9 @@ type Options struct {
 	// a cluster whose time zone is unknown, and says so. The balancer's mode is ignored in
 	// any case: a plan says what it would do if it were on.
 	IgnoreWindow bool
+	// Unflag plans as if no chunk were flagged jumbo: who carries the plan out cuts them, or
+	// moves them by force.
+	Unflag bool
 	// Model is what chunks are taken to hold; the zero Model takes the sizes that
 	// were measured, and what shards have as spread evenly over the rest.
 	Model Model

@@ -48,6 +48,11 @@ func newScope(s *catalog.Snapshot, o Options) (*scope, error) {
 	if err := sc.aim(); err != nil {
 		return nil, err
 	}
+	if o.Unflag {
+		if err := sc.unflag(""); err != nil {
+			return nil, err
+		}
+	}
 	for _, c := range sc.start.Collections() {
 		if c.Table == nil {
 			return nil, fmt.Errorf("plan: the snapshot has no chunks of %s", c.Namespace)
@@ -84,7 +89,7 @@ func (sc *scope) aim() error {
 		}
 		shard.Draining = true
 		sc.start = sc.start.WithShard(shard)
-		return sc.unflag()
+		return sc.unflag(sc.goal.Shard)
 	case Zones:
 		sc.reasons = []policy.Reason{policy.ReasonZoneViolation}
 		settings := sc.start.Settings()
@@ -104,23 +109,21 @@ func (sc *scope) aim() error {
 	return fmt.Errorf("plan: %w", unknownGoal(sc.goal.Kind))
 }
 
-// unflag takes the flags off jumbo chunks of the shard to drain. The balancer leaves them;
-// a plan does not: it has the donor cut them, as nothing is moved by force that can be.
-func (sc *scope) unflag() error {
+// unflag takes the flags off jumbo chunks of a shard, or of all of them if it is empty. The
+// balancer leaves them; a plan does not: it has the donor cut them, as nothing is moved by
+// force that can be.
+func (sc *scope) unflag(on catalog.ShardID) error {
 	for _, c := range sc.start.Collections() {
-		if c.Table == nil || c.CountOn(sc.goal.Shard).Jumbo == 0 {
+		if c.Table == nil {
 			continue
 		}
-		draft := catalog.NewDraft(c.Table)
-		for chunk := range c.Table.All() {
-			if chunk.Shard == sc.goal.Shard && chunk.Jumbo == catalog.JumboTrue {
-				chunk.Jumbo = catalog.JumboUnset
-				if err := draft.Put(chunk); err != nil {
-					return fmt.Errorf("plan: %s: %w", c.Namespace, err)
-				}
-			}
+		table, err := c.Table.Unflagged(on)
+		if err != nil {
+			return fmt.Errorf("plan: %s: %w", c.Namespace, err)
 		}
-		sc.change(c, func(c *catalog.CollectionState) { c.Table = draft.Table() })
+		if table != c.Table {
+			sc.change(c, func(c *catalog.CollectionState) { c.Table = table })
+		}
 	}
 	return nil
 }

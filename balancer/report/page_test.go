@@ -36,6 +36,22 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// A shard's volume is on the page where it is known, and in numbers.
+func TestPageShowsVolumes(t *testing.T) {
+	w := shop(t)
+	w.Shards[0].Disk = catalog.Disk{Total: 200 * mib, Used: 190 * mib}
+	o := report.Full(w.snapshot())
+	if text := page(t, o); !strings.Contains(text, "% of 200 MiB") {
+		t.Error("no volume on the page")
+	}
+	want := report.Disk{Total: 200 * mib, Used: 190 * mib, Share: 0.95}
+	for _, s := range o.Shards {
+		if known := s.ID == "a"; known != (s.Disk != nil) || known && *s.Disk != want {
+			t.Errorf("%s: %+v", s.ID, s.Disk)
+		}
+	}
+}
+
 func TestPageOfAHealthyCluster(t *testing.T) {
 	w := newWorld(t, "a")
 	text := page(t, report.Full(w.snapshot()))

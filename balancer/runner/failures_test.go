@@ -151,7 +151,7 @@ func TestTooLarge(t *testing.T) {
 		if n := w.counts("shop.orders"); max(n["a"]-n["b"], n["b"]-n["a"]) > 1 {
 			t.Errorf("%s: %v", release, n)
 		}
-		if len(r.Left) != 1 || !strings.Contains(r.Left[0].Text, "can't be split") {
+		if len(r.Left) != 1 || !strings.Contains(r.Left[0].Text, "all of it has one shard key; force it") {
 			t.Errorf("%s: left are %+v", release, r.Left)
 		}
 		flagged, err := w.client.Database("config").Collection("chunks").

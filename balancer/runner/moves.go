@@ -30,11 +30,14 @@ type waitingMove struct {
 	at    int // its place in the round
 	bytes int64
 	room  int64 // what it may bring at most; 0 where nobody asks
+	// forced is what it takes if it is one by force; nil for others.
+	forced *apply.Forced
 }
 
 func (m waitingMove) pace() pace.Move {
 	return pace.Move{Namespace: m.Namespace, Min: m.Min, Max: m.Max, From: m.From, To: m.To, Bytes: m.bytes,
-		Most: 2 * m.MaxChunkSizeBytes, Room: m.room}
+		Most: max(2*m.MaxChunkSizeBytes, m.bytes), Room: m.room,
+		Whole: !m.Max.IsZero()}
 }
 
 // moves runs the migrations of a round, some at once, and returns how each ended.
@@ -44,6 +47,11 @@ func (r *run) moves(ctx context.Context, chosen []policy.Migration) []error {
 	var running sync.WaitGroup
 	began := r.o.Clock.Now()
 	for _, m := range r.inOrder(ctx, chosen) {
+		if !r.force(&m) {
+			results[m.at] = pace.ErrNotBegun
+			r.again()
+			continue
+		}
 		slots <- struct{}{}
 		if results[m.at] = r.enter(ctx, m, began); results[m.at] != nil {
 			<-slots
@@ -64,7 +72,8 @@ func (r *run) moves(ctx context.Context, chosen []policy.Migration) []error {
 func (r *run) inOrder(ctx context.Context, chosen []policy.Migration) []waitingMove {
 	list := make([]waitingMove, len(chosen))
 	for i, m := range chosen {
-		list[i] = waitingMove{m, i, r.expected(ctx, m), r.mostOf(m.Namespace, m.From, m.MaxChunkSizeBytes)}
+		list[i] = waitingMove{Migration: m, at: i, bytes: r.expected(ctx, m),
+			room: r.mostOf(m.Namespace, m.From, m.MaxChunkSizeBytes)}
 	}
 	if r.o.Order == Hottest {
 		load := r.loadOf(ctx, chosen)
@@ -134,13 +143,9 @@ func (r *run) enter(ctx context.Context, m waitingMove, chosen time.Time) error 
 	}
 	if r.o.Clock.Now().Sub(chosen) > fresh {
 		err = pace.ErrNotBegun
-		r.mu.Lock()
-		r.round.again = true
-		r.mu.Unlock()
+		r.again()
 	} else if err = r.mayGoOn(ctx, m.Namespace); errors.Is(err, pace.ErrNotBegun) {
-		r.mu.Lock()
-		r.round.again = true // which waits
-		r.mu.Unlock()
+		r.again() // which waits
 	} else if errors.As(err, new(*mongoerr.UnansweredError)) {
 		_ = r.note(err) // the round ends, and the next one waits
 	} else if err != nil {
@@ -150,6 +155,13 @@ func (r *run) enter(ctx context.Context, m waitingMove, chosen time.Time) error 
 		r.o.Gate.Leave(m.pace(), pace.ErrNotBegun)
 	}
 	return err
+}
+
+// again has another round choose what has not begun.
+func (r *run) again() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.round.again = true
 }
 
 // mayGoOn returns an error when the cluster's own balancer has begun to work on a
@@ -184,6 +196,9 @@ func (r *run) start(m waitingMove) Move {
 	}
 	r.mu.Unlock()
 	r.tell(Event{Kind: Began, Move: move})
+	if m.forced != nil {
+		r.tell(Event{Kind: Forcing, Move: move, Why: m.forced.String()})
+	}
 	return move
 }
 
@@ -221,6 +236,7 @@ func (r *run) move(ctx context.Context, m waitingMove, told Move) error {
 	if r.o.CoolDown > 0 {
 		r.skipped.rest(m.Namespace, m.Min, r.o.Clock.Now().Add(r.o.CoolDown), "it was moved recently")
 	}
+	r.wasForced(m)
 	r.grown(m.Namespace)
 	r.tell(Event{Kind: Moved, Move: told})
 	return nil

@@ -31,6 +31,8 @@ type Cluster interface {
 	// ReadCatalog reads what a round looks at of some collections. Of the routing tables
 	// that an earlier Catalog has it reads what has changed.
 	ReadCatalog(ctx context.Context, namespaces []string, before *Catalog) (*Catalog, error)
+	// Size asks the donor how much a range holds, as far as its averages say.
+	Size(ctx context.Context, c apply.Command) (apply.Moved, error)
 	// Moved returns what a move that is done has moved, as the donor has counted it.
 	Moved(ctx context.Context, c apply.Command) (apply.Moved, error)
 	// SetBalancing switches the balancing of collections, and notes those that are off
@@ -117,6 +119,10 @@ type Options struct {
 	// TakeOver switches the balancing of the collections off for the cluster's own
 	// balancer. Who ends the turn switches it on again.
 	TakeOver bool
+	// ForceJumbo moves by force what is too large to be moved otherwise, where all of it has
+	// one shard key: writes to its collection wait meanwhile. Else it stays. Chunks that are
+	// flagged jumbo count as others then: what can be cut is cut.
+	ForceJumbo bool
 	// Rand is the one source of chance; nil keeps catalog order.
 	Rand *rand.Rand
 	// Parameters are the server parameters; nil means the defaults.
@@ -154,6 +160,7 @@ type Kind string
 const (
 	TakenOver Kind = "takenOver" // collections are off for the cluster's balancer
 	Began     Kind = "began"     // a move
+	Forcing   Kind = "forcing"   // the move that has begun blocks writes: Why says how much, and for how long
 	Moved     Kind = "moved"
 	Failed    Kind = "failed"
 	GoesOn    Kind = "goesOn"  // it was left to the servers

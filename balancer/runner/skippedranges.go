@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
 )
 
@@ -37,6 +38,8 @@ type skippedRange struct {
 	races int
 	// tooBig is the version of the chunk that was too big to be moved.
 	tooBig catalog.ChunkVersion
+	// forced is what a migration by force of the range takes; nil for others.
+	forced *apply.Forced
 }
 
 func (l *skippedRanges) find(ns string, lower catalog.Key) *skippedRange {
@@ -92,6 +95,20 @@ func (l *skippedRanges) tooBig(ns string, lower catalog.Key, v catalog.ChunkVers
 	again := a.tooBig == v && v != (catalog.ChunkVersion{})
 	a.tooBig = v
 	return again
+}
+
+// force has a range moved by force from now on.
+func (l *skippedRanges) force(ns string, lower catalog.Key, f apply.Forced) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.find(ns, lower).forced = &f
+}
+
+// forced returns what the migration of a range by force takes; nil if it is to go without.
+func (l *skippedRanges) forced(ns string, lower catalog.Key) *apply.Forced {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.find(ns, lower).forced
 }
 
 // mostRaces is how often a range is tried again at once.

@@ -82,6 +82,11 @@ func (v view) Routing(ctx context.Context, ns string) (balancer.Routing, error) 
 		return routing, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
 	}
 	routing.Collection = v.r.seen(routing.Collection)
+	if v.r.o.ForceJumbo {
+		if routing.Table, err = routing.Table.Unflagged(""); err != nil {
+			return routing, v.r.note(err)
+		}
+	}
 	if routing.Table, err = v.r.skipped.flagged(ns, routing.Table, v.r.o.Clock.Now()); err != nil {
 		return routing, v.r.note(err)
 	}
@@ -129,10 +134,9 @@ func (v view) Split(ctx context.Context, s policy.Split) error {
 	return err
 }
 
-// MarkJumbo leaves a chunk alone: no command flags it.
-func (v view) MarkJumbo(_ context.Context, ns string, lower catalog.Key) error {
-	v.r.leave(ns, lower, "it is too large to move, and can't be split")
-	return nil
+// MarkJumbo leaves a chunk alone, or has it moved by force: no command flags it.
+func (v view) MarkJumbo(ctx context.Context, ns string, lower catalog.Key) error {
+	return v.r.note(v.r.tooLarge(ctx, ns, lower))
 }
 
 // SwitchOffBalancing leaves a collection alone: this run is to write nothing that

@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer"
+	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock"
@@ -173,6 +174,10 @@ func (f *free) Sizes(ctx context.Context, namespaces []string) (map[string]map[c
 
 func (f *free) Operations(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error) {
 	return f.steps.Operations(ctx, namespaces)
+}
+
+func (f *free) Size(ctx context.Context, c apply.Command) (apply.Moved, error) {
+	return f.steps.Size(ctx, c)
 }
 
 func (f *free) SetBalancing(ctx context.Context, namespaces []string, on bool) error {

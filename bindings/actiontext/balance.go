@@ -100,6 +100,8 @@ func moveLine(e runner.Event) string {
 		}
 		return fmt.Sprintf("%s moved %s %s to %s, %s -> %s, about %s in %s", at, m.Namespace, m.Min, upper, m.From, m.To,
 			humanize.Bytes(m.Bytes), seconds(m.Took))
+	case runner.Forcing:
+		return fmt.Sprintf("%s moves %s at %s by force, %s -> %s: %s", at, m.Namespace, m.Min, m.From, m.To, e.Why)
 	case runner.Failed:
 		return fmt.Sprintf("%s failed %s at %s, %s -> %s, after %s: %v (%s)", at, m.Namespace, m.Min, m.From, m.To,
 			seconds(m.Took), e.Err, then(e.Then))

@@ -118,19 +118,15 @@ func (sh *Helpers) draining(id string) bson.Raw {
 	off := rawdoc.Of(bson.D{{Key: "state", Value: string(diagnosis.DrainOff)}, {Key: "shard", Value: id},
 		{Key: "ok", Value: 1.0}})
 	if sh.version().AtLeast(withDrainCommands) {
-		var reply bson.Raw
-		ex := sh.s.JS.Runtime.Try(func() { reply = sh.admin(live.DrainStatusCommand(catalog.ShardID(id))) })
-		if ex == nil {
-			return reply
+		command := sh.limited(live.DrainStatusCommand(catalog.ShardID(id)))
+		reply, err := sh.commandRunner().RunCommand(sh.s.JS.Context(), "admin", command)
+		switch {
+		case mongoerr.Is(live.ServerError(err), mongoerr.IllegalOperation):
+			return off // servers refuse to tell of a shard that does not drain
+		case err != nil:
+			sh.s.Gateway.Throw(err)
 		}
-		e, isObject := ex.Value().(*goja.Object)
-		if !isObject {
-			panic(ex)
-		}
-		if code := script.Property(e, "code"); code == nil || code.ToInteger() != int64(mongoerr.IllegalOperation) {
-			panic(ex)
-		}
-		return off // servers refuse to tell of a shard that does not drain
+		return reply
 	}
 	d := sh.drainOf(id)
 	if d.State == diagnosis.DrainOff {

@@ -36,6 +36,7 @@ func shJob(c *call, sh *Helpers) goja.Value {
 	case "balance":
 		of = action.Balance{
 			Namespaces: namespaces, All: all, Pace: run.Pace, Before: run.Before, PauseBalancing: run.PauseBalancing,
+			ForceJumbo: run.ForceJumbo,
 		}
 	case "defragment":
 		of = action.Defragment{Namespaces: namespaces, All: all, RunOptions: run}

@@ -82,10 +82,14 @@ func (o *actionFlags) groupsWith(journal string, own func(f *pflag.FlagSet)) []c
 		own(f)
 		f.StringVar(&o.journal, "journal", "", "`FILE` journal of what is done ("+journal+".journal)")
 		f.StringVar(&o.resume, "resume", "", "`JOURNAL` resume the run of this journal")
-		f.BoolVar(&o.forceJumbo, "force-jumbo", false, "move large chunks of one key by force: blocks writes meanwhile")
+		forceJumboFlag(f, &o.forceJumbo)
 		o.flags(f, "print the commands, don't send them", "print the result as JSON")
 	})}
 	return append(groups, o.sharedGroups()...)
+}
+
+func forceJumboFlag(f *pflag.FlagSet, o *bool) {
+	f.BoolVar(o, "force-jumbo", false, "move large chunks of one key by force: blocks writes meanwhile")
 }
 
 func (o *actionFlags) shared() *actionFlags { return o }

@@ -86,8 +86,13 @@ func lastDocument(text string) (doc map[string]any) {
 		}
 		doc = next
 	}
-	for _, name := range []string{"plan", "journal", "millis", "since", "until", "created", "updated", "worker", "time"} {
+	for _, name := range []string{
+		"plan", "journal", "millis", "since", "until", "created", "updated", "worker", "time",
+	} {
 		delete(doc, name)
+	}
+	if progress, is := doc["progress"].(map[string]any); is {
+		delete(progress, "etaSeconds") // by the time that the calls took
 	}
 	return doc
 }
@@ -130,6 +135,8 @@ func TestActionsHaveTwoFaces(t *testing.T) {
 			call: `sh.drain("a", { journal: "DIR/j", movePrimaries: true, diskLimit: 0.9 })`},
 		{name: "drain above a disk limit", line: "drain ADDRESS --shard a --preflight --move-primaries --disk-limit 0.001%",
 			call: `sh.drain("a", { preflight: true, movePrimaries: true, diskLimit: "0.001%" })`},
+		{name: "balance, by force where it has to be", line: "balance ADDRESS --ns shop.orders --yes --force-jumbo",
+			call: `sh.balance("shop.orders", { forceJumbo: true })`},
 		{name: "balance, giving back", line: "balance ADDRESS --give-back", call: `sh.balance({ giveBack: true })`},
 		{name: "balance, a dry run", line: "balance ADDRESS --ns shop.orders --dry-run --goal chunks",
 			call: `JSON.parse(JSON.stringify(sh.balance("shop.orders", { dryRun: true, goal: "chunks" }).totals))`},
@@ -282,7 +289,7 @@ func TestActionsRefuseAlike(t *testing.T) {
 		{line: "balance start ADDRESS", call: `sh.job("balance", "start", {})`,
 			reason: "say which collections may be changed: ns, or all for all of them"},
 		{line: "drain start ADDRESS --shard nope", call: `sh.job("drain", "start", { shard: "nope" })`,
-			reason: `shard: the cluster has no shard "nope"; it has a, b, c`},
+			reason: `the cluster has no shard "nope"`},
 		{line: "defragment start ADDRESS --ns shop.nope", call: `sh.job("defragment", "start", { ns: "shop.nope" })`,
 			reason: "shop.nope"},
 		{line: "drain start ADDRESS --shard a --window 22:00-06:00",

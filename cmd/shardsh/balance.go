@@ -24,6 +24,7 @@ import (
 type balanceFlags struct {
 	changeFlags
 	script, giveBack, all     bool
+	forceJumbo                bool
 	namespaces                []string
 	goal, order               string
 	seed                      uint64
@@ -41,6 +42,7 @@ func (o *balanceFlags) groups() []cmdline.Group {
 		f.Var(&o.opsInterval, "ops-interval", "`TIME` how long to count operations before each round (1m)")
 		f.Var(&o.waitForLease, "wait-for-lease", "`TIME` how long to wait while another run has the lease")
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed, as of a mock; else catalog order")
+		forceJumboFlag(f, &o.forceJumbo)
 		f.BoolVar(&o.giveBack, "give-back", false, "only enable balancing again that a killed run left disabled")
 		f.BoolVar(&o.script, "script", false, "with --dry-run: print commands for mongosh")
 		o.flags(f, "print what would be done, and do nothing",
@@ -88,7 +90,8 @@ func (o *balanceFlags) action(c action.Control) action.Balance {
 		OpsInterval: time.Duration(o.opsInterval), CoolDown: time.Duration(o.pace.cool),
 		WaitForLease: time.Duration(o.waitForLease), Foresee: !o.quiet && !o.json || o.pace.metrics != "",
 		Pace: o.pace.pace(), Control: c, PauseBalancing: o.pauseBalancing, DryRun: o.dryRun,
-		Before: o.before(),
+		ForceJumbo: o.forceJumbo,
+		Before:     o.before(),
 	}
 }
 
@@ -239,12 +242,11 @@ func writeLine(to io.Writer, value any) error {
 func balanceText() cmdline.Text {
 	return cmdline.Text{
 		Intro: `Balances collections with shardsh's own engine, while the cluster's own balancer
-leaves them alone; one run at a time works on a cluster. Without a terminal
-nothing is done unless --yes is given. At the prompt, sh.balance() does the same.`,
+leaves them alone. Without a terminal nothing is done unless --yes is given. At
+the prompt, sh.balance() does the same.`,
 		Examples: []string{
 			"shardsh balance mongodb://host:27017 --ns shop.orders --dry-run",
 			"shardsh balance mongodb://host:27017 --ns 'shop.*' --pause-balancing --max-bytes 100GB",
-			"shardsh balance mongodb://host:27017 --ns shop.orders --yes --for 2h --json",
 			"shardsh balance mongodb://host:27017 --ns shop.orders --goal chunks --dry-run --script",
 		},
 		More: `Rounds are like those of the server's balancer: shards that drain first, then
@@ -261,8 +263,7 @@ kill the next run does that, or --give-back: what is off is noted in shardsh.lea
 It ends when nothing more is to be moved, at a limit (--max-moves, --max-bytes,
 --for; 1000 moves and 100GB unless you say otherwise), and when an operator has to
 decide. Ctrl-C lets the moves under way come to their end; a second one has their
-donors stop them, and waits for the answers; a third one leaves them to the
-cluster.
+donors stop them, and waits for that; a third one leaves them to the cluster.
 
 Exit codes: 0 balanced, or stopped by a limit; 1 it can't go on; 2 wrong command
 line; 3 --preflight found something in the way; 130, 143 interrupted.`,

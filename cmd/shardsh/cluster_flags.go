@@ -96,7 +96,7 @@ type mockFlags struct {
 	serverVersion cmdline.Release
 	fcv           string
 	parameters    map[string]string
-	seed          cmdline.Seed
+	seed          cmdline.Number
 	dbpath        string
 	snapshot      string
 	memory        cmdline.Size

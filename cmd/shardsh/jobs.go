@@ -93,9 +93,7 @@ func (o *jobFlags) groups() []cmdline.Group {
 			f.BoolVar(&o.pauseBalancing, "pause-balancing", false,
 				"disable the cluster's balancing of these collections meanwhile")
 			cmdline.Alias(f, "take-over", "pause-balancing")
-			if o.verb != "balance" {
-				f.BoolVar(&o.forceJumbo, "force-jumbo", false, "move large chunks of one key by force: blocks writes meanwhile")
-			}
+			forceJumboFlag(f, &o.forceJumbo)
 			f.StringSliceVar(&o.despite, "despite", nil, "`CODE` begin although the preflight found this; repeat to add")
 			advisoriesFlag(f, &o.advisories)
 			f.BoolVar(&o.replace, "replace", false, "use these options from now on; start a job anew that has ended")
@@ -159,6 +157,7 @@ func (o *jobFlags) of() action.JobVerb {
 	case "balance":
 		return action.Balance{
 			Namespaces: o.namespaces, All: o.all, Pace: run.Pace, Before: run.Before, PauseBalancing: run.PauseBalancing,
+			ForceJumbo: run.ForceJumbo,
 		}
 	case "defragment":
 		return action.Defragment{Namespaces: o.namespaces, All: o.all, RunOptions: run}

@@ -66,3 +66,42 @@ func TestPauseWhen(t *testing.T) {
 		}
 	}
 }
+
+// Volumes, what is to be deleted, the majority and the config servers are asked, too: each
+// condition of theirs that holds has the run wait, with its figure.
+func TestPauseWhenDisks(t *testing.T) {
+	topology := strings.Replace(heapedTopology, `{"id": "b"`, `{"id": "b", "disk": "2GB"`, 1)
+	topology = strings.Replace(topology, `{"id": "a"`, `{"id": "a", "disk": "2GB"`, 1)
+	p := startServe(t, "--shard-ports", "--topology", writeFile(t, "topology.json", topology))
+	plan := filepath.Join(t.TempDir(), "plan.json")
+	if code, _, stderr := runProgram(t, "", "plan", p.uri, "--json", "-o", plan); code != exitOK {
+		t.Fatal(stderr)
+	}
+	journal := filepath.Join(t.TempDir(), "journal")
+	apply := func(when string, more ...string) (string, string) {
+		t.Helper()
+		args := append([]string{"apply"}, more...)
+		_, stdout, stderr := runProgram(t, "", append(args, p.uri, "--yes", "--pause-when", when)...)
+		return stdout, stderr
+	}
+	if stdout, stderr := apply("disk > 99% or deletions > 0 or config.queue > 50", plan, "--max-moves", "1", "--journal",
+		journal); !strings.Contains(stdout, "1 of 3 steps") || strings.Contains(stderr, "Paused") {
+		t.Fatalf("%q, %q", stdout, stderr)
+	}
+	if code, _, stderr := runProgram(t, "", p.uri, "--quiet", "--eval",
+		`for (const s of "abc") mock.slow(s, { lag: "9s" }); mock.slow("config", { queue: 70 })`); code != exitOK {
+		t.Fatal(stderr)
+	}
+	for when, want := range map[string]string{
+		"disk > 1%":         "Paused: disk ",
+		"deletions > 0":     "Paused: deletions 1 on a/",
+		"orphans >= 0":      "Paused: orphans 0 on a/", // of virtual documents the mock counts none
+		"majority-lag > 5s": "Paused: majority-lag 9s on a/",
+		"config.queue > 50": "Paused: config.queue 70 on config/",
+	} {
+		stdout, stderr := apply(when, "--for", "1s", "--resume", journal)
+		if !strings.Contains(stdout, "the limit of 1s is reached; 1 of 3") || !strings.Contains(stderr, want) {
+			t.Errorf("%s: %q, %q", when, stdout, stderr)
+		}
+	}
+}

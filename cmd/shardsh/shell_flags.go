@@ -45,7 +45,7 @@ type scriptFlags struct {
 type resultFlags struct {
 	json        string // "", relaxed or canonical
 	jsonl       bool
-	limit       cmdline.Limit
+	limit       cmdline.Number
 	deepInspect cmdline.Choice
 }
 
@@ -158,7 +158,7 @@ func (o *resultFlags) page() int {
 	if o.limit.Given && o.limit.N == 0 {
 		return -1
 	}
-	return o.limit.N
+	return int(o.limit.N)
 }
 
 func (o *resultFlags) wantsJSON() bool { return o.json != "" || o.jsonl }

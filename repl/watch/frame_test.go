@@ -3,6 +3,7 @@ package watch_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +70,23 @@ func TestFrame(t *testing.T) {
 					t.Errorf("%s: no rate in\n%s", name, text)
 				}
 			}
+		}
+	}
+}
+
+// How full volumes are stands beside the shards where it is known.
+func TestFrameShowsVolumes(t *testing.T) {
+	parts := snaptest.Large(t, snaptest.Scale{Shards: 3, Chunks: 300, Collections: 1}).Parts()
+	parts.Shards = slices.Clone(parts.Shards)
+	v := watch.View{Now: report.Of(catalog.NewSnapshot(parts)), Every: 2 * time.Second, Tab: watch.Shards}
+	if text := strings.Join(watch.Frame(v, watch.Size{Width: 120, Height: 24}), "\n"); strings.Contains(text, "% full") {
+		t.Errorf("nothing is known:\n%s", text)
+	}
+	parts.Shards[1].Disk = catalog.Disk{Total: 1000 << 30, Used: 950 << 30}
+	v.Now = report.Of(catalog.NewSnapshot(parts))
+	for _, line := range watch.Frame(v, watch.Size{Width: 120, Height: 24}) {
+		if is := strings.Contains(line, string(parts.Shards[1].ID)+" "); is != strings.Contains(line, "95% full") {
+			t.Error(line)
 		}
 	}
 }
