@@ -118,14 +118,13 @@ func (c Check) read(ctx context.Context, source Source) (cluster check.Cluster, 
 		}, nil
 	}
 	needs := c.needs()
-	commands := live.NewCommandRunner(source.Client)
-	s, err := c.snapshot(ctx, source, commands, needs)
+	s, err := c.snapshot(ctx, source, needs)
 	if err != nil {
 		return cluster, err
 	}
 	cluster.Diagnosis = diagnosis.Of(s)
 	if needs.Has(check.Metadata) {
-		err = askMetadata(ctx, commands, &cluster)
+		err = askMetadata(ctx, live.NewCommandRunner(source.Client), &cluster)
 	}
 	return cluster, err
 }

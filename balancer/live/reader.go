@@ -13,6 +13,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
 	"shardsh/balancer/catalog"
 )
@@ -78,7 +79,15 @@ type ReaderOptions struct {
 // It reads config from the primary, with read concern majority.
 func NewReader(client *mongo.Client, o ReaderOptions) *Reader {
 	o.Parallel = cmp.Or(o.Parallel, 4)
-	return newReader(clientSource{client}, o)
+	return newReader(clientSource{client: client}, o)
+}
+
+// NewLooker is NewReader for what changes nothing by what it reads: what is large in config
+// it reads by a read preference, or, where nobody chose one, from secondaries if they answer
+// in time. What it reads is not older than the read's beginning.
+func NewLooker(client *mongo.Client, chosen *readpref.ReadPref, o ReaderOptions) *Reader {
+	o.Parallel = cmp.Or(o.Parallel, 4)
+	return newReader(clientSource{client, remoteBy(chosen)}, o)
 }
 
 // NewCommandReader returns a Reader that sends its commands through a CommandRunner,

@@ -104,7 +104,9 @@ func (o *sourceFlags) open(ctx context.Context, env environment) (source action.
 	if err != nil {
 		return action.Source{}, nil, orTimeout(ctx, err)
 	}
-	return action.Source{Client: conn.client, Origin: conn.source(o.usesMock()), Zone: o.zone}, conn.close, nil
+	source = conn.source(o.usesMock())
+	source.Zone = o.zone
+	return source, conn.close, nil
 }
 
 // read reads the cluster.
@@ -137,12 +139,15 @@ func (o *sourceFlags) noteRead(env environment, from action.Source, s *catalog.S
 	}
 }
 
-// source is where what is read from a connection comes from.
-func (c *connection) source(isMock bool) catalog.Source {
+// source is what is read from a connection.
+func (c *connection) source(isMock bool) action.Source {
+	kind := catalog.SourceLive
 	if isMock {
-		return catalog.Source{Kind: catalog.SourceMock, Name: c.address}
+		kind = catalog.SourceMock
 	}
-	return catalog.Source{Kind: catalog.SourceLive, Name: c.address}
+	return action.Source{
+		Client: c.client, Prefers: c.readPreference, Origin: catalog.Source{Kind: kind, Name: c.address},
+	}
 }
 
 // printGaps says what could not be read, which is no reason to stop.
