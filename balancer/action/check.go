@@ -77,6 +77,7 @@ func (c Check) once(ctx context.Context, open Opener, r *serial) (check.Report, 
 	source, err := open(ctx)
 	var cluster check.Cluster
 	if err == nil {
+		source.report = r
 		cluster, err = c.read(ctx, source)
 	}
 	if err == nil {

@@ -32,6 +32,8 @@ type Source struct {
 	Clock apply.Clock
 	// Computing is called around what takes long and much memory; nil is not.
 	Computing func(compute func() error) error
+
+	report *serial // of how far a read is; nil of nobody
 }
 
 // Read reads parts of the cluster. A Snapshot that was read before is what it is.
@@ -52,11 +54,15 @@ func (s Source) Read(ctx context.Context, o live.ReaderOptions) (*catalog.Snapsh
 
 // Reader returns what reads parts of the cluster, again and again.
 func (s Source) Reader(o live.ReaderOptions) *live.Reader {
+	if s.report != nil {
+		o.Watch = s.report.reading
+	}
 	return live.NewLooker(s.Client, s.Prefers, o)
 }
 
 // look reads the cluster and reports that it is read.
 func (s Source) look(ctx context.Context, o live.ReaderOptions, r *serial) (*catalog.Snapshot, error) {
+	s.report = r
 	read, err := s.Read(ctx, o)
 	if err == nil {
 		r.Report(Read{read})

@@ -70,6 +70,9 @@ type ReaderOptions struct {
 	// ShardClient connects to a shard, for the part Deletions. The Reader does not
 	// disconnect it. Nil leaves the part out.
 	ShardClient func(context.Context, catalog.Shard) (*mongo.Client, error)
+	// Watch, if set, learns how far the read of routing tables is. It is not called twice at
+	// once.
+	Watch func(Progress)
 	// Documents, if set, receives documents that a Snapshot does not keep: those of
 	// "locks" and of "shardedDataDistribution", which are sorted by namespace.
 	Documents func(of string, docs []bson.Raw)
@@ -116,7 +119,7 @@ func (r *Reader) Read(ctx context.Context) (*catalog.Snapshot, error) { return r
 // older Snapshot of the same cluster. Collections that the older Snapshot does not
 // have, or that were replaced since, are read completely.
 func (r *Reader) ReadSince(ctx context.Context, old *catalog.Snapshot) (*catalog.Snapshot, error) {
-	rd := &reading{Reader: r, old: old, patience: patience{most: r.options.Wait}, parts: catalog.SnapshotParts{
+	rd := &reading{Reader: r, old: old, patience: patience{most: r.options.Wait}, told: told{tell: r.options.Watch}, parts: catalog.SnapshotParts{
 		Time: r.options.Now, Release: r.options.Release, Config: map[string][]bson.Raw{},
 	}}
 	for _, step := range rd.steps() {
@@ -143,6 +146,7 @@ type reading struct {
 	parts    catalog.SnapshotParts
 	patience patience
 	probes   probes
+	told     told
 	reached  bool // it is known which shards the router reaches
 	mu       sync.Mutex
 	gaps     []catalog.Gap

@@ -160,6 +160,8 @@ func (a *clusterCheck) open(ctx context.Context) (action.Source, error) {
 // Report shows how far a check is, and what is waited for.
 func (a *clusterCheck) Report(e action.Event) {
 	switch e := e.(type) {
+	case action.Reading:
+		a.progress.reading(e.Progress)
 	case action.Simulating:
 		a.progress.simulating(e.Progress)
 	case action.Unwell:

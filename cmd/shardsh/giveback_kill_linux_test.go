@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"math/rand/v2"
@@ -105,6 +106,8 @@ func (v *victim) killAt(t *testing.T, address string, m moment, n int) {
 	}
 	cmd := exec.Command(self, "balance", address, "--all", "--yes", "--take-over", "--max-moves", "2")
 	cmd.Env = append(os.Environ(), onTerminal+"=1")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
 	var seen atomic.Int64
 	nth := int64(m.nth(n))
 	v.mu.Lock()
@@ -125,7 +128,7 @@ func (v *victim) killAt(t *testing.T, address string, m moment, n int) {
 	defer v.mu.Unlock()
 	v.process = nil
 	if !v.killed {
-		t.Fatalf("it ended by itself, after %d of %d %s", seen.Load(), nth, m.command)
+		t.Fatalf("it ended by itself, after %d of %d %s: %.2000s", seen.Load(), nth, m.command, &out)
 	}
 }
 

@@ -117,6 +117,7 @@ func (o *sourceFlags) read(ctx context.Context, env environment, r live.ReaderOp
 	}
 	defer done()
 	began := time.Now()
+	r.Watch = o.progress.reading
 	s, err := source.Read(ctx, r)
 	if err != nil {
 		return nil, orTimeout(ctx, err)
@@ -130,6 +131,7 @@ const longReading = 2 * time.Second
 
 // noteRead says what could not be read, and what took long.
 func (o *sourceFlags) noteRead(env environment, from action.Source, s *catalog.Snapshot, began time.Time) {
+	o.progress.end()
 	if took := time.Since(began); o.from == "" && took >= longReading {
 		notice(env.stderr, o.quiet, "Read %s in %s.", from.Origin.Name, humanize.Duration(took))
 	}
