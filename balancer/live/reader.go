@@ -119,9 +119,10 @@ func (r *Reader) Read(ctx context.Context) (*catalog.Snapshot, error) { return r
 // older Snapshot of the same cluster. Collections that the older Snapshot does not
 // have, or that were replaced since, are read completely.
 func (r *Reader) ReadSince(ctx context.Context, old *catalog.Snapshot) (*catalog.Snapshot, error) {
-	rd := &reading{Reader: r, old: old, patience: patience{most: r.options.Wait}, told: told{tell: r.options.Watch}, parts: catalog.SnapshotParts{
+	rd := &reading{Reader: r, old: old, patience: patience{most: r.options.Wait}, parts: catalog.SnapshotParts{
 		Time: r.options.Now, Release: r.options.Release, Config: map[string][]bson.Raw{},
 	}}
+	rd.told.tell = r.options.Watch
 	for _, step := range rd.steps() {
 		if !rd.reads(step.parts) {
 			continue

@@ -106,7 +106,9 @@ func (s clientSource) open(ctx context.Context, q query) (listed, error) {
 }
 
 // openAt opens a cursor on members that are preferred.
-func (s clientSource) openAt(ctx context.Context, q query, prefer *readpref.ReadPref, most time.Duration) (listed, error) {
+func (s clientSource) openAt(
+	ctx context.Context, q query, prefer *readpref.ReadPref, most time.Duration,
+) (listed, error) {
 	// Of a command, unlike of a find, the driver turns the time that is left into maxTimeMS.
 	// The cursor has no limit.
 	ctx, cancel := context.WithTimeout(ctx, most)

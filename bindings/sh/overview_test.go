@@ -58,9 +58,9 @@ func TestTheBadCollectionIsNeverHidden(t *testing.T) {
 func TestSummaryOfManyCollections(t *testing.T) {
 	const n = live.MostAsked + 5
 	c := many(t, n)
-	shelltest.Run(t, c, step{fmt.Sprintf(`const s = sh.balancerSummary();
+	shelltest.Run(t, c, step{`const s = sh.balancerSummary();
 		[s.collections.length, s.collections.filter(c => c.balanced === true).length,
-		 s.collections.filter(c => c.balanced !== true).map(c => c.ns).join()].join(" ")`), fmt.Sprintf("%d %d shop.c%d", n, n-1, n-1)})
+		 s.collections.filter(c => c.balanced !== true).map(c => c.ns).join()].join(" ")`, fmt.Sprintf("%d %d shop.c%d", n, n-1, n-1)})
 	if got, failed := c.Show("sh.balancerSummary()"); failed || !strings.Contains(got, fmt.Sprintf("shop.c%d", n-1)) ||
 		!strings.Contains(got, fmt.Sprintf("and %d collections balanced", n-1)) {
 		t.Errorf("the summary shows\n%s", got)

@@ -108,10 +108,15 @@ func (v *victim) killAt(t *testing.T, address string, m moment, n int) {
 	cmd.Env = append(os.Environ(), onTerminal+"=1")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	var seen atomic.Int64
+	var seen, switched atomic.Int64
 	nth := int64(m.nth(n))
 	v.mu.Lock()
-	v.killed, v.at = false, func(command string) bool { return command == m.command && seen.Add(1) == nth }
+	v.killed, v.at = false, func(command string) bool {
+		if command == "configureCollectionBalancing" {
+			switched.Add(1)
+		}
+		return command == m.command && seen.Add(1) == nth
+	}
 	if err := cmd.Start(); err != nil {
 		v.mu.Unlock()
 		t.Fatal(err)
@@ -123,7 +128,7 @@ func (v *victim) killAt(t *testing.T, address string, m moment, n int) {
 		_ = cmd.Wait() // it was killed
 		close(ended)
 	}()
-	goesOn(t, clientOf(t, address), ended)
+	goesOn(t, clientOf(t, address), ended, func() bool { return switched.Load() > int64(n) })
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.process = nil
@@ -132,9 +137,9 @@ func (v *victim) killAt(t *testing.T, address string, m moment, n int) {
 	}
 }
 
-// goesOn has a mock's time go on until something has ended: a run waits for the end of the
-// balancer's round.
-func goesOn(t *testing.T, client *mongo.Client, ended <-chan struct{}) {
+// goesOn has a mock's time go on, from a moment until something has ended: a run waits for the
+// end of the balancer's round. Before, the mock's balancer would do the run's work.
+func goesOn(t *testing.T, client *mongo.Client, ended <-chan struct{}, from func() bool) {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -143,7 +148,9 @@ func goesOn(t *testing.T, client *mongo.Client, ended <-chan struct{}) {
 		case <-ended:
 			return
 		case <-tick.C:
-			advance(t, client, 100*time.Millisecond)
+			if from() {
+				advance(t, client, 100*time.Millisecond)
+			}
 		}
 	}
 }
