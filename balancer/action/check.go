@@ -77,6 +77,7 @@ func (c Check) once(ctx context.Context, open Opener, r *serial) (check.Report, 
 	source, err := open(ctx)
 	var cluster check.Cluster
 	if err == nil {
+		source.report = r
 		cluster, err = c.read(ctx, source)
 	}
 	if err == nil {
@@ -118,14 +119,13 @@ func (c Check) read(ctx context.Context, source Source) (cluster check.Cluster, 
 		}, nil
 	}
 	needs := c.needs()
-	commands := live.NewCommandRunner(source.Client)
-	s, err := c.snapshot(ctx, source, commands, needs)
+	s, err := c.snapshot(ctx, source, needs)
 	if err != nil {
 		return cluster, err
 	}
 	cluster.Diagnosis = diagnosis.Of(s)
 	if needs.Has(check.Metadata) {
-		err = askMetadata(ctx, commands, &cluster)
+		err = askMetadata(ctx, live.NewCommandRunner(source.Client), &cluster)
 	}
 	return cluster, err
 }

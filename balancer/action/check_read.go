@@ -42,7 +42,7 @@ var checkParts = []struct {
 
 // snapshot looks at the cluster, and reads all of it where that is needed.
 func (c Check) snapshot(
-	ctx context.Context, source Source, commands live.CommandRunner, needs check.Need,
+	ctx context.Context, source Source, needs check.Need,
 ) (*catalog.Snapshot, error) {
 	o := live.ReaderOptions{
 		Parts:    live.Identity | live.Settings | live.Balancer | live.Clock | live.Shards | live.Collections,
@@ -54,7 +54,8 @@ func (c Check) snapshot(
 			o.Parts |= p.parts
 		}
 	}
-	s, err := live.NewCommandReader(commands, o).Read(ctx)
+	o.Parallel = 1
+	s, err := source.Reader(o).Read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func (c Check) snapshot(
 		o.Parts |= live.Counts
 		o.Tabled = mayBeUneven()
 	}
-	return live.NewReader(source.Client, o).Read(ctx)
+	return source.Reader(o).Read(ctx)
 }
 
 // hasWindow reports whether there is something to forecast.

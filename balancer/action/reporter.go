@@ -9,6 +9,7 @@ import (
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/check"
+	"shardsh/balancer/live"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/runner"
@@ -40,6 +41,8 @@ type (
 		Database string
 		Command  bson.Raw
 	}
+	// Reading is how far the read of a cluster is.
+	Reading struct{ live.Progress }
 	// Read is the cluster as a verb that looks has read it.
 	Read struct{ Snapshot *catalog.Snapshot }
 	// Simulating is how far a simulation is.
@@ -60,6 +63,7 @@ func (Step) isEvent()       {}
 func (Move) isEvent()       {}
 func (Wait) isEvent()       {}
 func (WouldSend) isEvent()  {}
+func (Reading) isEvent()    {}
 func (Read) isEvent()       {}
 func (Simulating) isEvent() {}
 func (Unwell) isEvent()     {}
@@ -80,5 +84,7 @@ func (s *serial) Report(e Event) {
 	defer s.mu.Unlock()
 	s.next.Report(e)
 }
+
+func (s *serial) reading(p live.Progress) { s.Report(Reading{p}) }
 
 func (s *serial) note(text string) { s.Report(Note{text}) }

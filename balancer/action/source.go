@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
@@ -18,6 +19,9 @@ import (
 type Source struct {
 	// Client is connected to the cluster; nil where Snapshot is set.
 	Client *mongo.Client
+	// Prefers is where what is large in config is read, as somebody chose; nil is from
+	// secondaries, where they answer.
+	Prefers *readpref.ReadPref
 	// Origin is what Snapshots of the cluster say about where they come from.
 	Origin catalog.Source
 	// Snapshot is one that was read before, such as that of a file.
@@ -28,6 +32,8 @@ type Source struct {
 	Clock apply.Clock
 	// Computing is called around what takes long and much memory; nil is not.
 	Computing func(compute func() error) error
+
+	report *serial // of how far a read is; nil of nobody
 }
 
 // Read reads parts of the cluster. A Snapshot that was read before is what it is.
@@ -39,15 +45,24 @@ func (s Source) Read(ctx context.Context, o live.ReaderOptions) (*catalog.Snapsh
 		return s.Snapshot.WithClock(o.Zone), nil
 	}
 	o.Source = s.Origin
-	read, err := live.NewReader(s.Client, o).Read(ctx)
+	read, err := s.Reader(o).Read(ctx)
 	if err != nil {
 		return nil, &AccessError{err}
 	}
 	return read, nil
 }
 
+// Reader returns what reads parts of the cluster, again and again.
+func (s Source) Reader(o live.ReaderOptions) *live.Reader {
+	if s.report != nil {
+		o.Watch = s.report.reading
+	}
+	return live.NewLooker(s.Client, s.Prefers, o)
+}
+
 // look reads the cluster and reports that it is read.
 func (s Source) look(ctx context.Context, o live.ReaderOptions, r *serial) (*catalog.Snapshot, error) {
+	s.report = r
 	read, err := s.Read(ctx, o)
 	if err == nil {
 		r.Report(Read{read})

@@ -13,6 +13,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
 	"shardsh/balancer/catalog"
 )
@@ -69,6 +70,9 @@ type ReaderOptions struct {
 	// ShardClient connects to a shard, for the part Deletions. The Reader does not
 	// disconnect it. Nil leaves the part out.
 	ShardClient func(context.Context, catalog.Shard) (*mongo.Client, error)
+	// Watch, if set, learns how far the read of routing tables is. It is not called twice at
+	// once.
+	Watch func(Progress)
 	// Documents, if set, receives documents that a Snapshot does not keep: those of
 	// "locks" and of "shardedDataDistribution", which are sorted by namespace.
 	Documents func(of string, docs []bson.Raw)
@@ -78,7 +82,15 @@ type ReaderOptions struct {
 // It reads config from the primary, with read concern majority.
 func NewReader(client *mongo.Client, o ReaderOptions) *Reader {
 	o.Parallel = cmp.Or(o.Parallel, 4)
-	return newReader(clientSource{client}, o)
+	return newReader(clientSource{client: client}, o)
+}
+
+// NewLooker is NewReader for what changes nothing by what it reads: what is large in config
+// it reads by a read preference, or, where nobody chose one, from secondaries if they answer
+// in time. What it reads is not older than the read's beginning.
+func NewLooker(client *mongo.Client, chosen *readpref.ReadPref, o ReaderOptions) *Reader {
+	o.Parallel = cmp.Or(o.Parallel, 4)
+	return newReader(clientSource{client, remoteBy(chosen)}, o)
 }
 
 // NewCommandReader returns a Reader that sends its commands through a CommandRunner,
@@ -110,6 +122,7 @@ func (r *Reader) ReadSince(ctx context.Context, old *catalog.Snapshot) (*catalog
 	rd := &reading{Reader: r, old: old, patience: patience{most: r.options.Wait}, parts: catalog.SnapshotParts{
 		Time: r.options.Now, Release: r.options.Release, Config: map[string][]bson.Raw{},
 	}}
+	rd.told.tell = r.options.Watch
 	for _, step := range rd.steps() {
 		if !rd.reads(step.parts) {
 			continue
@@ -134,6 +147,7 @@ type reading struct {
 	parts    catalog.SnapshotParts
 	patience patience
 	probes   probes
+	told     told
 	reached  bool // it is known which shards the router reaches
 	mu       sync.Mutex
 	gaps     []catalog.Gap

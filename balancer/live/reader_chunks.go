@@ -25,9 +25,17 @@ func (r *reading) readAll(ctx context.Context, t *tracked) error {
 		builder := catalog.NewBuilder(t.Pattern, t.Epoch, t.Timestamp)
 		q := find("chunks", bson.D{t.ChunkFilter()}).sorted("min", 1).batched(chunkBatch)
 		q.most = tableWait
-		if err := r.source.each(ctx, q, builder.Add); err != nil {
+		n := 0
+		err := r.source.each(ctx, q, func(doc bson.Raw) error {
+			if n++; n%someChunks == 0 {
+				r.told.add(0, someChunks)
+			}
+			return builder.Add(doc)
+		})
+		if err != nil {
 			return nil, err
 		}
+		r.told.add(1, n%someChunks)
 		return builder.Table()
 	})
 	if err != nil {

@@ -105,6 +105,7 @@ func (r *reading) tables(ctx context.Context) error {
 			return err
 		}
 		known = r.track(docs, known, try == 0)
+		r.told.of(len(known))
 		var unsettled []*tracked
 		for _, t := range known {
 			if !t.refused && (try < 2 || !t.settled) {

@@ -3,10 +3,12 @@ package live
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 )
 
 // source sends the commands of a Reader.
@@ -58,15 +60,25 @@ func (q query) limited(n int32) query {
 	return q
 }
 
-// clientSource reads from primaries, config with read concern majority.
-type clientSource struct{ client *mongo.Client }
+// clientSource reads from primaries, config with read concern majority; what is large there
+// from where remote says, if it is not nil.
+type clientSource struct {
+	client *mongo.Client
+	remote *remote
+}
 
 func (s clientSource) run(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
 	return NewCommandRunner(s.client).RunCommand(ctx, database, command)
 }
 
 func (s clientSource) list(ctx context.Context, q query) ([]bson.Raw, error) {
-	return rows(ctx, func() (*mongo.Cursor, error) { return s.open(ctx, q) })
+	return onceMore(ctx, func() (docs []bson.Raw, err error) {
+		err = s.each(ctx, q, func(doc bson.Raw) error {
+			docs = append(docs, slices.Clone(doc))
+			return nil
+		})
+		return docs, err
+	})
 }
 
 func (s clientSource) each(ctx context.Context, q query, use func(bson.Raw) error) error {
@@ -74,23 +86,47 @@ func (s clientSource) each(ctx context.Context, q query, use func(bson.Raw) erro
 	if err != nil {
 		return err
 	}
-	return each(ctx, cursor, use)
+	defer cursor.end(ctx)
+	return each(ctx, cursor.Cursor, use)
 }
 
-func (s clientSource) open(ctx context.Context, q query) (*mongo.Cursor, error) {
+func (s clientSource) open(ctx context.Context, q query) (listed, error) {
+	most := cmp.Or(q.most, readWait)
+	if s.remote.serves(q) {
+		wait := min(most, secondaryWait)
+		if s.remote.fixed {
+			wait = most
+		}
+		list, err := s.openAt(ctx, q, s.remote.prefer, wait)
+		if err == nil || !s.remote.gaveUp(ctx, err) {
+			return list, err
+		}
+	}
+	return s.openAt(ctx, q, readpref.Primary(), most)
+}
+
+// openAt opens a cursor on members that are preferred.
+func (s clientSource) openAt(
+	ctx context.Context, q query, prefer *readpref.ReadPref, most time.Duration,
+) (listed, error) {
 	// Of a command, unlike of a find, the driver turns the time that is left into maxTimeMS.
 	// The cursor has no limit.
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(q.most, readWait))
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	database, command := q.database, q.command()
-	if database == "" {
-		database, command = "config", append(command, majority)
+	var list listed
+	var err error
+	switch command := q.command(); {
+	case q.database != "":
+		list.Cursor, err = s.client.Database(q.database).RunCommandCursor(ctx, command)
+	case s.remote == nil:
+		list.Cursor, err = s.client.Database("config").RunCommandCursor(ctx, append(command, majority))
+	default:
+		list, err = s.remote.open(ctx, s.client, command, prefer)
 	}
-	cursor, err := s.client.Database(database).RunCommandCursor(ctx, command)
 	if err == nil && q.batch > 0 {
-		cursor.SetBatchSize(q.batch)
+		list.SetBatchSize(q.batch)
 	}
-	return cursor, err
+	return list, err
 }
 
 // commandSource sends all as commands.

@@ -136,6 +136,7 @@ func (g *gathered) add(ctx context.Context, i int, doc bson.Raw) error {
 	}
 	if len(g.chunks) == mostTogether {
 		g.chunks = nil
+		g.told.add(0, -mostTogether) // they are read again
 		return errLarge
 	}
 	chunk, err := catalog.ParseChunk(g.batch[i].Pattern, doc)
@@ -143,6 +144,9 @@ func (g *gathered) add(ctx context.Context, i int, doc bson.Raw) error {
 		g.bad = err
 	}
 	g.chunks = append(g.chunks, chunk)
+	if len(g.chunks)%someChunks == 0 {
+		g.told.add(0, someChunks)
+	}
 	return nil
 }
 
@@ -168,6 +172,7 @@ func (g *gathered) pass(ctx context.Context, next int) error {
 			return err
 		}
 	}
+	g.told.add(next-max(g.at, 0), len(g.chunks)%someChunks)
 	g.at, g.chunks, g.bad = next, g.chunks[:0], nil
 	return nil
 }

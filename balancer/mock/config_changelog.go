@@ -50,7 +50,9 @@ type changeLog struct {
 	// changes and actions are how many bytes of each log are kept, placements how
 	// many rows.
 	changes, actions, placements int64
-	scratch                      []byte // for details
+	// needed is how many rows of placements may be there though that is more.
+	needed  int64
+	scratch []byte // for details
 	// stamp begins the _id of entries at the time stamped.
 	stamp   []byte
 	stamped time.Time
@@ -285,15 +287,18 @@ func (cl *changeLog) placement(ns string, uuid *bson.Binary, at bson.Timestamp, 
 	if err := cl.config.insert(configPlacement, doc); err != nil {
 		cl.logger.Warn("placement not written", "ns", ns, "error", err)
 	}
-	if rows := cl.config.Collection(configPlacement); rows.Count() > cl.placements {
+	rows := cl.config.Collection(configPlacement)
+	if rows.Count() > max(cl.placements, cl.needed) {
+		cl.needed = rows.Count()
 		cl.forgetPlacements(rows)
+		cl.needed = rows.Count() * 3 / 2 // what all namespaces need is not looked at again for each
 	}
 }
 
 // forgetPlacements drops the older half of the rows, but for the newest of each
 // namespace that is somewhere, and notes since when the rest is complete.
 func (cl *changeLog) forgetPlacements(rows *store.Collection) {
-	old, n := map[string]store.RecordID{}, int64(0)
+	old, n, half := map[string]store.RecordID{}, int64(0), rows.Count()/2
 	var marker store.RecordID
 	var since bson.Timestamp
 	for record, row := range rows.Scan() {
@@ -302,7 +307,7 @@ func (cl *changeLog) forgetPlacements(rows *store.Collection) {
 			marker = record
 			continue
 		}
-		if n++; n > cl.placements/2 {
+		if n++; n > half {
 			break
 		}
 		if before, known := old[ns]; known {

@@ -96,5 +96,5 @@ func (c *Cluster) Every(d time.Duration, f func() bool) { c.clock.Every(d, f) }
 
 // KeepOfLogs makes the logs of the config database short.
 func (c *Cluster) KeepOfLogs(bytes, rows int64) {
-	c.log.changes, c.log.actions, c.log.placements = bytes, bytes, rows
+	c.log.changes, c.log.actions, c.log.placements, c.log.needed = bytes, bytes, rows, 0
 }

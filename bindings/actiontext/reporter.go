@@ -59,6 +59,10 @@ func (r *Reporter) Report(e action.Event) {
 		r.move(e.Event)
 	case action.Wait:
 		r.line(strings.ToUpper(e.Text[:1]) + e.Text[1:] + ".")
+	case action.Reading:
+		if r.Progress.Due() {
+			r.Progress.Say(findings.ReadingText(e.Progress), nil)
+		}
 	case action.Simulating:
 		if r.Progress.Due() {
 			r.Progress.Say(findings.SimulatingText(e.Progress), nil)

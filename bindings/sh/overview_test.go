@@ -10,6 +10,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/live"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/wire"
 	"shardsh/bindings"
@@ -50,6 +51,20 @@ func TestTheBadCollectionIsNeverHidden(t *testing.T) {
 		}
 	}
 	shelltest.Run(t, c, step{"sh.balancerSummary().collections.length", "31"})
+}
+
+// Of more collections than the server is asked about the rules judge whether they are
+// balanced: the summary comes to what it does of few, without the server's word of each.
+func TestSummaryOfManyCollections(t *testing.T) {
+	const n = live.MostAsked + 5
+	c := many(t, n)
+	shelltest.Run(t, c, step{`const s = sh.balancerSummary();
+		[s.collections.length, s.collections.filter(c => c.balanced === true).length,
+		 s.collections.filter(c => c.balanced !== true).map(c => c.ns).join()].join(" ")`, fmt.Sprintf("%d %d shop.c%d", n, n-1, n-1)})
+	if got, failed := c.Show("sh.balancerSummary()"); failed || !strings.Contains(got, fmt.Sprintf("shop.c%d", n-1)) ||
+		!strings.Contains(got, fmt.Sprintf("and %d collections balanced", n-1)) {
+		t.Errorf("the summary shows\n%s", got)
+	}
 }
 
 // As long as all fit a screen, all have a row; and more than a screen of bad ones

@@ -21,7 +21,9 @@ func (sh *Helpers) source() action.Source {
 	if sh.s.Mock {
 		kind = catalog.SourceMock
 	}
-	return action.Source{Client: conn.Client, Origin: catalog.Source{Kind: kind, Name: conn.Address}}
+	return action.Source{
+		Client: conn.Client, Prefers: conn.ReadPreference, Origin: catalog.Source{Kind: kind, Name: conn.Address},
+	}
 }
 
 // look runs such an action for a helper and returns its result. It is about some

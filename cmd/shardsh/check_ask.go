@@ -143,14 +143,14 @@ func (a *clusterCheck) open(ctx context.Context) (action.Source, error) {
 		s, err := metadata.Open(a.o.from)
 		return action.Source{Snapshot: s, Zone: a.o.zone}, err
 	}
-	source := action.Source{Clock: script.WallClock(), Zone: a.o.zone}
 	if a.conn == nil {
 		var err error
 		if a.conn, err = connect(ctx, a.env, &a.flags, session{looks: true, quiet: a.o.quiet}); err != nil {
-			return source, err
+			return action.Source{Clock: script.WallClock(), Zone: a.o.zone}, err
 		}
 	}
-	source.Client, source.Origin = a.conn.client, a.conn.source(a.flags.usesMock())
+	source := a.conn.source(a.flags.usesMock())
+	source.Clock, source.Zone = script.WallClock(), a.o.zone
 	if a.conn.clock != nil { // a mock's time may be virtual
 		source.Clock = a.conn.clock
 	}
@@ -160,6 +160,8 @@ func (a *clusterCheck) open(ctx context.Context) (action.Source, error) {
 // Report shows how far a check is, and what is waited for.
 func (a *clusterCheck) Report(e action.Event) {
 	switch e := e.(type) {
+	case action.Reading:
+		a.progress.reading(e.Progress)
 	case action.Simulating:
 		a.progress.simulating(e.Progress)
 	case action.Unwell:

@@ -7,6 +7,7 @@ import (
 
 	"shardsh/balancer/action"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
 	"shardsh/balancer/sim"
 )
 
@@ -34,6 +35,7 @@ func look[R any](
 		began := time.Now()
 		result, err := verb.Run(ctx, source, lookReporter{
 			read:       func(s *catalog.Snapshot) { o.noteRead(env, source, s, began) },
+			reading:    o.progress.reading,
 			simulating: o.progress.simulating,
 			note:       func(text string) { notice(env.stderr, o.quiet, "%s", text) },
 		})
@@ -51,6 +53,7 @@ func look[R any](
 // lookReporter shows what an action reads and how far it is.
 type lookReporter struct {
 	read       func(s *catalog.Snapshot)
+	reading    func(p live.Progress)
 	simulating func(p sim.Progress)
 	note       func(text string)
 }
@@ -60,6 +63,8 @@ func (r lookReporter) Report(e action.Event) {
 	switch e := e.(type) {
 	case action.Read:
 		r.read(e.Snapshot)
+	case action.Reading:
+		r.reading(e.Progress)
 	case action.Simulating:
 		r.simulating(e.Progress)
 	case action.Note:

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"shardsh/balancer/live"
 	"shardsh/balancer/sim"
 	"shardsh/bindings/findings"
 	"shardsh/bindings/plaintext"
@@ -44,6 +45,11 @@ func (p *progress) watch(s sim.Progress) error {
 // simulating shows how far a simulation is.
 func (p *progress) simulating(s sim.Progress) {
 	p.show(func() string { return findings.SimulatingText(s) })
+}
+
+// reading shows how far the read of a cluster is.
+func (p *progress) reading(r live.Progress) {
+	p.show(func() string { return findings.ReadingText(r) })
 }
 
 // steps returns what shows the step under way of something.

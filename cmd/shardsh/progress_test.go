@@ -12,6 +12,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/catalog/snapfile"
 	"shardsh/balancer/catalog/snaptest"
+	"shardsh/balancer/live"
 	"shardsh/balancer/sim"
 )
 
@@ -85,7 +86,11 @@ func TestComputingTells(t *testing.T) {
 	}
 	c.end()
 	c.end()
-	const line = "\r\x1b[Ksimulating: round 412, 9,000 moves so far, at 2026-03-02 12:00\r\x1b[K"
+	c.latest = time.Now().Add(-time.Second)
+	c.reading(live.Progress{Collections: 1500, Of: 50_000, Chunks: 1_234_567})
+	c.end()
+	const line = "\r\x1b[Ksimulating: round 412, 9,000 moves so far, at 2026-03-02 12:00\r\x1b[K" +
+		"\r\x1b[Kreading: 1,500 of 50,000 collections, 1,234,567 chunks so far\r\x1b[K"
 	if errs.String() != line {
 		t.Errorf("it told %q, not %q", &errs, line)
 	}

@@ -107,6 +107,9 @@ func (o *serveFlags) open(ctx context.Context, logger *slog.Logger) (*served, er
 	return c, nil
 }
 
+// slowToMake is how many collections a cluster has that takes a second to make.
+const slowToMake = 5000
+
 // openCluster listens and makes the cluster or opens the one that was kept.
 func (c *served) openCluster(ctx context.Context, o *serveFlags, topology *mock.Topology) error {
 	for i := range max(1, cmp.Or(o.routers, topology.Routers)) {
@@ -120,6 +123,9 @@ func (c *served) openCluster(ctx context.Context, o *serveFlags, topology *mock.
 	}
 	c.routers = len(c.nodes)
 	var err error
+	if n := len(topology.Collections); n >= slowToMake {
+		c.logger.Info("making the cluster: this takes a while", "collections", n)
+	}
 	if c.cluster, err = o.newCluster(topology, c.logger); err != nil {
 		return err
 	}

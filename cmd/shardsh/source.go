@@ -104,7 +104,9 @@ func (o *sourceFlags) open(ctx context.Context, env environment) (source action.
 	if err != nil {
 		return action.Source{}, nil, orTimeout(ctx, err)
 	}
-	return action.Source{Client: conn.client, Origin: conn.source(o.usesMock()), Zone: o.zone}, conn.close, nil
+	source = conn.source(o.usesMock())
+	source.Zone = o.zone
+	return source, conn.close, nil
 }
 
 // read reads the cluster.
@@ -115,6 +117,7 @@ func (o *sourceFlags) read(ctx context.Context, env environment, r live.ReaderOp
 	}
 	defer done()
 	began := time.Now()
+	r.Watch = o.progress.reading
 	s, err := source.Read(ctx, r)
 	if err != nil {
 		return nil, orTimeout(ctx, err)
@@ -128,6 +131,7 @@ const longReading = 2 * time.Second
 
 // noteRead says what could not be read, and what took long.
 func (o *sourceFlags) noteRead(env environment, from action.Source, s *catalog.Snapshot, began time.Time) {
+	o.progress.end()
 	if took := time.Since(began); o.from == "" && took >= longReading {
 		notice(env.stderr, o.quiet, "Read %s in %s.", from.Origin.Name, humanize.Duration(took))
 	}
@@ -137,12 +141,15 @@ func (o *sourceFlags) noteRead(env environment, from action.Source, s *catalog.S
 	}
 }
 
-// source is where what is read from a connection comes from.
-func (c *connection) source(isMock bool) catalog.Source {
+// source is what is read from a connection.
+func (c *connection) source(isMock bool) action.Source {
+	kind := catalog.SourceLive
 	if isMock {
-		return catalog.Source{Kind: catalog.SourceMock, Name: c.address}
+		kind = catalog.SourceMock
 	}
-	return catalog.Source{Kind: catalog.SourceLive, Name: c.address}
+	return action.Source{
+		Client: c.client, Prefers: c.readPreference, Origin: catalog.Source{Kind: kind, Name: c.address},
+	}
 }
 
 // printGaps says what could not be read, which is no reason to stop.

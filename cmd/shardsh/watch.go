@@ -101,8 +101,8 @@ func (o *watchFlags) reader(ctx context.Context, env environment) (
 		return nil, nil, orTimeout(ctx, err)
 	}
 	source := conn.source(o.usesMock())
-	reader := live.NewReader(conn.client, live.ReaderOptions{
-		Parts: live.Whole &^ live.Flags, Source: source, LogEntries: 20_000, Zone: o.zone,
+	reader := source.Reader(live.ReaderOptions{
+		Parts: live.Whole &^ live.Flags, Source: source.Origin, LogEntries: 20_000, Zone: o.zone,
 	})
 	return reader.ReadSince, conn.close, nil
 }
