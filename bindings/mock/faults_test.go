@@ -62,7 +62,7 @@ func TestMockChangeFCV(t *testing.T) {
 	shelltest.Run(t, shelltest.OnMock(t, mock.Config{Version: catalog.Release90, FCV: "8.3", Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}),
 		step{"sh.shardCollection('shop.orders', {k: 1}).ok && mock.changeFCV('9.0', {takes: '10m'}).ok", "1"},
 		step{"try { sh.splitAt('shop.orders', {k: 50}) } catch (e) { e.code }", "117"},
-		step{"sh.why().text ? '' : JSON.stringify(db.getSiblingDB('admin').system.version.findOne({_id: 'featureCompatibilityVersion'}))",
+		step{"sh.why() && JSON.stringify(db.getSiblingDB('admin').system.version.findOne({_id: 'featureCompatibilityVersion'}))",
 			`{"_id":"featureCompatibilityVersion","version":"8.3","targetVersion":"9.0"}`},
 		step{"mock.advance('10m') > 0 && sh.splitAt('shop.orders', {k: 50}).ok", "1"},
 		step{"try { mock.changeFCV('7.0') } catch (e) { e.codeName }", "BadValue"},

@@ -19,7 +19,7 @@ func returned() map[string]string {
 	const (
 		changed = "an UpdateResult"
 		cursor  = "a cursor"
-		finding = "`headline`, `healthy`, `symptoms`, `causes`, `notes`; printed as text"
+		finding = "`headline`, `healthy`, `symptoms`, `causes`, `notes`; printed as text, `text(true)` has all"
 		none    = "nothing"
 	)
 	list := map[string]string{"undo": "a plan",
