@@ -22,8 +22,8 @@ func (b basis) words() (list []string) {
 	case b.rates.known == 0:
 		list = append(list, "no migration in the change log: assuming 4 to 64 MiB/s for a pair of shards")
 	case b.rates.unmeasured:
-		list = append(list, fmt.Sprintf("%d migrations in the last %s: a median of %s each, but they copied too little to tell "+
-			"a rate: assuming 4 to 64 MiB/s for a pair of shards",
+		list = append(list, fmt.Sprintf("%d migrations in the last %s: a median of %s each, but they copied too little to "+
+			"tell a rate: assuming 4 to 64 MiB/s for a pair of shards",
 			b.rates.known, Text(max(b.rates.span, time.Minute)), Text(b.rates.median)))
 	default:
 		list = append(list, fmt.Sprintf("%d migrations in the last %s: a median of %s each, %s while copying",

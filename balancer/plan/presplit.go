@@ -69,8 +69,8 @@ func (b *builder) warnOfMerges(c *catalog.CollectionState, pieces []piece) {
 		}
 	}
 	if merged > 0 {
-		b.plan.addNote(fmt.Sprintf("the balancer's auto-merger looks every hour and undoes cuts between chunks of one shard, "+
-			"%d of these; to keep them: sh.disableAutoMerger(%q)", merged, c.Namespace))
+		b.plan.addNote(fmt.Sprintf("the balancer's auto-merger looks every hour and undoes cuts between chunks of one "+
+			"shard, %d of these; to keep them: sh.disableAutoMerger(%q)", merged, c.Namespace))
 	}
 }
 

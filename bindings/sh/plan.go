@@ -190,7 +190,9 @@ func (s *Host) planObject(p *plan.Plan) goja.Value {
 		}
 		script.Must(o.Set(name, fields.Get(name)))
 	}
-	s.JS.Values.SetPrinter(o, func() string { return strings.TrimSuffix(findings.PlanToApprove(p, findings.PlanDetail{}), "\n") })
+	s.JS.Values.SetPrinter(o, func() string {
+		return strings.TrimSuffix(findings.PlanToApprove(p, findings.PlanDetail{}), "\n")
+	})
 	return o
 }
 
