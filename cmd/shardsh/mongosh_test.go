@@ -28,6 +28,7 @@ var normal = []struct {
 	{regexp.MustCompile(`ObjectId\('6[0-9a-f]{23}'\)`), "ObjectId('...')"},
 	{regexp.MustCompile(`UUID\('[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f-]{18,21}'\)`), "UUID('...')"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d{4,5}`), "HOST"},
+	{regexp.MustCompile(`\bmillis: \d+`), "millis: N"}, // of a move, in real time
 }
 
 // gossip is the end of a reply in mongosh that is readable in shardsh and not
