@@ -79,7 +79,8 @@ func (s *Server) Connections() int { return int(s.open.Load()) }
 // returns nil then, when its last goroutine is done. It closes l. Errors are
 // ErrStopped and those of l.
 //
-// The end of ctx cancels the commands that run on l's connections.
+// The end of ctx cancels the commands that run on l's connections, as the end
+// of the server does.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	svc, err := s.begin(ctx, l)
 	if err != nil {
@@ -100,13 +101,17 @@ func (s *Server) begin(ctx context.Context, l net.Listener) (*service, error) {
 		s.services = make(map[*service]struct{})
 	}
 	svc := &service{server: s, listener: l, conns: make(map[*conn]struct{})}
-	svc.ctx, svc.cancel = context.WithCancelCause(ctx)
+	// Not a child of ctx: commands are to hear of a shutdown, whoever is first to
+	// tell them.
+	svc.ctx, svc.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	svc.forget = context.AfterFunc(ctx, func() { svc.cancel(errStopping) })
 	s.services[svc] = struct{}{}
 	s.running.Add(1)
 	return svc, nil
 }
 
 func (s *Server) end(svc *service) {
+	svc.forget()
 	svc.cancel(errStopping)
 	s.mu.Lock()
 	delete(s.services, svc)

@@ -17,6 +17,8 @@ type service struct {
 	listener net.Listener
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
+	// forget stops listening for the end of the context of Serve.
+	forget func() bool
 
 	// refused connections since the log last heard of one, at refusedAt; both
 	// are of the goroutine that accepts.
