@@ -319,6 +319,15 @@ func release(ns string, hold Hold) []string {
 	return nil
 }
 
+// releases returns the commands that end all that holds a collection.
+func releases(c catalog.Collection, r catalog.Release) (list []string) {
+	if c.NoBalance {
+		list = release(c.Namespace, HeldNoBalance)
+		c.NoBalance = false
+	}
+	return append(list, release(c.Namespace, HoldOf(c, r))...)
+}
+
 func ofOrphans(c *catalog.CollectionState) []Finding {
 	var documents, bytes, shards int64
 	for _, data := range c.Sizes {

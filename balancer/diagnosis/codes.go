@@ -180,7 +180,7 @@ func Definitions() []Definition {
 			"Preflight: no other shard stays in the cluster that could take the data of the shard to drain.",
 			"Add a shard with sh.addShard, or end the draining of another one."},
 		{OnlyShardOfZone, Warning, Operator,
-			"Preflight: the shard to drain is the only one of a zone that has ranges; servers refuse to remove it.",
+			"The shard to drain is the only one of a zone that has ranges; servers refuse to remove it.",
 			"Add another shard to the zone with sh.addShardToZone, or remove its ranges."},
 		{ChunkUnmovable, Warning, Operator,
 			"Preflight: a chunk is too large to be moved, and can't be cut, as all of it has one shard key.",

@@ -134,6 +134,9 @@ func TestFindings(t *testing.T) {
 			[]string{"zoneWithoutRanges info zone: zone Z has no range: it has no effect"}},
 		{"draining zone", newCluster(t).shard("c", "Z").draining().tag("x.y", "Z", 0, 5), []string{
 			`zoneDraining warning zone: zone Z has only shards that are draining: c: sh.addShardToZone(<shard>, "Z")`,
+			`onlyShardOfZone warning zone: shard c is the only shard of zone Z, which has ranges of x.y: it can't be removed: ` +
+				`sh.addShardToZone(<shard>, "Z")`}},
+		{"drained", newCluster(t).shard("c").draining(), []string{
 			`drainComplete info shard: shard c is empty and can be removed: sh.drain("c", { remove: true })`}},
 		{"overlap",
 			newCluster(t).shard("c", "Z").collection("x.y", []string{"c"}, even).tag("x.y", "Z", 0, 5).
@@ -148,6 +151,8 @@ func TestFindings(t *testing.T) {
 			[]string{
 				`jumboChunks warning collection: x.y has 1 jumbo chunk, which the balancer does not move: sh.chunks("x.y", ` +
 					`{ jumbo: true })`,
+				`drainNeedsOperator warning shard: shard c is draining; you must move 1 jumbo chunk by force: ` +
+					`sh.moveRange("x.y", <shard>, {"k": 0}, {"k": 1}, { forceJumbo: true })`,
 				"notBalanced info collection: x.y is not balanced (draining)",
 				"draining info shard: shard c is draining, 2 chunks left (1 jumbo)"}},
 		{"draining as the server says", newCluster(t).shard("c").draining().change(func(s *catalog.ShardState) {
@@ -165,7 +170,7 @@ func TestFindings(t *testing.T) {
 			[]string{
 				`drainNeedsOperator warning shard: shard c is stuck draining; you must enable balancing of 1 collection, ` +
 					`move 1 unsharded collection, move 1 database: ` +
-					`sh.enableBalancing("x.y") or sh.enableMigrations("x.y"), sh.moveCollection("x.z", <shard>), ` +
+					`sh.enableBalancing("x.y"), sh.moveCollection("x.z", <shard>), ` +
 					`sh.movePrimary("d", <shard>)`,
 				`balancingOff info collection: balancing is disabled for x.y: sh.enableBalancing("x.y")`,
 				"draining info shard: shard c is draining, 2 chunks left, databases to move: d"}},
@@ -544,6 +549,13 @@ func TestOverviewTellsTheSame(t *testing.T) {
 			overview.Collections = append(overview.Collections, &one)
 		}
 		want, got := Of(full.snapshot()), Of(overview.snapshot())
+		for _, d := range []*Diagnosis{want, got} {
+			for i, f := range d.Findings {
+				if f.Code == DrainNeedsOperator {
+					d.Findings[i].Commands = nil // they name the bounds of jumbo chunks, which only tables have
+				}
+			}
+		}
 		if !reflect.DeepEqual(got.Findings, want.Findings) || !reflect.DeepEqual(got.Balances, want.Balances) {
 			rt.Errorf("an overview finds\n%+v\nwhat it was made from\n%+v", got.Findings, want.Findings)
 		}

@@ -2,6 +2,7 @@ package diagnosis
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"shardsh/balancer/humanize"
@@ -34,8 +35,9 @@ type Drain struct {
 	// balancer leaves alone.
 	Held       []string
 	HeldChunks int64
-	// Flagged counts the chunks flagged jumbo of other collections that wait for the operator, as
-	// the balancer does not force drains; Force is how to move them.
+	Release    []string // the commands that end what holds them
+	// Flagged counts the chunks flagged jumbo of other collections that wait for the operator;
+	// Force is how to move them.
 	Flagged int64
 	Force   []string
 	// Unmarked: the shard is not marked as draining, and is looked at as if it were.
@@ -48,17 +50,18 @@ type Drain struct {
 // else what the catalog says.
 func DrainOf(s *catalog.Snapshot, shard catalog.ShardState) Drain {
 	d := Drain{Shard: shard.ID, State: DrainOff, Databases: []string{}, Collections: []string{}}
-	waits := s.Release().ForcesJumbo() && !s.Release().ForcesDrains()
+	waits := s.Release().ForcesJumbo()
 	for _, c := range Sharded(s) {
 		n, hold, run := c.CountOn(shard.ID).Chunks, HoldOf(c.Collection, s.Release()), s.PausedBy(c.Namespace)
 		switch jumbo := c.CountOn(shard.ID).Jumbo; {
 		case hold == NotHeld && jumbo > 0 && waits:
-			d.Flagged, d.Force = d.Flagged+jumbo, append(d.Force, forcedMoves(c, shard.ID)...)
+			d.Flagged, d.Force = d.Flagged+jumbo, append(d.Force, forcedMoves(c, shard.ID, s.Release())...)
 		case n == 0, hold == NotHeld, hold == HeldNoBalance && run != nil && run.Running:
 		case hold == HeldNoBalance && run != nil:
 			d.Left, d.HeldChunks = true, d.HeldChunks+n
 		default:
 			d.Held, d.HeldChunks = append(d.Held, c.Namespace), d.HeldChunks+n
+			d.Release = append(d.Release, releases(c.Collection, s.Release())...)
 		}
 	}
 	if r := shard.Reported; r != nil {
@@ -107,10 +110,7 @@ func (d Drain) Commands() (list []string) {
 	if d.Left {
 		list = append(list, giveBack)
 	}
-	for _, ns := range d.Held {
-		list = append(list, fmt.Sprintf("sh.enableBalancing(%q) or sh.enableMigrations(%q)", ns, ns))
-	}
-	list = append(list, d.Force...)
+	list = slices.Concat(list, d.Release, d.Force)
 	for _, ns := range d.Collections {
 		list = append(list, fmt.Sprintf("sh.moveCollection(%q, <shard>)", ns))
 	}
@@ -122,21 +122,29 @@ func (d Drain) Commands() (list []string) {
 
 // forcedMoves returns the commands that move the jumbo chunks of a collection off a shard, of the
 // first ones.
-func forcedMoves(c *catalog.CollectionState, id catalog.ShardID) (list []string) {
+func forcedMoves(c *catalog.CollectionState, id catalog.ShardID, r catalog.Release) (list []string) {
 	if c.Table == nil {
 		return []string{fmt.Sprintf("sh.chunks(%q, { shard: %q, jumbo: true })", c.Namespace, string(id)),
-			fmt.Sprintf("sh.moveRange(%q, <shard>, <min>, <max>, { forceJumbo: true })", c.Namespace)}
+			forcedMove(r, c.Namespace, "<min>", "<max>")}
 	}
 	for chunk := range c.Table.Flagged() {
 		if len(list) == jumboShown {
 			break
 		}
 		if chunk.Shard == id {
-			list = append(list, fmt.Sprintf("sh.moveRange(%q, <shard>, %s, %s, { forceJumbo: true })", c.Namespace,
+			list = append(list, forcedMove(r, c.Namespace,
 				humanize.Literal(c.Pattern.Bound(chunk.Min)), humanize.Literal(c.Pattern.Bound(chunk.Max))))
 		}
 	}
 	return list
+}
+
+// forcedMove returns the command that moves a chunk whatever its size.
+func forcedMove(r catalog.Release, ns, lower, upper string) string {
+	if !r.AtLeast(catalog.Release60) {
+		return fmt.Sprintf("db.adminCommand({ moveChunk: %q, bounds: [%s, %s], to: <shard>, forceJumbo: true })", ns, lower, upper)
+	}
+	return fmt.Sprintf("sh.moveRange(%q, <shard>, %s, %s, { forceJumbo: true })", ns, lower, upper)
 }
 
 // String returns how far the draining is in words.
@@ -195,15 +203,20 @@ func (d Drain) duties() (list []string) {
 func (d *Diagnosis) shards() (list []Finding) {
 	for _, shard := range d.Shards() {
 		if shard.Draining {
-			list = append(list, ofDrain(DrainOf(d.Snapshot, shard))...)
+			list = append(list, ofDrain(DrainOf(d.Snapshot, shard), OnlyShardOf(d.Snapshot, shard))...)
 		}
 	}
 	return list
 }
 
-func ofDrain(d Drain) (list []Finding) {
+// ofDrain returns the findings about a shard that drains, with those that keep it from being
+// removed when it is empty.
+func ofDrain(d Drain, kept []Finding) (list []Finding) {
 	scope := Scope{Shard: d.Shard}
-	if d.Done() {
+	switch {
+	case d.Done() && len(kept) > 0:
+		return kept
+	case d.Done():
 		return append(list, finding(DrainComplete, scope, fmt.Sprintf("shard %s is empty and can be removed", d.Shard),
 			fmt.Sprintf("sh.drain(%q, { remove: true })", d.Shard)))
 	}

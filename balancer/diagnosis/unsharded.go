@@ -19,7 +19,9 @@ func (d *Diagnosis) unsharded() []Finding {
 	}
 	has := spread{}
 	for _, shard := range d.Shards() {
-		has.add(shard.ID, bytes[shard.ID])
+		if !shard.Draining && shard.Unreachable == "" {
+			has.add(shard.ID, bytes[shard.ID])
+		}
 	}
 	if len(of) == 0 || !has.uneven() || has.most-has.least < 3*d.Settings().MaxChunkSizeBytes {
 		return nil
@@ -30,14 +32,17 @@ func (d *Diagnosis) unsharded() []Finding {
 			largest = u
 		}
 	}
-	command := fmt.Sprintf("sh.movePrimary(%q, %q)", largest.Database, string(has.emptiest))
-	if d.Release().AtLeast(catalog.Release80) {
-		command = fmt.Sprintf("sh.moveCollection(%q, %q)", largest.Database+".<collection>", string(has.emptiest))
+	var commands []string
+	switch {
+	case d.Release().AtLeast(catalog.Release80):
+		commands = []string{fmt.Sprintf("sh.moveCollection(%q, %q)", largest.Database+".<collection>", string(has.emptiest))}
+	case has.least+largest.Bytes < has.most: // else the other shard would have as much
+		commands = []string{fmt.Sprintf("sh.movePrimary(%q, %q)", largest.Database, string(has.emptiest))}
 	}
 	f := finding(UnshardedData, Scope{Shard: has.fullest}, fmt.Sprintf(
 		"shard %s has %s of unsharded data, %s of it in database %s, and %s has %s: the balancer does not count it",
 		has.fullest, humanize.Bytes(has.most), humanize.Bytes(largest.Bytes), largest.Database, has.emptiest,
-		humanize.Bytes(has.least)), command)
+		humanize.Bytes(has.least)), commands...)
 	f.Numbers = []Number{{"most", has.most, Bytes}, {"least", has.least, Bytes}}
 	return []Finding{f}
 }

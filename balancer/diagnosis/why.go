@@ -50,6 +50,28 @@ var causes = []Code{
 	OnlyJumboChunks, JumboChunks, PendingDeletion, MigrationsFailing, ShardSlow,
 }
 
+// Prevents reports whether what the finding says keeps a cluster from being balanced,
+// however long its balancer works.
+func (f Finding) Prevents() bool {
+	switch f.Code {
+	case Orphans, ShardSlow, RoundsFailing, MigrationsFailing:
+		return false
+	case JumboChunks: // what they keep from being balanced has a finding
+		return false
+	}
+	return f.Severity > Info || slices.Contains(symptoms, f.Code)
+}
+
+// AtWork returns the cluster as it would be with its balancer on, without what was only
+// under way when it was read.
+func AtWork(s *catalog.Snapshot) *catalog.Snapshot {
+	parts := s.Parts()
+	parts.Settings.Mode, parts.Settings.Window, parts.Settings.Days = catalog.ModeFull, nil, nil
+	parts.Balancer.Mode = catalog.ModeFull
+	parts.Changes, parts.Actions, parts.Outcomes, parts.Deletions, parts.Migrations = nil, nil, nil, nil, nil
+	return catalog.NewSnapshot(parts)
+}
+
 // Why returns what is wrong with a cluster, or with what about names of it, and
 // everything that keeps it so. It needs the routing tables for all that is about
 // chunks.

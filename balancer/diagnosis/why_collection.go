@@ -155,6 +155,10 @@ func evenByHand(s *catalog.Snapshot, c *catalog.CollectionState, zone string) []
 			of = inZone(c, one)
 		}
 	}
+	of = slices.DeleteFunc(of, func(one Share) bool {
+		shard, _ := s.Shard(one.Shard)
+		return shard.Draining || shard.Unreachable != ""
+	})
 	if len(of) < 2 {
 		return nil
 	}
@@ -167,8 +171,11 @@ func evenByHand(s *catalog.Snapshot, c *catalog.CollectionState, zone string) []
 		}
 		for chunk := range c.Table.Owned(from.Shard, catalog.Key{}, catalog.Key{}) {
 			if from.Shard != to.Shard && chunk.Jumbo != catalog.JumboTrue && c.Zones.ZoneOf(chunk.Min, chunk.Max) == zone {
-				return []string{fmt.Sprintf("sh.moveRange(%q, %q, %s)", c.Namespace, string(to.Shard),
-					humanize.Literal(c.Pattern.Bound(chunk.Min)))}
+				bound := humanize.Literal(c.Pattern.Bound(chunk.Min))
+				if !s.Release().AtLeast(catalog.Release60) {
+					return []string{fmt.Sprintf("sh.moveChunk(%q, %s, %q)", c.Namespace, bound, string(to.Shard))}
+				}
+				return []string{fmt.Sprintf("sh.moveRange(%q, %q, %s)", c.Namespace, string(to.Shard), bound)}
 			}
 		}
 	}

@@ -102,6 +102,26 @@ func (z Zone) Problem() string {
 	return ""
 }
 
+// OnlyShardOf returns a finding for each zone that has ranges and no other shard: servers
+// refuse to remove the shard.
+func OnlyShardOf(s *catalog.Snapshot, shard catalog.ShardState) (list []Finding) {
+	for _, z := range Zones(s, "") {
+		if len(z.Ranges) == 0 || len(z.Shards) != 1 || z.Shards[0] != shard.ID {
+			continue
+		}
+		var of []string
+		for _, r := range z.Ranges {
+			if !slices.Contains(of, r.Namespace) {
+				of = append(of, r.Namespace)
+			}
+		}
+		list = append(list, finding(OnlyShardOfZone, Scope{Shard: shard.ID, Zone: z.Name}, fmt.Sprintf(
+			"shard %s is the only shard of zone %s, which has ranges of %s: it can't be removed",
+			shard.ID, z.Name, humanize.FewOf(of)), fmt.Sprintf("sh.addShardToZone(<shard>, %q)", z.Name)))
+	}
+	return list
+}
+
 // zones returns the findings about each zone.
 func (d *Diagnosis) zones() (list []Finding) {
 	for _, z := range Zones(d.Snapshot, "") {

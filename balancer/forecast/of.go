@@ -31,10 +31,10 @@ func Of(s *catalog.Snapshot, o Options) (Forecast, error) {
 	if err != nil {
 		return Forecast{}, err
 	}
-	likely := middle(simulations)
+	likely, likeliest := middle(simulations), simulations[0]
 	f := Forecast{
 		Goal: o.Goal, At: s.BalancerTime(), Windowed: k.settings.Windowed(),
-		Moves: likely.moves, Bytes: likely.bytes, Left: likely.left,
+		Moves: likeliest.moves, Bytes: likeliest.bytes, Left: likely.left,
 	}
 	opens := f.span(k, simulations, r, e.round)
 	f.blocked(s, likely, opens)
@@ -62,7 +62,7 @@ func (o Options) simulations(s *catalog.Snapshot, r rates) ([]simulation, error)
 	run := func(contents sim.Contents, seed uint64) (simulation, error) {
 		return simulate(open, o.Goal, sim.Config{
 			Location: time.UTC, IgnoreMode: true, Contents: sim.Estimated(contents), Costs: r.costs,
-			GoesOn: true, Watch: o.Watch, Link: r.links.between, Seed: seed, Rand: rand.New(rand.NewPCG(seed, 1)),
+			GoesOn: true, Watch: o.Watch, Link: r.links.between, Seed: seed, Rand: lots(seed),
 		})
 	}
 	first, err := run(likeliest(s), o.Seed)
@@ -152,7 +152,7 @@ func (f *Forecast) span(k clock, simulations []simulation, r rates, round time.D
 // blocked says what keeps the goal from being reached.
 func (f *Forecast) blocked(s *catalog.Snapshot, c simulation, opens bool) {
 	d := diagnosis.Of(s)
-	f.Because = append(f.Because, d.About(diagnosis.SettingsUnreadable)...)
+	f.Because = append(f.Because, d.About(diagnosis.SettingsUnreadable, diagnosis.ShardUnreachable)...)
 	if s.Settings().Mode != catalog.ModeFull || diagnosis.ModeOf(s) == catalog.ModeOff {
 		if f.IfOn = !c.idle(s.Time()); f.IfOn {
 			f.Because = append(f.Because, d.About(diagnosis.BalancerOff)...)
@@ -178,13 +178,18 @@ func (f *Forecast) stuck(c simulation) (list []diagnosis.Finding) {
 			list = append(list, causes(end, diagnosis.Scope{Shard: f.Goal.Shard})...)
 		}
 	case plan.Balance, plan.Zones:
+		if f.Goal.Kind == plan.Balance && len(f.Goal.Namespaces) == 0 {
+			a := diagnosis.Why(diagnosis.AtWork(c.end), diagnosis.Scope{})
+			return slices.DeleteFunc(slices.Concat(a.Causes, a.Symptoms), func(of diagnosis.Finding) bool {
+				return !of.Prevents() || of.Code == diagnosis.NotBalanced // the balancer goes on
+			})
+		}
 		var even []string
 		for _, b := range diagnosis.Balances(c.end) {
-			asked := slices.Contains(f.Goal.Namespaces, b.Namespace) ||
-				len(f.Goal.Namespaces) == 0 && b.Hold == diagnosis.NotHeld
+			asked := len(f.Goal.Namespaces) == 0 || slices.Contains(f.Goal.Namespaces, b.Namespace)
 			switch {
-			case !asked || !b.Known:
-			case b.Balanced:
+			case !asked:
+			case b.Known && b.Balanced:
 				even = append(even, b.Namespace)
 			default:
 				list = append(list, causes(c.end, diagnosis.Scope{Namespace: b.Namespace})...)
@@ -224,4 +229,13 @@ func causes(s *catalog.Snapshot, about diagnosis.Scope) (list []diagnosis.Findin
 		}
 	}
 	return list
+}
+
+// lots returns the source of chance of a simulation: that of the seed 0 keeps the order of
+// the catalog, as plans do.
+func lots(seed uint64) *rand.Rand {
+	if seed == 0 {
+		return nil
+	}
+	return rand.New(rand.NewPCG(seed, 1))
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 )
 
@@ -21,10 +20,12 @@ func (b *builder) finish() (*Plan, error) {
 	return p, p.identify()
 }
 
-// missed reports whether the goal is not reached for what a finding says. A balanced
-// collection may have jumbo chunks: what they keep from being balanced has a finding.
+// missed reports whether the goal is not reached for what a finding says.
 func (b *builder) missed(f diagnosis.Finding) bool {
-	return f.Code != diagnosis.Orphans && (f.Code != diagnosis.JumboChunks || b.o.Goal.Kind != Balance)
+	if b.o.Goal.Kind == Balance {
+		return f.Prevents() || f.Code == diagnosis.PlanLimited
+	}
+	return f.Code != diagnosis.Orphans && f.Code != diagnosis.ShardSlow
 }
 
 // left is what stays when all steps are done, and why.
@@ -54,7 +55,7 @@ func (b *builder) left() []diagnosis.Finding {
 	if b.o.Goal.Kind == Drain {
 		about.Shard = b.o.Goal.Shard
 	}
-	answer := diagnosis.Why(b.asIfOn(), about)
+	answer := diagnosis.Why(diagnosis.AtWork(b.end), about)
 	for _, f := range slices.Concat(answer.Symptoms, answer.Causes) {
 		said := slices.ContainsFunc(list, func(have diagnosis.Finding) bool {
 			return have.Code == f.Code && have.Scope == f.Scope
@@ -64,16 +65,6 @@ func (b *builder) left() []diagnosis.Finding {
 		}
 	}
 	return list
-}
-
-// asIfOn returns the cluster at the end as it would be with the balancer on, without
-// what was only under way when it was read.
-func (b *builder) asIfOn() *catalog.Snapshot {
-	parts := b.end.Parts()
-	parts.Settings.Mode, parts.Settings.Window, parts.Settings.Days = catalog.ModeFull, nil, nil
-	parts.Balancer.Mode = catalog.ModeFull
-	parts.Changes, parts.Actions, parts.Outcomes, parts.Deletions, parts.Migrations = nil, nil, nil, nil, nil
-	return catalog.NewSnapshot(parts)
 }
 
 // zoneCodes are of what keeps chunks from their zones.

@@ -86,32 +86,9 @@ func (l *look) zones(shard catalog.ShardState) {
 	if !l.Remove {
 		return
 	}
-	for _, zone := range shard.Zones {
-		members := 0
-		for _, other := range l.Snapshot.Shards() {
-			if other.HasZone(zone) {
-				members++
-			}
-		}
-		of := l.rangesOf(zone)
-		if members != 1 || len(of) == 0 {
-			continue
-		}
-		l.stops(diagnosis.NewFinding(diagnosis.OnlyShardOfZone, diagnosis.Scope{Shard: shard.ID, Zone: zone}, fmt.Sprintf(
-			"shard %s is the only shard of zone %s, which has ranges of %s: it can't be removed",
-			shard.ID, zone, humanize.FewOf(of)), fmt.Sprintf("sh.addShardToZone(<shard>, %q)", zone)))
+	for _, f := range diagnosis.OnlyShardOf(l.Snapshot, shard) {
+		l.stops(f)
 	}
-}
-
-// rangesOf returns the collections of which a zone has ranges.
-func (l *look) rangesOf(zone string) (list []string) {
-	for _, doc := range l.Snapshot.Parts().Config["tags"] {
-		ns, _ := doc.Lookup("ns").StringValueOK()
-		if tag, _ := doc.Lookup("tag").StringValueOK(); tag == zone && !slices.Contains(list, ns) {
-			list = append(list, ns)
-		}
-	}
-	return list
 }
 
 // packed is how many times smaller data may become on a disk.
