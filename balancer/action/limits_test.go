@@ -28,6 +28,9 @@ func small(chunks int) string {
 
 // A run whose limits nobody has named ends at the default ones, and says how to raise them.
 func TestDefaultLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of moves, in one goroutine")
+	}
 	for given, want := range map[int]int{0: DefaultMaxMoves, NoLimit: DefaultMaxMoves + 10, 7: 7} {
 		w := newWorld(t, small(DefaultMaxMoves+10), catalog.Release50, 1) // which moves whole chunks
 		o := RunOptions{Pace: Pace{Parallel: 1, MaxMoves: given}, NoJournal: true}

@@ -2,6 +2,7 @@ package action
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -430,11 +431,14 @@ func drawn(t *testing.T, r *rand.Rand, release catalog.Release, seed uint64) (w 
 	}}
 }
 
+var healthyClusters = flag.Int("preflight.clusters", 40, "how many random healthy clusters a preflight looks at; "+
+	"200 is all of them")
+
 // On healthy clusters nothing is named, and the drain works.
 func TestPreflightOfHealthyClusters(t *testing.T) {
-	seeds := 200
+	seeds := *healthyClusters
 	if testing.Short() {
-		seeds = 18
+		seeds = min(seeds, 18)
 	}
 	for seed := range uint64(seeds) {
 		release := releases()[seed%uint64(len(releases()))]
