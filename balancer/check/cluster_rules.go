@@ -94,9 +94,11 @@ func (l *looking) draining() {
 		switch {
 		case !shard.Draining:
 		case d.Done():
-			l.add(Finding{About: scope, Severity: diagnosis.Info,
-				Sentence: fmt.Sprintf("shard %s is empty and can be removed", shard.ID),
-				Commands: []string{fmt.Sprintf("sh.drain(%q, { remove: true })", shard.ID)}})
+			for _, f := range diagnosis.Drained(l.Snapshot, shard) {
+				found := taken(f)
+				found.Severity = f.Severity
+				l.add(found)
+			}
 		case d.Stuck():
 			l.take(d.Remainder())
 		case d.Chunks > 0 && d.Jumbo >= d.Chunks-d.HeldChunks:

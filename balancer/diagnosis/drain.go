@@ -203,22 +203,26 @@ func (d Drain) duties() (list []string) {
 func (d *Diagnosis) shards() (list []Finding) {
 	for _, shard := range d.Shards() {
 		if shard.Draining {
-			list = append(list, ofDrain(DrainOf(d.Snapshot, shard), OnlyShardOf(d.Snapshot, shard))...)
+			list = append(list, ofDrain(d.Snapshot, shard)...)
 		}
 	}
 	return list
 }
 
-// ofDrain returns the findings about a shard that drains, with those that keep it from being
-// removed when it is empty.
-func ofDrain(d Drain, kept []Finding) (list []Finding) {
-	scope := Scope{Shard: d.Shard}
-	switch {
-	case d.Done() && len(kept) > 0:
+// Drained returns the findings about a shard that is empty: that it can be removed, or what
+// it can't be removed for.
+func Drained(s *catalog.Snapshot, shard catalog.ShardState) []Finding {
+	if kept := OnlyShardOf(s, shard); len(kept) > 0 {
 		return kept
-	case d.Done():
-		return append(list, finding(DrainComplete, scope, fmt.Sprintf("shard %s is empty and can be removed", d.Shard),
-			fmt.Sprintf("sh.drain(%q, { remove: true })", d.Shard)))
+	}
+	return []Finding{finding(DrainComplete, Scope{Shard: shard.ID}, fmt.Sprintf("shard %s is empty and can be removed", shard.ID),
+		fmt.Sprintf("sh.drain(%q, { remove: true })", shard.ID))}
+}
+
+func ofDrain(s *catalog.Snapshot, shard catalog.ShardState) (list []Finding) {
+	d, scope := DrainOf(s, shard), Scope{Shard: shard.ID}
+	if d.Done() {
+		return Drained(s, shard)
 	}
 	if len(d.Commands()) > 0 {
 		list = append(list, d.Remainder())

@@ -1,6 +1,7 @@
 package findings_test
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -9,7 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"shardsh/balancer/action"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/check"
+	"shardsh/balancer/diagnosis"
 )
 
 var agreeClusters = flag.Int("agree.clusters", 30, "how many random clusters the verbs are held to each other on")
@@ -19,8 +23,9 @@ type said struct {
 	// bySize: before, large chunks are split while they fail to move, and how many there are
 	// is up to when that is.
 	bySize bool
-	why  answer
-	plan struct {
+	why    answer
+	broken map[string]bool
+	plan   struct {
 		Reached bool
 		Steps   []struct{ Kind, Ns, Reason string }
 		Left    []finding
@@ -56,6 +61,20 @@ func (c *cluster) asked() (s said) {
 	return s
 }
 
+// checked returns the rules that a check finds broken, and those that it can't tell.
+func (c *cluster) checked() map[string]bool {
+	open := func(context.Context) (action.Source, error) { return action.Source{Client: c.client}, nil }
+	report, err := action.Check{Policy: check.Default()}.Run(c.Context(), open, nil)
+	if err != nil || report.Result == nil {
+		c.Fatal(err, report.Trouble)
+	}
+	broken := make(map[string]bool)
+	for _, f := range report.Result.Findings {
+		broken[f.Rule] = broken[f.Rule] || f.Severity >= diagnosis.Warning || f.Unknown // excused or not
+	}
+	return broken
+}
+
 func (s said) String() string {
 	steps := make(map[string]int)
 	for _, step := range s.plan.Steps {
@@ -73,6 +92,7 @@ func TestVerbsAgree(t *testing.T) {
 			c := newCluster(t, drawn.version, drawn.topology)
 			c.do(drawn.setup...)
 			s := c.asked()
+			s.broken = c.checked()
 			s.bySize = drawn.version.AtLeast(catalog.Release60)
 			for _, wrong := range s.contradictions() {
 				t.Errorf("%s\n%s\n%s", wrong, drawn, s)
@@ -109,6 +129,21 @@ func (s said) contradictions() (list []string) {
 	say(s.bySize && apart > 2+s.plan.Totals.Moves/10, "forecast and plan count other moves")
 	say(!s.plan.Reached && len(s.plan.Left) == 0, "the plan does not say what keeps it from the goal")
 	say(s.forecast.Never && len(s.forecast.Because) == 0, "the forecast does not say what keeps it")
+	_, down := s.why.named("shardUnreachable")
+	_, slow := s.why.named("shardSlow")
+	for rule, codes := range map[string][]string{
+		"shards": {"shardUnreachable"}, "jumbo": {"jumboChunks"}, "draining": {"drainNeedsOperator", "onlyShardOfZone"},
+		"compliant": {"notBalanced", "notBalancedHeld", "balanceUnknown"},
+	} {
+		told := slices.ContainsFunc(codes, func(code string) bool {
+			f, is := s.why.named(code)
+			return is && (code != "drainNeedsOperator" || strings.Contains(f.Sentence, "stuck")) // what goes on is fine
+		})
+		if rule != "shards" && (down || slow) {
+			continue // what is asked of the shard is known or not, and other things happen while it answers
+		}
+		say(told != s.broken[rule], fmt.Sprintf("why tells %s: %v, the rule %s of check is broken: %v", codes, told, rule, s.broken[rule]))
+	}
 	return list
 }
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/mocktest"
@@ -22,15 +24,16 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 // cluster is a shell on a mock cluster in virtual time.
 type cluster struct {
 	*testing.T
-	shell *bindings.Shell
-	out   *bytes.Buffer
+	client *mongo.Client
+	shell  *bindings.Shell
+	out    *bytes.Buffer
 }
 
 // newCluster makes a cluster of a topology file's text.
 func newCluster(t *testing.T, version catalog.Release, topology string) *cluster {
 	t.Helper()
 	made, client := mocktest.New(t, topology, mock.Config{Version: version, Start: noon, Seed: 7})
-	c := &cluster{T: t, out: &bytes.Buffer{}}
+	c := &cluster{T: t, client: client, out: &bytes.Buffer{}}
 	var err error
 	c.shell, err = bindings.New(bindings.Config{
 		Client: client, Address: "mongodb://mock:27017/", Database: "test",
