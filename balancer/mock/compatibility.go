@@ -2,7 +2,6 @@ package mock
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 
@@ -106,15 +105,14 @@ func (cp *ClusterParameters) BeginCompatibilityChange(version string) error {
 
 // installedFor refuses a version that a member does not know.
 func (cp *ClusterParameters) installedFor(version string) error {
-	by := cp.installed.by.Load()
-	if by == nil {
+	if cp.installed.by.Load() == nil {
 		return nil
 	}
-	for _, host := range slices.Sorted(maps.Keys(*by)) {
-		line := (*by)[host].Line().String()
-		if version != line && !slices.Contains(olderCompatibility[line], version) {
-			return mongoerr.New(mongoerr.BadValue, "Invalid feature compatibility version value '%s': %s runs %s", version, host,
-				versionOf((*by)[host]))
+	for _, m := range cp.installed.members() {
+		r := cp.installed.On(m.Host)
+		if line := r.Line().String(); version != line && !slices.Contains(olderCompatibility[line], version) {
+			return mongoerr.New(mongoerr.BadValue, "Invalid feature compatibility version value '%s': %s runs %s", version, m.Host,
+				versionOf(r))
 		}
 	}
 	return nil

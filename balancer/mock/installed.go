@@ -12,7 +12,8 @@ import (
 // Installed are the versions that run on members and routers, so that an upgrade can be played
 // step by step. What a mock stores, and the commands that it has, stay those of its own release.
 type Installed struct {
-	own *setup
+	own     *setup
+	members func() []MemberAddress
 	// by are what was installed since, by host:port. A map in it never changes: servers are
 	// greeted without the lock.
 	by atomic.Pointer[map[string]catalog.Release]
