@@ -74,7 +74,7 @@ type ReaderOptions struct {
 	// disconnect it. Nil leaves the part out.
 	ShardClient func(context.Context, catalog.Shard) (*mongo.Client, error)
 	// Direct are the settings of the cluster's client, with which members are reached, for the
-	// part MemberVersions. Nil leaves the part out.
+	// part Builds. Nil leaves the part out.
 	Direct *options.ClientOptions
 	// Watch, if set, learns how far the read of routing tables is. It is not called twice at
 	// once.
@@ -186,7 +186,7 @@ func (r *reading) steps() []step {
 		{Settings, "settings", r.settings},
 		{Balancer, "balancer", r.balancer},
 		{Shards, "shards", r.shards},
-		{MemberVersions, "members", r.members},
+		{Builds, "members", r.members},
 		{Limits, "shard sizes", r.shardSizes},
 		{Reach, "reach", r.reach},
 		{Disks, "disks", r.disks},
@@ -210,7 +210,7 @@ func (r *reading) steps() []step {
 		{Statuses, "balance", r.statuses},
 		{Deletions, "rangeDeletions", r.deletions},
 		{Causes, "causes", r.causes},
-		{MemberVersions, "members", r.versions},
+		{Builds, "members", r.versions},
 	}
 }
 

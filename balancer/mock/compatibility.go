@@ -111,8 +111,8 @@ func (cp *ClusterParameters) installedFor(version string) error {
 	for _, m := range cp.installed.members() {
 		r := cp.installed.On(m.Host)
 		if line := r.Line().String(); version != line && !slices.Contains(olderCompatibility[line], version) {
-			return mongoerr.New(mongoerr.BadValue, "Invalid feature compatibility version value '%s': %s runs %s", version, m.Host,
-				versionOf(r))
+			return mongoerr.New(mongoerr.BadValue, "Invalid feature compatibility version value '%s': %s runs %s", version,
+				m.Host, versionOf(r))
 		}
 	}
 	return nil

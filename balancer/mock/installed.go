@@ -86,7 +86,7 @@ func (c *Cluster) Install(on Servers, r catalog.Release) error {
 func (c *Cluster) installable(r catalog.Release) error {
 	own := c.release.Line()
 	if r.Line() != own && !(r.Line().AtLeast(catalog.Release80) && own.AtLeast(catalog.Release80)) {
-		return mongoerr.New(mongoerr.NotImplemented, "a mock of %s can't have servers of %s", own, r.Line())
+		return mongoerr.New(mongoerr.IllegalOperation, "a mock of %s can't have servers of %s", own, r.Line())
 	}
 	fcv, line := c.clusterParameters.compatibility(), r.Line().String()
 	if fcv != "" && fcv != line && !slices.Contains(olderCompatibility[line], fcv) {

@@ -18,7 +18,7 @@ const mostSilent = 3
 
 // faultParts are what known faults depend on, but for numbers of chunks.
 const faultParts = live.Identity | live.Compatible | live.Settings | live.Balancer | live.Shards | live.Collections |
-	live.Zones | live.Routers | live.Migrations | live.Reshardings | live.MemberVersions
+	live.Zones | live.Routers | live.Migrations | live.Reshardings | live.Builds
 
 // faults says which known faults of the servers' versions concern the cluster.
 func (c Cluster) faults(ctx context.Context, s *section) {
