@@ -33,11 +33,12 @@ var checkParts = []struct {
 	{check.Zones, live.Zones},
 	{check.Drains, live.Drains | live.Databases | live.Unsharded},
 	{check.Activity, live.Migrations},
-	{check.Routers, live.Routers},
+	{check.Routers, live.Routers | live.Builds},
 	{check.Reach, live.Reach},
 	{check.Leases, live.Leases},
 	{check.Disks, live.Disks},
-	{check.Faults, live.Routers | live.Zones | live.Counts | live.Migrations | live.Reshardings | live.Compatible},
+	{check.Faults, live.Builds | live.Routers | live.Zones | live.Counts | live.Migrations | live.Reshardings |
+		live.Compatible},
 }
 
 // snapshot looks at the cluster, and reads all of it where that is needed.

@@ -132,7 +132,7 @@ func (l *leased) replan(ctx context.Context, g plan.Goal, limits plan.Limits, pa
 	if limits.Disk > 0 {
 		parts |= live.Reusable
 	}
-	s, err := live.NewReader(l.Client, live.ReaderOptions{Parts: parts, Zone: l.zone}).Read(ctx)
+	s, err := live.NewReader(l.Client, live.ReaderOptions{Parts: parts, Zone: l.zone, Direct: l.Settings}).Read(ctx)
 	if err != nil {
 		return nil, live.ServerError(err)
 	}

@@ -77,7 +77,8 @@ func writeDone(to io.Writer, s pace.Stats) error {
 			Value: float64(s.Failures[class]), Labels: []string{"class", class.String()},
 		})
 	}
-	for _, reason := range []pace.Reason{pace.Pausing, pace.Failing, pace.Shut, pace.NoAnswer, pace.Busy, pace.Held} {
+	for _, reason := range []pace.Reason{pace.Pausing, pace.Failing, pace.Shut, pace.NoAnswer, pace.Busy, pace.Held,
+		pace.Overload} {
 		waits = append(waits, machine.Sample{Value: s.Waited[reason].Seconds(), Labels: []string{"reason", string(reason)}})
 	}
 	return errors.Join(

@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
 	"shardsh/balancer/apply"
@@ -22,6 +23,8 @@ type Source struct {
 	// Prefers is where what is large in config is read, as somebody chose; nil is from
 	// secondaries, where they answer.
 	Prefers *readpref.ReadPref
+	// Settings are those of the client, with which members are reached; nil leaves them alone.
+	Settings *options.ClientOptions
 	// Origin is what Snapshots of the cluster say about where they come from.
 	Origin catalog.Source
 	// Snapshot is one that was read before, such as that of a file.
@@ -57,6 +60,7 @@ func (s Source) Reader(o live.ReaderOptions) *live.Reader {
 	if s.report != nil {
 		o.Watch = s.report.reading
 	}
+	o.Direct = s.Settings
 	return live.NewLooker(s.Client, s.Prefers, o)
 }
 

@@ -24,6 +24,7 @@ var full = flag.Bool("full", false, "many random clusters and moments, not a few
 func releases() []catalog.Release {
 	return []catalog.Release{
 		catalog.Release44, catalog.Release50, catalog.Release60, catalog.Release70, catalog.Release80, catalog.Release83,
+		catalog.Release80.WithPatch(20), catalog.Release82.WithPatch(5), catalog.Release82.WithPatch(6), catalog.Release90,
 	}
 }
 

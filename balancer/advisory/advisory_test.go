@@ -152,8 +152,8 @@ func TestBounds(t *testing.T) {
 		if b.fixed != "" && finds(list, a, in(t, b.fixed, a.States...)) {
 			t.Errorf("%s is found on %s", b.id, b.fixed)
 		}
-		if first, _ := ParseVersion(b.first); first.patch > 0 {
-			before := fmt.Sprintf("%d.%d.%d", first.major, first.minor, first.patch-1)
+		if first, _ := catalog.ParseServerVersion(b.first); first.Patch > 0 {
+			before := fmt.Sprintf("%d.%d.%d", first.Major, first.Minor, first.Patch-1)
 			if finds(list, a, in(t, before, a.States...)) {
 				t.Errorf("%s is found on %s", b.id, before)
 			}
@@ -184,7 +184,7 @@ func TestConditions(t *testing.T) {
 	for _, a := range list.Advisories {
 		version := a.Affected[0].From
 		if version == (Version{}) {
-			version = Version{8, 0, 23}
+			version = Version{catalog.ServerVersion{Major: 8, Patch: 23}}
 		}
 		for i := range a.States {
 			others := slices.Delete(slices.Clone(a.States), i, i+1)

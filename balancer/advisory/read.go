@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"shardsh/balancer/catalog"
 )
 
 // File is what a file adds to the list, and what it takes out.
@@ -103,7 +105,7 @@ func lineOf(text []byte, i int) int {
 
 // UnmarshalYAML reads a version.
 func (v *Version) UnmarshalYAML(n *yaml.Node) (err error) {
-	if *v, err = ParseVersion(n.Value); err != nil {
+	if v.ServerVersion, err = catalog.ParseServerVersion(n.Value); err != nil {
 		return fmt.Errorf("line %d: %w", n.Line, err)
 	}
 	return nil

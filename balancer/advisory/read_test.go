@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"shardsh/balancer/catalog"
 )
 
 const ownFile = `
@@ -39,7 +41,7 @@ func TestFile(t *testing.T) {
 	if list.Dated != "2026-12-01" {
 		t.Errorf("dated %s", list.Dated)
 	}
-	if a := list.Advisories[find("SERVER-115962")]; a.Severity != Minor || a.Affected[0].From != (Version{8, 0, 0}) {
+	if a := list.Advisories[find("SERVER-115962")]; a.Severity != Minor || a.Affected[0].From != (Version{catalog.ServerVersion{Major: 8}}) {
 		t.Errorf("not replaced: %+v", a)
 	}
 	hits := list.Before(in(t, "8.0.24", Zones), []Command{Drain})

@@ -111,8 +111,10 @@ func (p *patient) gaveUp(began time.Time) bool {
 func (p *patient) waits(err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	gone := unanswered(err)
-	if !gone {
+	if mongoerr.Overloaded(err) {
+		return true
+	}
+	if !unanswered(err) {
 		p.answered, p.away = true, false
 		return false
 	}

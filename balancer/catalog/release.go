@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,13 +78,14 @@ func ParseRelease(text string) (Release, error) {
 const mostPatches = 255
 
 // ReleaseOf returns the release of a server by its version, such as 5.0.7. It is of the
-// newest line that is not newer. False when the text does not begin with two
-// numbers, or the version is older than all lines.
+// newest line that is not newer. False when the text is not a version, or the version is
+// older than all lines.
 func ReleaseOf(version string) (r Release, ok bool) {
-	var is line
-	if n, _ := fmt.Sscanf(version, "%d.%d", &is.major, &is.minor); n != 2 {
+	v, err := ParseServerVersion(version)
+	if err != nil || v.Major > math.MaxUint8 || v.Minor > math.MaxUint8 {
 		return Release{}, false
 	}
+	is := line{uint8(v.Major), uint8(v.Minor)}
 	for _, known := range Releases() {
 		if is.atLeast(known.line) {
 			r, ok = known, true
@@ -92,10 +94,8 @@ func ReleaseOf(version string) (r Release, ok bool) {
 	if r.later = ok && is != r.line; r.later {
 		return r, ok
 	}
-	var patch uint8
-	rest := strings.TrimPrefix(version, is.String()+".")
-	if n, _ := fmt.Sscanf(rest, "%d", &patch); n == 1 && rest != version && patch < mostPatches {
-		r = r.WithPatch(patch)
+	if ok && v.Patch < mostPatches && strings.HasPrefix(version, v.String()) { // not 8.0 alone
+		r = r.WithPatch(uint8(v.Patch))
 	}
 	return r, ok
 }

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -39,6 +40,9 @@ type SnapshotParts struct {
 	Release                Release
 	// Compatibility is the feature compatibility version. Where it was read, Release has it.
 	Compatibility Compatibility
+	// Members are those of the shards and of the config servers, as far as the reader had a
+	// way there.
+	Members []Member
 
 	Settings Settings
 	// SettingsProblem is why a document of config.settings could not be read,
@@ -174,6 +178,9 @@ func NewSnapshot(p SnapshotParts) *Snapshot {
 	slices.SortFunc(p.Databases, func(a, b Database) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(p.Collections, func(a, b *CollectionState) int {
 		return strings.Compare(a.Namespace, b.Namespace)
+	})
+	slices.SortFunc(p.Members, func(a, b Member) int {
+		return cmp.Or(strings.Compare(string(a.Shard), string(b.Shard)), strings.Compare(a.Host, b.Host))
 	})
 	slices.SortFunc(p.Routers, func(a, b Router) int { return strings.Compare(a.ID, b.ID) })
 	byTime := func(a, b LogEntry) int { return a.Time.Compare(b.Time) }

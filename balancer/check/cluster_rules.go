@@ -160,12 +160,21 @@ func (l *looking) chunks() {
 	}
 }
 
+// versions compares what routers run, and what members run that could be reached.
 func (l *looking) versions() {
-	if l.gap("mongos") {
+	members := diagnosis.MemberVersions(l.Snapshot)
+	if !members.Known() && l.gap("mongos") {
 		return
 	}
-	if versions := diagnosis.RouterVersions(l.Snapshot); len(versions) > 1 {
-		l.add(Finding{Sentence: "the routers have different versions: " + strings.Join(versions, " and ")})
+	routers := diagnosis.RouterVersions(l.Snapshot)
+	if len(routers) > 1 {
+		l.add(Finding{Sentence: "the routers have different versions: " + strings.Join(routers, " and ")})
+	}
+	if members.Differ() {
+		l.add(Finding{Sentence: "the members have different versions: " + members.String()})
+	}
+	if own := members.Versions(); len(routers) == 1 && len(own) == 1 && routers[0] != own[0] {
+		l.add(Finding{Sentence: "the routers run " + routers[0] + ", and the members " + own[0]})
 	}
 }
 

@@ -72,7 +72,7 @@ func Rules() []Rule {
 			count(0), counts, true, Counts, (*looking).jumbo},
 		{"paused", "no run of shardsh that has ended left balancing disabled", diagnosis.Warning,
 			Quantity{}, nil, true, Leases, (*looking).paused},
-		{"versions", "all routers run the same version", diagnosis.Warning,
+		{"versions", "all routers, and all members that can be reached, run the same version", diagnosis.Warning,
 			Quantity{}, nil, true, Routers, (*looking).versions},
 		{"advisories", "no known fault of the servers concerns the cluster", diagnosis.Critical,
 			Quantity{}, nil, false, Faults, (*looking).advisories},

@@ -385,6 +385,13 @@ func otherCases() []ruleCase {
 			}
 		})
 	}
+	members := func(versions ...string) *cluster {
+		return newCluster().with(func(p *catalog.SnapshotParts) {
+			for i, v := range versions {
+				p.Members = append(p.Members, catalog.Member{Shard: "a", Host: fmt.Sprint("h", i), Version: v})
+			}
+		})
+	}
 	ofVersion := func(version string) *cluster {
 		return newCluster().with(func(p *catalog.SnapshotParts) { p.Version = version })
 	}
@@ -413,6 +420,12 @@ func otherCases() []ruleCase {
 		{"another patch", "versions", "", nil, routers("8.0.10", "8.0.12"), "failed; warning"},
 		{"one that is gone", "versions", "", nil, routers("8.0.10", "8.0.10", "7.0.1"), "passed"},
 		{"not allowed", "versions", "", nil, newCluster().gap("mongos", ""), "unknown; unknown"},
+		{"members alone", "versions", "", nil, members("8.0.20", "8.0.20", "").gap("mongos", ""), "passed"},
+		{"members that differ", "versions", "", nil, members("8.0.20", "8.0.23"), "failed; warning"},
+		{"members that nobody reaches", "versions", "", nil, members("", "").gap("mongos", ""), "unknown; unknown"},
+		{"members before routers", "versions", "", nil, members("8.2.6", "8.2.6").with(func(p *catalog.SnapshotParts) {
+			p.Routers = []catalog.Router{{ID: "r", Version: "8.0.20", Ping: noon}}
+		}), "failed; warning"},
 
 		{"consistent", "metadata", "", nil, newCluster(), "passed"},
 		{"not consistent", "metadata", "", nil, bad, "failed; critical x.ya 3"},

@@ -270,7 +270,7 @@ func Definitions() []Definition {
 			"Shards differ in unsharded data, which the balancer neither counts nor moves.",
 			"Move it with sh.moveCollection or sh.movePrimary, or shard it with sh.shardCollection."},
 		{MixedVersions, Info, Operator,
-			"Routers or shards of several releases are in use.",
+			"Routers, config servers or shards of several versions are in use.",
 			"Complete the upgrade."},
 		{PlanLimited, Info, Operator,
 			"A plan ends at a limit before its goal is reached.",

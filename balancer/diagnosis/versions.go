@@ -43,6 +43,14 @@ func Versions(s *catalog.Snapshot) (list []Finding) {
 	for _, shard := range s.Shards() {
 		v.add("shards", shard.Version)
 	}
+	for _, m := range s.Parts().Members {
+		who := "shards"
+		if m.Shard == catalog.ConfigServers {
+			who = "config servers"
+		}
+		v.add(who, m.Version)
+	}
+	counts := MemberVersions(s)
 	if len(v.lines) > 1 {
 		slices.Sort(v.lines)
 		who := "the " + v.who[0]
@@ -50,9 +58,12 @@ func Versions(s *catalog.Snapshot) (list []Finding) {
 			who = strings.Join(v.who[:last], ", ") + " and " + v.who[last]
 		}
 		list = append(list,
-			finding(MixedVersions, Scope{}, who+" are of different releases: "+strings.Join(v.lines, " and ")))
+			finding(MixedVersions, Scope{}, who+" are of different releases: "+strings.Join(v.lines, " and ")+counts.aside()))
 	} else if f, differ := v.patches(s); differ {
+		f.Sentence += counts.aside()
 		list = append(list, f)
+	} else if counts.Differ() {
+		list = append(list, finding(MixedVersions, Scope{}, "members run different versions: "+counts.String()))
 	}
 	if s.Release().Newer() {
 		list = append(list, finding(MixedVersions, Scope{}, fmt.Sprintf("the servers run %s, which is newer than all that "+

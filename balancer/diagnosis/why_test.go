@@ -183,6 +183,14 @@ func TestNotes(t *testing.T) {
 			c.Routers = []catalog.Router{{ID: "r1", Version: "8.0.10", Ping: noon}}
 			c.Shards[0].Version, c.Shards[1].Version = "8.0.4", "7.0.20"
 		}), catalog.Release80, []Code{MixedVersions}},
+		{"a secondary", newCluster(t).with(func(c *cluster) {
+			c.Members = []catalog.Member{{Shard: "a", Host: "h1", Version: "8.0.4", Primary: true},
+				{Shard: "a", Host: "h2", Version: "8.0.5"}}
+		}), catalog.Release80, []Code{MixedVersions}},
+		{"members alike", newCluster(t).with(func(c *cluster) {
+			c.Members = []catalog.Member{{Shard: "a", Host: "h1", Version: "8.0.4", Primary: true},
+				{Shard: "config", Host: "h2", Version: "8.0.4"}, {Shard: "b", Host: "h3", Problem: "no answer"}}
+		}), catalog.Release80, nil},
 	} {
 		tc.c.Release = tc.release
 		a := Why(tc.c.snapshot(), Scope{})

@@ -44,6 +44,14 @@ type drawn struct {
 	load time.Time
 }
 
+// after80 are releases that balance differently, of 8.0 and of the later lines.
+func after80() []catalog.Release {
+	return []catalog.Release{
+		catalog.Release80, catalog.Release80.WithPatch(20), catalog.Release82.WithPatch(5), catalog.Release82.WithPatch(6),
+		catalog.Release83, catalog.Release90,
+	}
+}
+
 // draw makes the cluster of a seed; nil when its goal is none that is wanted.
 func draw(t *testing.T, seed uint64) *drawn {
 	t.Helper()
@@ -52,6 +60,12 @@ func draw(t *testing.T, seed uint64) *drawn {
 	releases := []catalog.Release{catalog.Release44, catalog.Release50, catalog.Release60, catalog.Release70,
 		catalog.Release80, catalog.Release80, catalog.Release83}
 	d.release = releases[r.IntN(len(releases))]
+	switch patches := after80(); d.release { // which draws nothing
+	case catalog.Release80:
+		d.release = patches[seed%2]
+	case catalog.Release83:
+		d.release = patches[2+seed%4]
+	}
 	if r.Float64() < 0.5 {
 		d.failing = []float64{0.02, 0.05, 0.1, 0.25}[r.IntN(4)]
 	}

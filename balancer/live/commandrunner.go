@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -97,14 +98,28 @@ func Reads(name string) bool {
 
 // onceMore reads, and retries once if the connection broke: the mongos may have been
 // restarted, or a firewall may have dropped the connection. It does not retry after a
-// timeout, or if no server was found: the caller has waited already.
+// timeout, or if no server was found: the caller has waited already. What a server refuses
+// because it has too much to do is read again after a while.
 func onceMore[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	v, err := read()
 	if err != nil && ctx.Err() == nil && broke(err) {
-		return read()
+		v, err = read()
+	}
+	for refused := 1; refused <= mostOverloads && mongoerr.Overloaded(ServerError(err)); refused++ {
+		delay := time.NewTimer(mongoerr.OverloadDelay(ServerError(err), refused, rand.Float64()))
+		select {
+		case <-delay.C:
+		case <-ctx.Done():
+			delay.Stop()
+			return v, err
+		}
+		v, err = read()
 	}
 	return v, err
 }
+
+// mostOverloads is how often is read again, over half a minute at most.
+const mostOverloads = 8
 
 // broke reports whether a connection was lost.
 func broke(err error) bool {

@@ -9,10 +9,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
 	"shardsh/balancer/catalog"
@@ -23,6 +25,7 @@ import (
 type Reader struct {
 	source  source
 	options ReaderOptions
+	known   atomic.Pointer[knownMembers]
 }
 
 // ReaderOptions say what a Reader reads, and how.
@@ -70,6 +73,9 @@ type ReaderOptions struct {
 	// ShardClient connects to a shard, for the part Deletions. The Reader does not
 	// disconnect it. Nil leaves the part out.
 	ShardClient func(context.Context, catalog.Shard) (*mongo.Client, error)
+	// Direct are the settings of the cluster's client, with which members are reached, for the
+	// part Builds. Nil leaves the part out.
+	Direct *options.ClientOptions
 	// Watch, if set, learns how far the read of routing tables is. It is not called twice at
 	// once.
 	Watch func(Progress)
@@ -123,6 +129,13 @@ func (r *Reader) ReadSince(ctx context.Context, old *catalog.Snapshot) (*catalog
 		Time: r.options.Now, Release: r.options.Release, Config: map[string][]bson.Raw{},
 	}}
 	rd.told.tell = r.options.Watch
+	defer func() {
+		if rd.asked != nil {
+			rd.asked()
+		}
+	}()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // before it waits for those that are still asked
 	for _, step := range rd.steps() {
 		if !rd.reads(step.parts) {
 			continue
@@ -146,6 +159,7 @@ type reading struct {
 
 	parts    catalog.SnapshotParts
 	patience patience
+	asked    func() []catalog.Member // waits for the members
 	probes   probes
 	told     told
 	reached  bool // it is known which shards the router reaches
@@ -172,6 +186,7 @@ func (r *reading) steps() []step {
 		{Settings, "settings", r.settings},
 		{Balancer, "balancer", r.balancer},
 		{Shards, "shards", r.shards},
+		{Builds, "members", r.members},
 		{Limits, "shard sizes", r.shardSizes},
 		{Reach, "reach", r.reach},
 		{Disks, "disks", r.disks},
@@ -195,6 +210,7 @@ func (r *reading) steps() []step {
 		{Statuses, "balance", r.statuses},
 		{Deletions, "rangeDeletions", r.deletions},
 		{Causes, "causes", r.causes},
+		{Builds, "members", r.versions},
 	}
 }
 

@@ -37,7 +37,7 @@ func (r *reading) deletions(ctx context.Context) error {
 // unknown, without a gap: the router's stands for it.
 func (r *reading) configVersion(ctx context.Context) {
 	for _, s := range r.parts.Shards {
-		if s.ID == "config" {
+		if s.ID == catalog.ConfigServers {
 			r.parts.ConfigVersion = s.Version
 		}
 	}
@@ -47,7 +47,7 @@ func (r *reading) configVersion(ctx context.Context) {
 		if err != nil || host == "" {
 			return
 		}
-		client, err := r.options.ShardClient(ctx, catalog.Shard{ID: "config", Host: host})
+		client, err := r.options.ShardClient(ctx, catalog.Shard{ID: catalog.ConfigServers, Host: host})
 		if err != nil {
 			return
 		}
@@ -55,6 +55,11 @@ func (r *reading) configVersion(ctx context.Context) {
 		describeShard(ctx, client.Database("admin"), &is)
 		r.parts.ConfigVersion = is.Version
 	}
+	r.byConfigServers()
+}
+
+// byConfigServers has the Snapshot's release be that of the config servers, if it is known.
+func (r *reading) byConfigServers() {
 	if release, known := catalog.ReleaseOf(r.parts.ConfigVersion); known {
 		r.parts.Release = r.parts.Compatibility.Release(release)
 		r.parts.Settings.Release = r.parts.Release

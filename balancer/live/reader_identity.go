@@ -84,7 +84,10 @@ func (r *reading) version(ctx context.Context) error {
 
 // forgetOther forgets an older Snapshot of another cluster or release.
 func (r *reading) forgetOther() {
-	if r.old != nil && (r.old.Release() != r.parts.Release || r.old.Parts().ClusterID != r.parts.ClusterID) {
+	if r.old == nil {
+		return
+	}
+	if p := r.old.Parts(); p.Version != r.parts.Version || p.ClusterID != r.parts.ClusterID {
 		r.old = nil
 	}
 }

@@ -40,6 +40,7 @@ const (
 	Leases                       // shardsh.leases
 	Causes                       // with Chunks: what explanations need; several commands a collection and database
 	Compatible                   // with Identity: the feature compatibility version
+	Builds                       // with Shards: what runs on members, from themselves, beside the other parts
 )
 
 // All are all parts, for Required.
@@ -50,7 +51,7 @@ const All = ^Part(0)
 // server count or select what the other parts contain.
 const Whole = Identity | Compatible | Version | Settings | Balancer | Clock | Shards | Limits | Disks | Reach |
 	Databases | Collections | Unsharded | Chunks | Flags | Zones | Routers | Sizes | OldSizes | EachSize | Switches |
-	Logs | Migrations | Reshardings | Deletions | Leases
+	Logs | Migrations | Reshardings | Deletions | Leases | Builds
 
 // WithStatus is Whole and what the server says about balance and draining.
 const WithStatus = Whole | Statuses | Drains

@@ -88,7 +88,7 @@ func (b *Balancer) sendMove(req MoveRequest) error {
 		if err != nil {
 			return bson.D{{Key: sendsMove, Value: req.Namespace}}
 		}
-		return moveCommand(b.release, req, coll)
+		return moveCommand(b.installed.onConfigServers(), req, coll)
 	})
 }
 
@@ -269,7 +269,7 @@ func (b *Balancer) begin() {
 		return
 	}
 	cfg := balancer.Config{
-		Version:    b.release,
+		Version:    b.installed.onConfigServers(),
 		Parameters: b.engineParameters,
 		Rand:       balancer.NewRand(b.seed, b.term),
 		Logger:     b.logger,

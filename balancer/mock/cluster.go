@@ -118,6 +118,8 @@ type setup struct {
 	logger     *slog.Logger
 	// zone is the time zone of the config server's primary.
 	zone *time.Location
+	// installed are the versions of members and routers that have one of their own.
+	installed *Installed
 }
 
 // New makes a cluster and starts its balancer. Close ends it.
@@ -159,6 +161,7 @@ func newCluster(cfg Config) *Cluster {
 		},
 		seed: cfg.Seed,
 	}
+	c.installed = &Installed{own: c.setup}
 	c.clock.Held = cfg.Held
 	c.ids = ids.New(c.clock, cfg.Seed)
 	c.makeParts(cmp.Or(cfg.ConfigServer, DefaultConfigServer))

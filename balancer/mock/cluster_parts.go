@@ -17,6 +17,7 @@ func (c *Cluster) makeParts(configServer string) {
 	c.configChunks = &ConfigChunks{setup: c.setup, config: c.config}
 	c.shards = shardSet{}
 	c.addresses = &Addresses{config: c.config, shards: c.shards, configHost: configServer}
+	c.installed.members = c.addresses.Members
 	c.locator = &locator{config: c.config, configChunks: c.configChunks, shards: c.shards, addresses: c.addresses}
 	c.machineIDs = &MachineIDs{ids: c.ids, config: c.config, shards: c.shards, addresses: c.addresses}
 	c.log = &changeLog{}

@@ -76,7 +76,10 @@ func (cp *ClusterParameters) endCompatibilityChange(version string) error {
 // BeginCompatibilityChange leaves the cluster between two feature compatibility versions,
 // as setFeatureCompatibilityVersion does while it works, or when it fails.
 func (cp *ClusterParameters) BeginCompatibilityChange(version string) error {
-	own := cp.config.release.Line().String()
+	if err := cp.installedFor(version); err != nil {
+		return err
+	}
+	own := cp.installed.onConfigServers().Line().String()
 	older := olderCompatibility[own]
 	switch {
 	case version == own, slices.Contains(older, version) && version != "7.3":
@@ -98,4 +101,19 @@ func (cp *ClusterParameters) BeginCompatibilityChange(version string) error {
 	cp.ids.Tick()
 	cp.upgrade = nil // of before: it goes to another version now
 	return cp.config.setCompatibility(fields)
+}
+
+// installedFor refuses a version that a member does not know.
+func (cp *ClusterParameters) installedFor(version string) error {
+	if cp.installed.by.Load() == nil {
+		return nil
+	}
+	for _, m := range cp.installed.members() {
+		r := cp.installed.On(m.Host)
+		if line := r.Line().String(); version != line && !slices.Contains(olderCompatibility[line], version) {
+			return mongoerr.New(mongoerr.BadValue, "Invalid feature compatibility version value '%s': %s runs %s", version,
+				m.Host, versionOf(r))
+		}
+	}
+	return nil
 }

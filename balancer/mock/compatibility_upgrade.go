@@ -89,7 +89,7 @@ func (cp *ClusterParameters) compatibility() string {
 
 // copying reports whether the metadata are being copied to the shards.
 func (cfg *ConfigDB) copying() bool {
-	if !cfg.release.Line().AtLeast(catalog.Release90) {
+	if !cfg.installed.onConfigServers().Line().AtLeast(catalog.Release90) {
 		return false
 	}
 	_, doc, found := cfg.data(compatibilityIn).ByID(textValue(compatibilityID))

@@ -45,6 +45,7 @@ type routerConfig interface {
 	Collection(name string) *store.Collection
 	doc(collection, id string) (bson.Raw, bool)
 	insert(collection string, doc bson.D) error
+	modify(collection, id string, change func(*bson.D)) (bool, error)
 }
 
 // reacher reports whether one node gets an answer from another.
@@ -91,6 +92,27 @@ func (rs *Routers) insert(name string) error {
 		{Key: "up", Value: int64(0)},
 		{Key: "waiting", Value: true},
 	})
+}
+
+// shows writes into config.mongos what was installed on routers.
+func (rs *Routers) shows(by map[string]catalog.Release) error {
+	for _, r := range rs.list {
+		is, own := by[r.Name]
+		if !own {
+			continue
+		}
+		_, err := rs.config.modify(configMongos, r.Name, func(doc *bson.D) {
+			for i, e := range *doc {
+				if e.Key == "mongoVersion" {
+					(*doc)[i].Value = versionOf(is)
+				}
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ping renews the routers' documents in config.mongos, for good.

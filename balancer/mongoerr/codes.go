@@ -134,6 +134,7 @@ const (
 	CannotDropShardKeyIndex                      Code = 370
 	UserWritesBlocked                            Code = 371
 	ConnectionError                              Code = 384
+	IngressRequestRateLimitExceeded              Code = 462
 	ResourceExhausted                            Code = 402
 	CannotCreateChunkDistribution                Code = 405
 	PooledConnectionAcquisitionExceededTimeLimit Code = 407

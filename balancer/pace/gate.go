@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -28,25 +29,28 @@ type Gate struct {
 	tell  func(Event)
 	holds func(context.Context, Moment) (string, error) // nil: nobody can hold the run
 	room  func(context.Context, Move) (Room, error)
+	// chance is from 0 up to 1, for delays that not all runs have alike.
+	chance func() float64
 
 	telling sync.Mutex // is held before mu
 
-	mu       sync.Mutex
-	began    time.Time // the run, or the first one of the same work
-	claimed  Done      // by moves that have begun
-	inside   int       // steps that were let in
-	looking  int       // steps that may be let in at this moment
-	wasOn    bool      // the balancer
-	stopped  bool      // it was on, and somebody has stopped it
-	underWay int       // moves
-	beyond   int64     // bytes that those may move besides what is expected
-	done     Done
-	free     time.Time // when the pause after the last move is over
-	failures failures
-	waits    map[Reason]*wait
-	busy     map[pair]time.Time // that were, since when they are not
-	untold   map[Quantity]bool  // and it was told of
-	arriving arriving
+	mu        sync.Mutex
+	began     time.Time // the run, or the first one of the same work
+	claimed   Done      // by moves that have begun
+	inside    int       // steps that were let in
+	looking   int       // steps that may be let in at this moment
+	wasOn     bool      // the balancer
+	stopped   bool      // it was on, and somebody has stopped it
+	underWay  int       // moves
+	beyond    int64     // bytes that those may move besides what is expected
+	done      Done
+	free      time.Time // when the pause after the last move is over
+	failures  failures
+	overloads overloads
+	waits     map[Reason]*wait
+	busy      map[pair]time.Time // that were, since when they are not
+	untold    map[Quantity]bool  // and it was told of
+	arriving  arriving
 
 	first        time.Time // step that began; how long a window was shut before it
 	shutBefore   time.Duration
@@ -73,6 +77,10 @@ func Members(read func(context.Context, []catalog.ShardID) ([]Reading, error)) O
 	return func(g *Gate) { g.read = read }
 }
 
+// Chance tells a Gate where to get numbers from 0 up to 1, by which it shortens the delays while
+// a server has too much to do.
+func Chance(number func() float64) Option { return func(g *Gate) { g.chance = number } }
+
 // Tell tells of waits. It is never called twice at once.
 func Tell(tell func(Event)) Option { return func(g *Gate) { g.tell = tell } }
 
@@ -83,6 +91,7 @@ func NewGate(r Rules, c Clock, options ...Option) *Gate {
 		failures: newFailures(r.MaxFailures), waits: map[Reason]*wait{},
 		busy: map[pair]time.Time{}, untold: map[Quantity]bool{}, arriving: arriving{},
 	}
+	g.chance = rand.Float64
 	g.room = func(context.Context, Move) (Room, error) { return Room{}, errNobodyAsks }
 	g.read = func(context.Context, []catalog.ShardID) ([]Reading, error) { return nil, errNobodyAsks }
 	g.time = func(context.Context) (time.Time, error) { return c.Now(), nil }
@@ -228,6 +237,9 @@ func (g *Gate) nearLocked(m Move) (*obstacle, error) {
 	if o := g.pausing(); o != nil {
 		return o, nil
 	}
+	if o := g.overloaded(); o != nil {
+		return o, nil
+	}
 	if r := g.rules; r.MaxBytes > 0 && g.underWay > 0 && !m.Stays && g.claimed.Bytes+g.beyond+m.Bytes > r.MaxBytes {
 		return &obstacle{
 			reason: Near, left: nearPause,
@@ -330,6 +342,9 @@ func (g *Gate) sleep(ctx context.Context, o *obstacle) error {
 // Leave tells how a move that entered has ended. A move that failed for certain
 // does not count against the limits.
 func (g *Gate) Leave(m Move, err error) {
+	if err == nil {
+		g.relieved()
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.inside--
@@ -358,6 +373,7 @@ func (g *Gate) ended(m Move, err error) {
 // Moved tells that a move that entered has ended, and how much it has moved: no matter
 // what was expected, so much counts against the limits.
 func (g *Gate) Moved(m Move, bytes int64) {
+	g.relieved()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.inside--

@@ -50,8 +50,12 @@ func (g *Gate) heldNow(ctx context.Context, refused bool) (*obstacle, error) {
 }
 
 // Refused reports whether an error is no failure of a move: it has begun while, as is found
-// out at once, something holds the run. Such a move left with ErrNotBegun enters again.
+// out at once, something holds the run, or a server had too much to do. Such a move left with
+// ErrNotBegun enters again.
 func (g *Gate) Refused(ctx context.Context, err error) bool {
+	if g.overload(err) {
+		return true
+	}
 	if !mongoerr.Is(err, mongoerr.ConflictingOperationInProgress) && !mongoerr.Is(err, mongoerr.ReshardCollectionAborted) {
 		return false
 	}
@@ -64,6 +68,11 @@ func (g *Gate) Refused(ctx context.Context, err error) bool {
 func (g *Gate) Await(ctx context.Context) error {
 	return g.wait(ctx, func() (*obstacle, bool, error) {
 		o, err := g.held(ctx)
+		if o == nil && err == nil {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			o = g.overloaded()
+		}
 		return o, o == nil, err
 	})
 }

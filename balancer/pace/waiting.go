@@ -22,6 +22,7 @@ const (
 	Near     Reason = "limit"     // moves under way may reach it
 	Held     Reason = "freeze"    // somebody wants nothing to begin
 	NoSpace  Reason = "disk"      // the recipient's volume has no room yet
+	Overload Reason = "overload"  // a server refuses what it has no time for
 	// Untold is no wait: something that is asked about is told by nobody.
 	Untold Reason = "untold"
 )

@@ -55,6 +55,37 @@ func TestZonesByRelease(t *testing.T) {
 	}
 }
 
+// In an upgrade step by step rounds go by the config servers: newer shards and routers change
+// nothing.
+func TestZonesByConfigServers(t *testing.T) {
+	_, client := newMock(t, zonedTopology(), catalog.Release82.WithPatch(5), 7)
+	command(t, client, bson.D{{Key: "balancerStart", Value: 1}})
+	after := func(servers bson.E) (on [3]int64) {
+		t.Helper()
+		command(t, client, bson.D{{Key: "mockInstall", Value: 1}, servers, {Key: "version", Value: "8.2.6"}})
+		command(t, client, bson.D{{Key: "mockAdvance", Value: time.Hour.Milliseconds()}})
+		for i, id := range []catalog.ShardID{"a", "b", "c"} {
+			on[i] = snapshotOf(t, client).Collection("shop.x").Sizes[id].Documents
+		}
+		return on
+	}
+	for _, step := range []struct {
+		servers bson.E
+		want    [3]int64
+	}{
+		{bson.E{Key: "shard", Value: "a"}, [3]int64{20, 10, 0}}, {bson.E{Key: "shard", Value: "b"}, [3]int64{20, 10, 0}},
+		{bson.E{Key: "shard", Value: "c"}, [3]int64{20, 10, 0}}, {bson.E{Key: "routers", Value: true}, [3]int64{20, 10, 0}},
+		{bson.E{Key: "configServers", Value: true}, [3]int64{20, 6, 4}},
+	} {
+		if got := after(step.servers); got != step.want {
+			t.Errorf("after %v: %v, want %v", step.servers, got, step.want)
+		}
+	}
+	if v := snapshotOf(t, client).Parts().Version; v != "8.2.6" {
+		t.Errorf("the router says %s", v)
+	}
+}
+
 func checkWhy(t *testing.T, s *catalog.Snapshot, fix string) {
 	t.Helper()
 	a := diagnosis.Why(s, diagnosis.Scope{Namespace: "shop.x"})

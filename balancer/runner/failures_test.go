@@ -55,6 +55,23 @@ func TestFailuresThatPass(t *testing.T) {
 	}
 }
 
+// A cluster that is too busy to balance is waited for: far more refusals than a range, a
+// pair of shards and a run may have of any other kind are no failure.
+func TestOverload(t *testing.T) {
+	w := newWorld(t, heaped(stopped), catalog.Release80, 1)
+	left := 60
+	c := &failing{free: w.free(), fail: func(policy.Migration) error {
+		if left--; left >= 0 {
+			return mongoerr.New(mongoerr.IngressRequestRateLimitExceeded, "slow down")
+		}
+		return nil
+	}}
+	r, err := runner.Run(t.Context(), c, w.options("shop.orders"))
+	if err != nil || !r.Reached || r.Failed != 0 || len(r.Left) > 0 || r.Done.Moves != len(w.moves("moveChunk.commit")) {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 // A range that can't be moved is left alone, and told of with its reason; the others
 // move.
 func TestRangesLeftAlone(t *testing.T) {

@@ -73,7 +73,9 @@ func (r *run) endRound(ctx context.Context) (over bool, err error) {
 
 // unreadable waits before the next round, where another one may do better.
 func (r *run) unreadable(ctx context.Context, err error) error {
-	r.unread++
+	if !mongoerr.Overloaded(err) { // a cluster that is busy is waited for
+		r.unread++
+	}
 	if r.unread >= readTries || policy.FailureOf(err) == policy.Ask {
 		return err
 	}

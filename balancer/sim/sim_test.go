@@ -373,7 +373,9 @@ func anyWorld(t *rapid.T) *catalog.Snapshot {
 	owners := rapid.SliceOfN(rapid.IntRange(0, shards-1), 1, 40).Draw(t, "owners")
 	size := rapid.Int64Range(0, 500).Draw(t, "MiB a chunk")
 	s := snaptest.Row(t, shards, len(owners), func(i int) (int, int64) { return owners[i], size * mib })
-	releases := []catalog.Release{catalog.Release44, catalog.Release50, catalog.Release60, catalog.Release80}
+	releases := []catalog.Release{catalog.Release44, catalog.Release50, catalog.Release60, catalog.Release80,
+		catalog.Release80.WithPatch(20), catalog.Release82.WithPatch(5), catalog.Release82.WithPatch(6), catalog.Release83,
+		catalog.Release90}
 	release := rapid.SampledFrom(releases).Draw(t, "release")
 	parts := s.Parts()
 	parts.Release, parts.Settings = release, catalog.SettingsOf(release)

@@ -68,3 +68,21 @@ func TestMockChangeFCV(t *testing.T) {
 		step{"try { mock.changeFCV('7.0') } catch (e) { e.codeName }", "BadValue"},
 	)
 }
+
+// An upgrade step by step: servers say what was installed, and refuse what does not fit.
+func TestMockInstall(t *testing.T) {
+	shelltest.Run(t, shelltest.OnMock(t, mock.Config{Version: catalog.Release83, FCV: "8.0", Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}),
+		step{"mock.install({configServers: true, version: '9.0'}).ok && db.version()", "8.3.0"},
+		step{"try { db.adminCommand({setFeatureCompatibilityVersion: '9.0', confirm: true}) } catch (e) { e.message }",
+			"Invalid feature compatibility version value '9.0': mock:27020 runs 8.3.0"},
+		step{"mock.install({routers: true, version: '9.0'}).ok && [db.version(), db.hello().maxWireVersion]", "[ '9.0.2', 29 ]"},
+		step{"db.getSiblingDB('config').mongos.findOne().mongoVersion", "9.0.2"},
+		step{"mock.install({shard: 'shard0', version: '8.2.6'}).ok && (() => { try { db.adminCommand({setFeatureCompatibilityVersion: '8.3', confirm: true}) } catch (e) { return e.message } })()",
+			"Invalid feature compatibility version value '8.3': mock:27020 runs 8.2.6"},
+		step{"try { mock.install({shard: 'shard0', version: '7.0'}) } catch (e) { e.message }", "a mock of 8.3 can't have servers of 7.0"},
+		step{"try { mock.install({shard: 'nope', version: '8.3'}) } catch (e) { e.codeName }", "BadValue"},
+		step{"try { mock.install({version: 'new'}) } catch (e) { e.codeName }", "BadValue"},
+		step{"mock.install({version: '9.0'}).ok && db.adminCommand({setFeatureCompatibilityVersion: '9.0', confirm: true}).ok", "1"},
+		step{"try { mock.install({shard: 'shard0', version: '8.3'}) } catch (e) { e.codeName }", "IllegalOperation"},
+	)
+}

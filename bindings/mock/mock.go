@@ -84,6 +84,10 @@ func methods() script.Methods[*control] {
 		{"changeFCV", "version:string options?:object", sends("mockChangeFCV"),
 			"Begins setFeatureCompatibilityVersion and returns: {takes: \"10m\"}. To 9.0, no chunk is split, merged or " +
 				"moved meanwhile."},
+		{"install", "options:object", func(c *script.Call, m *control) goja.Value {
+			return m.Reply(m.run(c, "mockInstall", int32(1), c.Arg(0)))
+		}, "Has another version run on members or routers: {version: \"8.2.6\", shard: \"a\"}, configServers: true, " +
+			"member, router: \"host:port\", routers: true; without them on all."},
 		{"fill", "ns:string options:object", sends("mockFill"),
 			"Lays virtual data over a collection's chunks: {bytes: \"10GB\", docs, distribution: \"even\" | \"skewed\" | " +
 				"{shard: share}}."},

@@ -3,20 +3,18 @@ package server
 import (
 	"fmt"
 	"slices"
-	"strings"
 
+	"shardsh/balancer/catalog"
 	"shardsh/bindings/rawdoc"
 )
 
 // Version is a version of MongoDB: major, minor and patch.
 type Version [3]int
 
-// parseVersion reads a version such as 8.0.10 or 8.3.0-rc1. What is not a number
-// counts as 0.
-func parseVersion(text string) (v Version) {
-	text, _, _ = strings.Cut(text, "-")
-	_, _ = fmt.Sscanf(text, "%d.%d.%d", &v[0], &v[1], &v[2])
-	return v
+// parseVersion reads a version such as 8.0.10 or 8.3.0-rc1. What is none counts as 0.
+func parseVersion(text string) Version {
+	v, _ := catalog.ParseServerVersion(text)
+	return Version{int(v.Major), int(v.Minor), int(v.Patch)}
 }
 
 // String returns the version without a patch level of 0.

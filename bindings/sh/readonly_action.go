@@ -22,7 +22,8 @@ func (sh *Helpers) source() action.Source {
 		kind = catalog.SourceMock
 	}
 	return action.Source{
-		Client: conn.Client, Prefers: conn.ReadPreference, Origin: catalog.Source{Kind: kind, Name: conn.Address},
+		Client: conn.Client, Prefers: conn.ReadPreference, Settings: conn.Settings,
+		Origin: catalog.Source{Kind: kind, Name: conn.Address},
 	}
 }
 

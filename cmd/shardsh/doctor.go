@@ -112,7 +112,7 @@ func (o *doctorFlags) diagnose(ctx context.Context, env environment) ([]doctor.L
 		return append(lines, connectionFailed(err, remedy)), stopped(ctx)
 	}
 	defer target.Disconnect(client)
-	seen := doctor.Cluster{Commands: live.NewCommandRunner(client), Kind: greeting.Kind(),
+	seen := doctor.Cluster{Commands: live.NewCommandRunner(client), Settings: settings, Kind: greeting.Kind(),
 		Member: greeting.Member(ctx, client),
 		Now:    time.Now, Advisories: o.advisories}
 	return append(lines, seen.Lines(ctx)...), stopped(ctx)

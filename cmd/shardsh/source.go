@@ -148,7 +148,8 @@ func (c *connection) source(isMock bool) action.Source {
 		kind = catalog.SourceMock
 	}
 	return action.Source{
-		Client: c.client, Prefers: c.readPreference, Origin: catalog.Source{Kind: kind, Name: c.address},
+		Client: c.client, Prefers: c.readPreference, Settings: c.settings,
+		Origin: catalog.Source{Kind: kind, Name: c.address},
 	}
 }
 

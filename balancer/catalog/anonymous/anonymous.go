@@ -91,6 +91,13 @@ func (w walk) snapshot(p catalog.SnapshotParts) (catalog.SnapshotParts, error) {
 		u.Database, u.Shard = w.name(u.Database), w.shard(u.Shard)
 		return u
 	})
+	p.Members = each(p.Members, func(m catalog.Member) catalog.Member {
+		m.Shard, m.Host = w.shard(m.Shard), w.members(m.Host)
+		if m.Problem != "" {
+			m.Problem = "left out"
+		}
+		return m
+	})
 	if p.Balancer.Switched != nil {
 		switched := *p.Balancer.Switched
 		switched.Client = w.members(switched.Client)

@@ -34,7 +34,8 @@ type head struct {
 	Lease           *catalog.Lease
 	Pause           *catalog.Pause        // missing in old files, as
 	Compatibility   catalog.Compatibility // is
-	ConfigVersion   string                // and this
+	ConfigVersion   string                // this
+	Members         []catalog.Member      // and these
 }
 
 // releaseOf returns what runs on the config servers: files have its line, and the version

@@ -74,7 +74,7 @@ func (w *writer) snapshot(p catalog.SnapshotParts) {
 		Version: p.Version, Release: p.Release, Settings: p.Settings, SettingsProblem: p.SettingsProblem,
 		Balancer: p.Balancer, Clock: clockOf(p.Clock), DeletionsKnown: p.DeletionsKnown, Unsharded: p.Unsharded,
 		Outcomes: p.Outcomes, Lease: p.Lease, Pause: p.Pause, Compatibility: p.Compatibility,
-		ConfigVersion: p.ConfigVersion,
+		ConfigVersion: p.ConfigVersion, Members: p.Members,
 	})
 	each(w, kindShard, p.Shards)
 	each(w, kindDatabase, p.Databases)

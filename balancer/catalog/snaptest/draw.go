@@ -46,6 +46,12 @@ func Draw(t *rapid.T) *catalog.Snapshot {
 		}
 		p.Shards = append(p.Shards, shard)
 	}
+	for i := range rapid.IntRange(0, 3).Draw(t, "members") {
+		p.Members = append(p.Members, catalog.Member{
+			Shard: shardID(i % len(p.Shards)), Host: fmt.Sprintf("host%d.example.net:27018", i), Version: "8.0.20", FCV: "8.0",
+			Primary: g.bool("primary"), Problem: g.text("problem"),
+		})
+	}
 	for i := range rapid.IntRange(0, 3).Draw(t, "collections") {
 		p.Collections = append(p.Collections, g.collection(fmt.Sprintf("db.c%d", i), len(p.Shards)))
 	}

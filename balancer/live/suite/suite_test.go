@@ -13,7 +13,7 @@ var whole = flag.Bool("suite.whole", false, "all releases, all scenarios, every 
 // the one that was recorded.
 func releases() []string {
 	if *whole {
-		return []string{"4.4", "5.0", "6.0", "7.0", "8.0", "8.3"}
+		return []string{"4.4", "5.0", "6.0", "7.0", "8.0.10", "8.0.20", "8.2.5", "8.2.6", "8.3", "9.0"}
 	}
 	return []string{"4.4", "8.0"}
 }

@@ -26,6 +26,8 @@ func mockCommands() []Command {
 		ofMock("mockSameMachineId", Writes, breaks),
 		ofMock("mockStepDown", Writes, breaks, optional(args.String, "timeZone")),
 		ofMock("mockChangeFCV", Writes, breaks, optional(args.Any, "takes")),
+		ofMock("mockInstall", Writes, breaks, required(args.String, "version"),
+			optional(args.String, "shard", "member", "router"), optional(args.Bool, "configServers", "routers")),
 		ofMock("mockFill", Writes, breaks,
 			required(args.Any, "bytes"), optional(args.SafeInt, "docs"), optional(args.Any, "distribution")),
 		outside(ofMock("mockSave", Writes, breaks)),

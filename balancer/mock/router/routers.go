@@ -58,12 +58,13 @@ func (r *Router) ListensAt(address string) {
 	r.Cluster.Routers().FirstAt(address)
 }
 
-// Routers are routers of one cluster behind one listener: the address that a client
-// has dialled, or what it has behind an @, says which of them answers. Any other is
-// the first's.
+// Routers are routers of one cluster behind one listener, and its members: the address that a
+// client has dialled, or what it has behind an @, says which of them answers. Any other is
+// the first router's.
 type Routers struct {
-	first  *Router
-	others map[string]*Router
+	first   *Router
+	others  map[string]*Router
+	members *memberNodes
 }
 
 var _ wire.Handler = Routers{}
@@ -71,7 +72,7 @@ var _ wire.Handler = Routers{}
 // Several makes a first router into so many. The others are at mock2:27017,
 // mock3:27017 and so on.
 func Several(first *Router, n int) (Routers, error) {
-	rs := Routers{first: first, others: map[string]*Router{}}
+	rs := Routers{first: first, others: map[string]*Router{}, members: &memberNodes{nodes: map[string]*Router{}}}
 	for i := 2; i <= n; i++ {
 		name := fmt.Sprintf("mock%d:27017", i)
 		another, err := first.Beside(name)
@@ -90,10 +91,15 @@ func (rs Routers) Names() []string {
 }
 
 func (rs Routers) at(client *wire.Client) *Router {
-	if client != nil {
-		if r := rs.others[client.Local[strings.LastIndexByte(client.Local, '@')+1:]]; r != nil {
-			return r
-		}
+	if client == nil {
+		return rs.first
+	}
+	address := client.Local[strings.LastIndexByte(client.Local, '@')+1:]
+	if r := rs.others[address]; r != nil {
+		return r
+	}
+	if r := rs.members.at(rs.first, address); r != nil {
+		return r
 	}
 	return rs.first
 }

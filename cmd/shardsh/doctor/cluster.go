@@ -8,6 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer/advisory"
 	"shardsh/balancer/live"
@@ -16,6 +17,8 @@ import (
 // Cluster is one that has been connected to.
 type Cluster struct {
 	Commands live.CommandRunner
+	// Settings are those of the client, with which members are reached.
+	Settings *options.ClientOptions
 	// Mock is for the one inside the program, whose time is its own and which has
 	// nothing to hide.
 	Mock   bool

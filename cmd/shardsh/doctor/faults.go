@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"shardsh/balancer/advisory"
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/live"
@@ -12,17 +13,21 @@ import (
 // mostFaults is how many known faults have a line each.
 const mostFaults = 3
 
+// mostSilent is how many members that do not answer have a line each.
+const mostSilent = 3
+
 // faultParts are what known faults depend on, but for numbers of chunks.
 const faultParts = live.Identity | live.Compatible | live.Settings | live.Balancer | live.Shards | live.Collections |
-	live.Zones | live.Routers | live.Migrations | live.Reshardings
+	live.Zones | live.Routers | live.Migrations | live.Reshardings | live.Builds
 
 // faults says which known faults of the servers' versions concern the cluster.
 func (c Cluster) faults(ctx context.Context, s *section) {
-	snapshot, err := live.NewCommandReader(c.Commands, live.ReaderOptions{Parts: faultParts}).Read(ctx)
+	snapshot, err := live.NewCommandReader(c.Commands, live.ReaderOptions{Parts: faultParts, Direct: c.Settings}).Read(ctx)
 	if err != nil {
 		s.add(Warn, "known faults", "", "not known: %s", live.ShortenUnauthorized(err.Error()))
 		return
 	}
+	c.members(s, snapshot)
 	hits := c.Advisories.Concerns(advisory.Cluster{Snapshot: snapshot})
 	if len(hits) == 0 {
 		s.ok("known faults", "none that concerns this cluster, as of %s", c.Advisories.Dated)
@@ -37,5 +42,20 @@ func (c Cluster) faults(ctx context.Context, s *section) {
 	}
 	if more := len(hits) - mostFaults; more > 0 {
 		s.ok("known faults", "and %s: shardsh check --rules advisories", humanize.Count(int64(more), "milder one"))
+	}
+}
+
+// members says what runs on the members of shards and config servers.
+func (c Cluster) members(s *section, snapshot *catalog.Snapshot) {
+	counts := diagnosis.MemberVersions(snapshot)
+	for _, m := range counts.Silent[:min(len(counts.Silent), mostSilent)] {
+		s.add(Warn, "member", "allow connections to it from this machine, to see what runs there",
+			"%s of %s does not answer: %s", m.Host, m.Shard, m.Problem)
+	}
+	for _, f := range diagnosis.Versions(snapshot) {
+		s.add(Warn, "versions", "complete the upgrade", "%s", f.Sentence)
+	}
+	if counts.Known() && !counts.Differ() {
+		s.ok("members", "%s", counts)
 	}
 }

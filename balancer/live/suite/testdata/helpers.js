@@ -30,7 +30,8 @@ reads("defragmentStatus", () => sh.defragmentStatus(NS), r => r.running === fals
 reads("getShardedDataDistribution", () => sh.getShardedDataDistribution().toArray(),
   r => r.some(d => d.ns == NS && d.shards.length == 3), { since: 6.0 })
 reads("checkMetadataConsistency", () => sh.checkMetadataConsistency().toArray(), r => r.length == 0, { since: 7.0 })
-reads("shardDrainingStatus", () => sh.shardDrainingStatus(C), r => r.ok == 1, { since: 8.3 })
+reads("shardDrainingStatus", () => sh.shardDrainingStatus(C), r => r.ok == 1,
+  since(8.3) ? { refused: /isn't draining/ } : { since: 8.3 })
 reads("getTransitionToDedicatedConfigServerStatus", () => sh.getTransitionToDedicatedConfigServerStatus(), r => r.ok == 1,
   since(8.3) ? { refused: /./ } : { since: 8.3 })
 reads("getBalancerWindow", () => sh.getBalancerWindow(), r => EJSON.stringify(r) == EJSON.stringify(setting("balancer").activeWindow || null))

@@ -60,6 +60,10 @@ type Member struct {
 	ID catalog.ShardID
 	// Set is the replica set's name, Address its host:port.
 	Set, Address string
+	// Primary is the address of the set's primary where that is another one, and All are all
+	// members; empty for a set of one.
+	Primary string
+	All     []string
 }
 
 // Own is what a member of the cluster has for itself, and shows in place of what a
@@ -99,6 +103,9 @@ func (n *Node) Host() string {
 	}
 	return n.Entry.Name
 }
+
+// Release returns what runs on the node.
+func (n *Node) Release() catalog.Release { return n.Cluster.Installed().On(n.Host()) }
 
 // TopologyVersion tells this process from the one before it.
 func (n *Node) TopologyVersion() bson.E {

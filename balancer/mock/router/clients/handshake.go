@@ -61,7 +61,7 @@ func hello(c *call.Call) (bson.D, error) {
 		bson.E{Key: "localTime", Value: bson.NewDateTimeFromTime(c.Cluster.Time().LastNow().Add(c.Node.ClockAhead()))},
 		bson.E{Key: "logicalSessionTimeoutMinutes", Value: int32(30)},
 		bson.E{Key: "connectionId", Value: c.Client.ID},
-		bson.E{Key: "maxWireVersion", Value: mock.MaxWireVersion(c.Cluster.Release())},
+		bson.E{Key: "maxWireVersion", Value: mock.MaxWireVersion(c.Node.Release())},
 		bson.E{Key: "minWireVersion", Value: int32(0)},
 	)
 	if m := c.Node.Member; m != nil {

@@ -31,6 +31,7 @@ func mockHandlers() map[string]call.Handler {
 		"mockSameMachineId": mockSameMachineID,
 		"mockStepDown":      mockStepDown,
 		"mockChangeFCV":     mockChangeFCV,
+		"mockInstall":       mockInstall,
 		"mockFill":          mockFill,
 		"mockInvariants":    mockInvariants,
 	}
@@ -293,6 +294,20 @@ func mockChangeFCV(c *call.Call) (bson.D, error) {
 		}
 	}
 	return bson.D{}, c.Cluster.ClusterParameters().StartCompatibilityChange(version, takes)
+}
+
+// mockInstall has another version run on some servers, or on all.
+func mockInstall(c *call.Call) (bson.D, error) {
+	version := args.Text(c.Args["version"])
+	r, err := catalog.ParseRelease(version)
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.BadValue, "%v", err)
+	}
+	on := mock.Servers{
+		Shard: args.Text(c.Args["shard"]), Member: args.Text(c.Args["member"]), Router: args.Text(c.Args["router"]),
+		ConfigServers: args.Truth(c.Args["configServers"]), Routers: args.Truth(c.Args["routers"]),
+	}
+	return bson.D{}, c.Cluster.Install(on, r)
 }
 
 // zoneOf returns the time zone of the new primary; nil for that of the old one.

@@ -164,7 +164,13 @@ func memberParameterNames() []string {
 // memberParameter returns a parameter that can't be set.
 func memberParameter(c *call.Call, name string) (any, bool) {
 	if name == compatibilityParameter {
-		return bson.D{{Key: "version", Value: c.Cluster.Release().String()}}, true
+		shown := bson.D{}
+		for _, field := range []string{"version", "targetVersion", "previousVersion"} {
+			if v, is := c.Cluster.ClusterParameters().Compatibility().Lookup(field).StringValueOK(); is {
+				shown = append(shown, bson.E{Key: field, Value: v})
+			}
+		}
+		return shown, true
 	}
 	if name == "authSchemaVersion" {
 		return servers.AuthSchema, true

@@ -60,7 +60,13 @@ func (m self) Services() bson.A {
 func helloBehind(c *call.Call, role string, lag time.Duration) bson.D {
 	m := c.Node.Member
 	at := c.Cluster.GossipTime()
-	hosts, majority := bson.A{m.Address}, at
+	hosts, primary, majority := bson.A{m.Address}, m.Address, at
+	if m.Primary != "" {
+		primary, hosts = m.Primary, bson.A{}
+		for _, host := range m.All {
+			hosts = append(hosts, host)
+		}
+	}
 	if lag > 0 {
 		hosts, majority = append(hosts, secondary(m)), before(at, lag)
 	}
@@ -68,9 +74,9 @@ func helloBehind(c *call.Call, role string, lag time.Duration) bson.D {
 		{Key: "hosts", Value: hosts},
 		{Key: "setName", Value: m.Set},
 		{Key: "setVersion", Value: int32(1)},
-		{Key: role, Value: true},
-		{Key: "secondary", Value: false},
-		{Key: "primary", Value: m.Address},
+		{Key: role, Value: primary == m.Address},
+		{Key: "secondary", Value: primary != m.Address},
+		{Key: "primary", Value: primary},
 		{Key: "me", Value: m.Address},
 		{Key: "lastWrite", Value: bson.D{
 			{Key: "opTime", Value: call.OpTime(at, term(c))}, {Key: "lastWriteDate", Value: dateOf(at)},

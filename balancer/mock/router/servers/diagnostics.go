@@ -36,13 +36,13 @@ const GitVersion = "0000000000000000000000000000000000000000"
 // BuildInfo tells the release and how the server was built.
 func BuildInfo(c *call.Call) (bson.D, error) {
 	return bson.D{
-		{Key: "version", Value: c.Cluster.Version()},
+		{Key: "version", Value: mock.VersionOf(c.Node.Release())},
 		{Key: "gitVersion", Value: GitVersion},
 		{Key: "modules", Value: bson.A{}},
 		{Key: "allocator", Value: "system"},
 		{Key: "javascriptEngine", Value: "none"},
 		{Key: "sysInfo", Value: "deprecated"},
-		{Key: "versionArray", Value: mock.VersionArray(c.Cluster.Release())},
+		{Key: "versionArray", Value: mock.VersionArray(c.Node.Release())},
 		{Key: "openssl", Value: bson.D{{Key: "running", Value: "disabled"}, {Key: "compiled", Value: "disabled"}}},
 		{Key: "buildEnvironment", Value: bson.D{{Key: "target_arch", Value: runtime.GOARCH},
 			{Key: "target_os", Value: runtime.GOOS}}},

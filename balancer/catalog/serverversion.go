@@ -1,0 +1,40 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// ServerVersion is the version of a server in numbers, such as 8.0.20. Other than a Release
+// it can be any.
+type ServerVersion struct{ Major, Minor, Patch uint16 }
+
+// ParseServerVersion reads 8.0.20, also with -rc1 or the like behind it; 8.0 is 8.0.0.
+func ParseServerVersion(text string) (v ServerVersion, err error) {
+	numbers, _, _ := strings.Cut(text, "-")
+	parts := strings.Split(numbers, ".")
+	if len(parts) != 2 && len(parts) != 3 {
+		return v, fmt.Errorf("%q is not a version such as 8.0.20", text)
+	}
+	for i, into := range []*uint16{&v.Major, &v.Minor, &v.Patch}[:len(parts)] {
+		n, err := strconv.ParseUint(parts[i], 10, 16)
+		if err != nil {
+			return ServerVersion{}, fmt.Errorf("%q is not a version such as 8.0.20", text)
+		}
+		*into = uint16(n)
+	}
+	return v, nil
+}
+
+// Compare orders by major, minor, patch.
+func (v ServerVersion) Compare(o ServerVersion) int {
+	return cmp.Or(cmp.Compare(v.Major, o.Major), cmp.Compare(v.Minor, o.Minor), cmp.Compare(v.Patch, o.Patch))
+}
+
+// String is "8.0.20".
+func (v ServerVersion) String() string { return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch) }
+
+// MarshalText is String.
+func (v ServerVersion) MarshalText() ([]byte, error) { return []byte(v.String()), nil }

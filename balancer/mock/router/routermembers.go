@@ -1,0 +1,46 @@
+package router
+
+import (
+	"sync"
+
+	"shardsh/balancer/mock"
+)
+
+// memberNodes are the members of a cluster that have been asked in this process.
+type memberNodes struct {
+	mu    sync.Mutex
+	nodes map[string]*Router // by host:port
+}
+
+// at returns the member at an address; nil if there is none.
+func (m *memberNodes) at(first *Router, address string) *Router {
+	if m == nil || address == first.Entry.Name {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if node := m.nodes[address]; node != nil {
+		return node
+	}
+	is, found := memberAt(first.Cluster, address)
+	if !found {
+		return nil
+	}
+	member := Member{ID: is.ID, Set: is.Set, Address: is.Host}
+	if len(is.All) > 1 {
+		member.Primary, member.All = is.All[0], is.All
+	}
+	m.nodes[address] = member.Of(first)
+	return m.nodes[address]
+}
+
+func memberAt(c *mock.Cluster, address string) (mock.MemberAddress, bool) {
+	c.Lock()
+	defer c.Unlock()
+	for _, m := range c.Addresses().Members() {
+		if m.Host == address {
+			return m, true
+		}
+	}
+	return mock.MemberAddress{}, false
+}
