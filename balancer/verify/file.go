@@ -28,9 +28,9 @@ type Collection struct {
 	Namespace string
 	// UUID is that of the collection, in hexadecimal digits; empty where it is unknown.
 	UUID string
-	// Since is the cluster's operation time before anything was read: what was written later
-	// may be in the digest or not. Zero where it is unknown.
-	Since bson.Timestamp
+	// Since and Until are the cluster's operation times before and after the read: what was
+	// written between them may be in the digest or not. Zero where they are unknown.
+	Since, Until bson.Timestamp
 	// Began and Ended are the cluster's wall time.
 	Began, Ended time.Time
 	Digest
@@ -78,13 +78,17 @@ type (
 	collectionJSON struct {
 		Namespace string      `json:"ns"`
 		UUID      string      `json:"uuid,omitzero"`
-		Seconds   uint32      `json:"sinceSeconds,omitzero"`
-		Increment uint32      `json:"sinceIncrement,omitzero"`
+		Since     timeJSON    `json:"since,omitzero"`
+		Until     timeJSON    `json:"until,omitzero"`
 		Began     time.Time   `json:"began,omitzero"`
 		Ended     time.Time   `json:"ended,omitzero"`
 		Finished  bool        `json:"finished"`
 		PerRange  int64       `json:"perRange,omitzero"`
 		Ranges    []rangeJSON `json:"ranges"`
+	}
+	timeJSON struct {
+		Seconds   uint32 `json:"t"`
+		Increment uint32 `json:"i"`
 	}
 	rangeJSON struct {
 		// From is {_id: …} in BSON, as JSON would lose some strings and NaNs.
@@ -98,7 +102,8 @@ func (f *File) Marshal() (text []byte, checksum string, err error) {
 	body := bodyJSON{Against: f.Against, Collections: []collectionJSON{}}
 	for _, c := range f.Collections {
 		to := collectionJSON{
-			Namespace: c.Namespace, UUID: c.UUID, Seconds: c.Since.T, Increment: c.Since.I, Began: c.Began, Ended: c.Ended,
+			Namespace: c.Namespace, UUID: c.UUID, Began: c.Began, Ended: c.Ended,
+			Since: timeJSON{c.Since.T, c.Since.I}, Until: timeJSON{c.Until.T, c.Until.I},
 			Finished: c.Finished, PerRange: c.PerRange, Ranges: make([]rangeJSON, len(c.Ranges)),
 		}
 		for i, r := range c.Ranges {
@@ -165,8 +170,9 @@ func Parse(text []byte) (f *File, checksum string, err error) {
 // collection checks what a Scan takes for granted.
 func (c collectionJSON) collection() (to Collection, err error) {
 	to = Collection{
-		Namespace: c.Namespace, UUID: c.UUID, Since: bson.Timestamp{T: c.Seconds, I: c.Increment},
-		Began: c.Began, Ended: c.Ended,
+		Namespace: c.Namespace, UUID: c.UUID, Began: c.Began, Ended: c.Ended,
+		Since:  bson.Timestamp{T: c.Since.Seconds, I: c.Since.Increment},
+		Until:  bson.Timestamp{T: c.Until.Seconds, I: c.Until.Increment},
 		Digest: Digest{PerRange: c.PerRange, Finished: c.Finished, Ranges: make([]Range, len(c.Ranges))},
 	}
 	if len(c.Ranges) == 0 || len(c.Ranges) > mostRanges {

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -197,9 +198,65 @@ func TestFaultsAreFound(t *testing.T) {
 	}
 }
 
+// named runs a Namer over small documents, all in one range. Writes are "i7" for an insert,
+// "u7" for an update or deletion of _id 7, "e7" for one from while the digest was made.
+func named(t *testing.T, before, after []bson.Raw, writes ...string) *Namer {
+	t.Helper()
+	d := digest(t, before)
+	var w Writes
+	for _, text := range writes {
+		w.Add(doc(t, "_id", int64(text[1]-'0')).Lookup("_id"), text[0] == 'i', text[0] == 'e')
+	}
+	n := NewNamer(d.Ranges[0].Sum, digestLike(t, d, after).Ranges[0].Sum, &w)
+	for _, d := range after {
+		n.Put(d)
+	}
+	return n
+}
+
+func TestWritesExplainTheirDocumentsAlone(t *testing.T) {
+	numbered := func(values ...int) (docs []bson.Raw) {
+		for i, v := range values {
+			if v != 0 {
+				docs = append(docs, doc(t, "_id", int64(i), "v", int32(v)))
+			}
+		}
+		return docs
+	}
+	before := numbered(1, 1, 1, 1)
+	for _, c := range []struct {
+		name   string
+		after  []bson.Raw
+		writes string
+		want   Verdict
+	}{
+		{"nothing", before, "", Same},
+		{"an update", numbered(1, 2, 1, 1), "u1", Explained},
+		{"an update of another", numbered(1, 2, 1, 1), "u2", Different},
+		{"a change without a write", numbered(1, 2, 1, 1), "", Different},
+		{"an insert", numbered(1, 1, 1, 1, 1), "i4", Explained},
+		{"a deletion", numbered(1, 0, 1, 1), "u1", Explained},
+		{"an insert and its deletion, and a loss", numbered(1, 0, 1, 1), "i4", Different},
+		{"two updates", numbered(2, 2, 1, 1), "u0 u1", Written},
+		{"an update and a loss", numbered(2, 1, 0, 1), "u0", Different},
+		{"an update and a loss, and the update was early", numbered(2, 1, 0, 1), "u0 e3", Written},
+		{"a deletion and a loss", numbered(0, 0, 1, 1), "u0", Different},
+		{"an insert and a loss", numbered(1, 0, 1, 1, 1), "i4", Different},
+		{"an insert while it was read", numbered(1, 1, 1, 1, 1), "e4", Explained},
+		{"an update, and a document that comes twice", append(numbered(2, 1, 1, 1), numbered(0, 0, 0, 1)...), "u0", Different},
+		{"an update, and the document comes twice", append(numbered(2), numbered(2, 1, 1, 1)...), "u0", Different},
+		// What only the documents themselves could tell.
+		{"an update and a change without a write", numbered(2, 2, 1, 1), "u0", Written},
+	} {
+		if got := named(t, before, c.after, strings.Fields(c.writes)...).Verdict(); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
 // name names documents of a range.
 func name(before, after Digest, i int, docs []bson.Raw) []Document {
-	n := NewNamer(before.Ranges[i].Sum, after.Ranges[i].Sum)
+	n := NewNamer(before.Ranges[i].Sum, after.Ranges[i].Sum, nil)
 	from, to := before.Ranges[i].From, before.End(i)
 	for _, d := range docs {
 		id := d.Lookup("_id")
@@ -376,7 +433,7 @@ func TestMemoryIsBounded(t *testing.T) {
 func file(t testing.TB) *File {
 	d := digest(t, some(t, rand.New(rand.NewPCG(9, 9)), 500))
 	return &File{Against: "ab", Collections: []Collection{
-		{Namespace: "db.c", UUID: "0f", Since: bson.Timestamp{T: 7, I: 2}, Began: time.Unix(5, 0).UTC(),
+		{Namespace: "db.c", UUID: "0f", Since: bson.Timestamp{T: 7, I: 2}, Until: bson.Timestamp{T: 9, I: 1}, Began: time.Unix(5, 0).UTC(),
 			Ended: time.Unix(6, 0).UTC(), Digest: d},
 		{Namespace: "db.d", Digest: NewScan().State()},
 	}}
