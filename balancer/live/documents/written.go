@@ -33,7 +33,20 @@ const awaiting = 500 * time.Millisecond
 // time: idle shards tell every 10 seconds how far they are.
 const mostSilent = 24
 
-// Written calls each with the writes to a collection from one operation time up to another,
+// Watchable returns why Written can't find out what is written from now on; nil where it can.
+func Watchable(ctx context.Context, client *mongo.Client, ns string) error {
+	database, name, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return err
+	}
+	stream, err := client.Database(database).Collection(name).Watch(ctx, mongo.Pipeline{})
+	if err != nil {
+		return live.ServerError(err)
+	}
+	return stream.Close(ctx)
+}
+
+// Written calls each with the writes to a collection after one operation time up to another,
 // as far as the oplog reaches back. Moves of documents between shards are none.
 func Written(
 	ctx context.Context, client *mongo.Client, ns string, since, until bson.Timestamp, each func(Write) error,
@@ -45,6 +58,7 @@ func Written(
 	pipeline := mongo.Pipeline{{{Key: "$project", Value: bson.D{
 		{Key: "operationType", Value: 1}, {Key: "documentKey._id", Value: 1}, {Key: "clusterTime", Value: 1},
 	}}}}
+	since.I++ // which is the first one that counts
 	stream, err := client.Database(database).Collection(name).Watch(ctx, pipeline,
 		options.ChangeStream().SetStartAtOperationTime(&since).SetMaxAwaitTime(awaiting))
 	if err != nil {

@@ -1,0 +1,388 @@
+package action
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live/documents"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/mocktest"
+	"shardsh/balancer/verify"
+)
+
+const verifyTopology = `{"shards": [{"id": "s0"}, {"id": "s1"}, {"id": "s2"}], "settings": {"balancer": {"mode": "off"}},
+	"databases": [{"name": "db", "primary": "s0"}], "collections": [{"ns": "db.c", "key": {"x": 1}, "chunks": [
+	{"shard": "s0", "docs": 0, "max": {"x": 100}}, {"shard": "s1", "docs": 0, "max": {"x": 200}}, {"shard": "s2", "docs": 0}]}]}`
+
+// verified is a cluster with a collection whose documents can be counted on.
+type verified struct {
+	testing.TB
+	client *mongo.Client
+	clock  interface {
+		Now() time.Time
+		Sleep(ctx context.Context, d time.Duration) error
+	}
+	dir string
+	r   *rand.Rand
+}
+
+const verifyDocuments = 400
+
+func newVerified(t testing.TB, release catalog.Release, seed uint64) *verified {
+	t.Helper()
+	cluster, client := mocktest.New(t, verifyTopology, mock.Config{
+		Version: release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: seed,
+	})
+	w := &verified{TB: t, client: client, clock: cluster.Clock(), dir: t.TempDir(), r: rand.New(rand.NewPCG(seed, 3))}
+	var docs []any
+	for i := range verifyDocuments {
+		docs = append(docs, bson.D{{Key: "_id", Value: idOf(i)}, {Key: "x", Value: i * 300 / verifyDocuments},
+			{Key: "d", Value: w.r.Float64()}, {Key: "n", Value: int32(i)}, {Key: "s", Value: "text"}})
+	}
+	if _, err := w.coll().InsertMany(t.Context(), docs); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// idOf returns _ids of several types.
+func idOf(i int) any {
+	return []any{int64(i), fmt.Sprintf("s%04d", i), float64(i) + 0.25, bson.ObjectID{2: byte(i >> 8), 3: byte(i)}}[i%4]
+}
+
+func (w *verified) coll() *mongo.Collection { return w.client.Database("db").Collection("c") }
+
+func (w *verified) path(name string) string { return filepath.Join(w.dir, name) }
+
+func (w *verified) cluster() Cluster { return Cluster{Client: w.client, Clock: w.clock} }
+
+func (w *verified) start() VerifyResult {
+	w.Helper()
+	result, err := Verify{Namespaces: []string{"db.c"}, Output: w.path("before")}.Run(w.Context(), w.cluster(), nil)
+	if err != nil || result.Verdict != VerdictDigest || result.Collections[0].Docs != verifyDocuments {
+		w.Fatalf("%v, %+v", err, result)
+	}
+	return result
+}
+
+func (w *verified) compare() (VerifyResult, []VerifyDifference) {
+	w.Helper()
+	result, err := Verify{Against: w.path("before"), Differences: w.path("differences"), Settle: 1,
+		SettlePause: time.Second}.Run(w.Context(), w.cluster(), nil)
+	if err != nil {
+		w.Fatal(err)
+	}
+	text, err := os.ReadFile(w.path("differences"))
+	if err != nil {
+		w.Fatal(err)
+	}
+	var list []VerifyDifference
+	for line := range strings.Lines(string(text)) {
+		var d VerifyDifference
+		if err := json.Unmarshal([]byte(line), &d); err != nil {
+			w.Fatal(err)
+		}
+		list = append(list, d)
+	}
+	return result, list
+}
+
+// forget has the writes so far be none that the digest knows of, as those of a fault are not.
+func (w *verified) forget() {
+	w.Helper()
+	text, err := os.ReadFile(w.path("before"))
+	if err != nil {
+		w.Fatal(err)
+	}
+	f, _, err := verify.Parse(text)
+	if err != nil {
+		w.Fatal(err)
+	}
+	now, _, err := documents.ClusterTime(w.Context(), w.client)
+	if err != nil {
+		w.Fatal(err)
+	}
+	f.Collections[0].Since, f.Collections[0].Until = now, now
+	if text, _, err = f.Marshal(); err != nil {
+		w.Fatal(err)
+	}
+	if err := os.WriteFile(w.path("before"), text, 0o600); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// move moves a third of the documents to another shard, whose deletions are done.
+func (w *verified) move() {
+	w.Helper()
+	if err := w.clock.Sleep(w.Context(), time.Hour); err != nil {
+		w.Fatal(err)
+	}
+	chunk := w.r.IntN(3)
+	err := w.client.Database("admin").RunCommand(w.Context(), bson.D{
+		{Key: "moveChunk", Value: "db.c"}, {Key: "find", Value: bson.D{{Key: "x", Value: chunk*100 + 50}}},
+		{Key: "to", Value: fmt.Sprintf("s%d", w.r.IntN(3))},
+	}).Err()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// update writes a document; a field of it comes out the same where it was.
+func (w *verified) update(i int, change bson.D) {
+	w.Helper()
+	if _, err := w.coll().UpdateOne(w.Context(), bson.D{{Key: "_id", Value: idOf(i)}}, change); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func set(name string, v any) bson.D {
+	return bson.D{{Key: "$set", Value: bson.D{{Key: name, Value: v}}}}
+}
+
+type verifyFault struct {
+	name string
+	kind verify.Kind
+	make func(w *verified, i int)
+}
+
+func verifyFaults() []verifyFault {
+	return []verifyFault{
+		{"lost", verify.Lost, func(w *verified, i int) {
+			if _, err := w.coll().DeleteOne(w.Context(), bson.D{{Key: "_id", Value: idOf(i)}}); err != nil {
+				w.Fatal(err)
+			}
+		}},
+		{"doubled", verify.Doubled, func(w *verified, i int) { // on another shard
+			x := i * 300 / verifyDocuments
+			again := bson.D{{Key: "_id", Value: idOf(i)}, {Key: "x", Value: (x + 100) % 300}}
+			if _, err := w.coll().InsertOne(w.Context(), again); err != nil {
+				w.Fatal(err)
+			}
+		}},
+		{"a byte", verify.Changed, func(w *verified, i int) { w.update(i, set("s", "texu")) }},
+		{"an ulp", verify.Changed, func(w *verified, i int) {
+			var doc struct{ D float64 }
+			if err := w.coll().FindOne(w.Context(), bson.D{{Key: "_id", Value: idOf(i)}}).Decode(&doc); err != nil {
+				w.Fatal(err)
+			}
+			w.update(i, set("d", math.Nextafter(doc.D, 2)))
+		}},
+		{"a type", verify.Changed, func(w *verified, i int) {
+			w.update(i, bson.D{{Key: "$unset", Value: bson.D{{Key: "n", Value: 1}}}})
+			w.update(i, set("n", int64(i)))
+		}},
+	}
+}
+
+// Whatever happens to one document shows, and it is named; moves and writes to others don't
+// hide it.
+func TestVerifyFindsFaults(t *testing.T) {
+	times := 4
+	if *full {
+		times = 1000 / len(verifyFaults())
+	}
+	for _, fault := range verifyFaults() {
+		for seed := range times {
+			w := newVerified(t, releases()[seed%len(releases())], uint64(seed))
+			w.start()
+			fault.make(w, w.r.IntN(verifyDocuments))
+			if fault.kind != verify.Doubled { // whose shards would not take it
+				w.move()
+			}
+			w.forget()
+			result, list := w.compare()
+			if result.Verdict != string(verify.Different) || len(list) != 1 || len(list[0].Documents) != 1 ||
+				list[0].Documents[0].Kind != fault.kind {
+				t.Fatalf("%s, seed %d: %+v, %+v", fault.name, seed, result, list)
+			}
+		}
+	}
+}
+
+// A loss among writes to other documents of the same range shows by their number.
+func TestVerifyFindsLossAmongWrites(t *testing.T) {
+	for seed := range 6 {
+		w := newVerified(t, releases()[seed], uint64(seed))
+		w.start()
+		verifyFaults()[0].make(w, 41)
+		w.forget()
+		for i := range verifyDocuments {
+			if i != 41 && i%9 == 0 {
+				w.update(i, set("s", "written"))
+			}
+		}
+		result, _ := w.compare()
+		if notes := result.Collections[0].Notes; len(notes) > 0 {
+			t.Fatal(notes)
+		}
+		if c := result.Collections[0]; result.Verdict != string(verify.Different) || c.Differing[verify.Different] != 1 ||
+			c.Differing[verify.Written] == 0 || result.Same() {
+			t.Fatalf("%+v", result)
+		}
+	}
+}
+
+// Nothing is reported of a healthy collection, whatever moves and whoever writes meanwhile.
+func TestVerifyRaisesNoFalseAlarm(t *testing.T) {
+	times := 12
+	if *full {
+		times = 1000
+	}
+	for seed := range times {
+		w := newVerified(t, releases()[seed%len(releases())], uint64(seed))
+		w.start()
+		writes := 0
+		for range w.r.IntN(6) {
+			w.move()
+		}
+		if seed%2 == 1 {
+			for writes = range 1 + w.r.IntN(20) {
+				w.update(w.r.IntN(verifyDocuments), set("s", "new"))
+			}
+		}
+		result, list := w.compare()
+		for _, d := range list {
+			if d.Verdict == verify.Different {
+				t.Fatalf("seed %d, %d writes: %+v", seed, writes, d)
+			}
+		}
+		if notes := result.Collections[0].Notes; len(notes) > 0 {
+			t.Fatal(notes)
+		}
+		if seed%2 == 0 && result.Verdict != string(verify.Same) {
+			t.Fatalf("seed %d: %+v", seed, result)
+		}
+	}
+}
+
+// heavy adds documents of 4 MiB all in all.
+func (w *verified) heavy() {
+	w.Helper()
+	docs := []any{}
+	for i := range 64 {
+		docs = append(docs, bson.D{{Key: "_id", Value: 1e6 + i}, {Key: "x", Value: i}, {Key: "t", Value: strings.Repeat("x", 64<<10)}})
+	}
+	if _, err := w.coll().InsertMany(w.Context(), docs); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// A run that is stopped keeps its progress, and the next one comes to the same digest.
+func TestVerifyGoesOn(t *testing.T) {
+	w := newVerified(t, catalog.Release80, 5)
+	w.heavy()
+	whole, err := Verify{Namespaces: []string{"db.c"}}.Run(t.Context(), w.cluster(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Verify{Namespaces: []string{"db.c"}, Output: w.path("again"), MaxRate: 1}
+	for stops := 0; ; stops++ {
+		ctx, cancel := context.WithCancelCause(w.Context())
+		c := w.cluster()
+		stopped := errors.New("stopped")
+		if stops < 3 {
+			c.Clock = stopAfter{c.Clock, func() { cancel(stopped) }}
+		} else {
+			o.MaxRate = 0
+		}
+		result, err := o.Run(ctx, c, nil)
+		cancel(nil)
+		if err == nil {
+			if stops != 3 || result.Resume != "" || rangesOf(t, result.Text) != rangesOf(t, whole.Text) {
+				t.Errorf("after %d stops: %+v", stops, result)
+			}
+			break
+		}
+		if !errors.Is(err, stopped) || result.Resume != w.path("again.part") || stops > 3 {
+			t.Fatalf("%v, %+v", err, result)
+		}
+	}
+	if _, err := os.Stat(w.path("again.part")); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the progress stays:", err)
+	}
+}
+
+// stopAfter stops a run once it waits.
+type stopAfter struct {
+	inner interface {
+		Now() time.Time
+		Sleep(ctx context.Context, d time.Duration) error
+	}
+	stop func()
+}
+
+func (s stopAfter) Now() time.Time { return s.inner.Now() }
+
+func (s stopAfter) Sleep(ctx context.Context, _ time.Duration) error {
+	s.stop()
+	return ctx.Err()
+}
+
+// rangesOf returns all of a digest but its times.
+func rangesOf(t *testing.T, text string) string {
+	t.Helper()
+	f, _, err := verify.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%+v", f.Collections[0].Digest)
+}
+
+func TestVerifyRefuses(t *testing.T) {
+	w := newVerified(t, catalog.Release80, 1)
+	w.start()
+	before, err := os.ReadFile(w.path("before"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := w.client.Database("db")
+	if err := db.CreateView(t.Context(), "v", "c", mongo.Pipeline{}); err != nil {
+		t.Fatal(err)
+	}
+	for reason, v := range map[string]Verify{
+		"ns is missing":            {},
+		"takes DB.COLLECTION":      {Namespaces: []string{"db"}},
+		"twice":                    {Namespaces: []string{"db.c", "db.c"}},
+		"differences needs":        {Namespaces: []string{"db.c"}, Differences: "x"},
+		"is there already":         {Namespaces: []string{"db.c"}, Output: w.path("before")},
+		"there is no directory":    {Namespaces: []string{"db.c"}, Output: w.path("no/such")},
+		"has no db.other":          {Namespaces: []string{"db.other"}, Against: w.path("before")},
+		"its checksum":             {Digest: strings.Replace(string(before), `"docs":`, `"docs":1`, 1)},
+		"there is no such coll":    {Namespaces: []string{"db.missing"}},
+		"a view or a time series":  {Namespaces: []string{"db.v"}},
+		"can't be negative":        {Namespaces: []string{"db.c"}, MaxRate: -1},
+		"no such file":             {Against: w.path("missing")},
+		"is the name of another f": {Namespaces: []string{"db.c"}, Against: "a", Output: "a"},
+	} {
+		if _, err := v.Run(t.Context(), w.cluster(), nil); err == nil || !strings.Contains(err.Error(), reason) {
+			t.Errorf("%s: %v", reason, err)
+		}
+	}
+}
+
+// A read is as slow as it was asked to be.
+func TestVerifyKeepsRate(t *testing.T) {
+	w := newVerified(t, catalog.Release80, 2)
+	w.heavy()
+	began := w.clock.Now()
+	result, err := Verify{Namespaces: []string{"db.c"}, MaxRate: 1 << 20}.Run(t.Context(), w.cluster(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := w.clock.Now().Sub(began); took < 3500*time.Millisecond || took > 6*time.Second {
+		t.Errorf("%d bytes took %v", result.Collections[0].Bytes, took)
+	}
+}
