@@ -35,6 +35,8 @@ type Verify struct {
 	// beside it has the progress, with which another run goes on; Restart begins anew.
 	Output  string
 	Restart bool
+	// NoPart keeps no progress.
+	NoPart bool
 	// Against is the file of the digest to compare with, Digest its text in place of that.
 	Against, Digest string
 	// Differences is the file for what differs, one object of JSON a line.
@@ -156,6 +158,8 @@ func (v Verify) Validate() error {
 // part is the file with the progress; empty for none.
 func (v Verify) part() string {
 	switch {
+	case v.NoPart:
+		return ""
 	case v.Output != "":
 		return v.Output + ".part"
 	case v.Against != "":

@@ -33,7 +33,7 @@ const (
 // Verifying is how far a read is.
 type Verifying struct {
 	Namespace string
-	// Docs and Bytes were read of all collections, of about so many.
+	// Docs and Bytes were read of all collections in this run, of about so many.
 	Docs, Bytes, OfDocs, OfBytes int64
 }
 
@@ -170,8 +170,9 @@ func (v *verifying) collection(ctx context.Context, ns string) error {
 	return nil
 }
 
+// count takes what an earlier run has read from what is left.
 func (v *verifying) count(s verify.Sum) {
-	v.docsRead, v.bytesRead = v.docsRead+s.Docs, v.bytesRead+s.Bytes
+	v.docs, v.bytes = max(0, v.docs-s.Docs), max(0, v.bytes-s.Bytes)
 }
 
 // errReopen ends a cursor that has become old.

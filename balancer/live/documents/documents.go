@@ -65,7 +65,9 @@ func Inspect(ctx context.Context, client *mongo.Client, ns string) (f Facts, err
 	stats, err := a.RunCursorCommand(ctx, database, bson.D{
 		{Key: "aggregate", Value: name}, {Key: "pipeline", Value: bson.A{
 			bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
-			bson.D{{Key: "$project", Value: bson.D{{Key: "storageStats.size", Value: 1}, {Key: "storageStats.count", Value: 1}}}},
+			bson.D{{Key: "$project", Value: bson.D{
+				{Key: "storageStats.size", Value: 1}, {Key: "storageStats.count", Value: 1},
+			}}},
 		}}, {Key: "cursor", Value: bson.D{}}, limit,
 	})
 	for _, doc := range stats {

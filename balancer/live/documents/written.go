@@ -33,6 +33,9 @@ const awaiting = 500 * time.Millisecond
 // time: idle shards tell every 10 seconds how far they are.
 const mostSilent = 24
 
+// sureSilent is how many answers without changes end one that is just at that time.
+const sureSilent = 2
+
 // Watchable returns why Written can't find out what is written from now on; nil where it can.
 func Watchable(ctx context.Context, client *mongo.Client, ns string) error {
 	database, name, err := catalog.SplitNamespace(ns)
@@ -74,10 +77,10 @@ func Written(
 			if err := stream.Err(); err != nil {
 				return live.ServerError(err)
 			}
-			if reached(stream.ResumeToken(), until) {
+			silent++
+			if at := timeOf(stream.ResumeToken()).Compare(until); at > 0 || at == 0 && silent >= sureSilent {
 				return nil
 			}
-			silent++
 			continue
 		}
 		silent = 0
@@ -104,16 +107,16 @@ func tell(event bson.Raw, at bson.Timestamp, each func(Write) error) error {
 	return nil
 }
 
-// reached reports whether a stream is past a time: its tokens begin with 82 and the time.
-func reached(token bson.Raw, until bson.Timestamp) bool {
+// timeOf returns the time up to which a stream has told all changes: its tokens begin with 82
+// and the time. Zero is unknown.
+func timeOf(token bson.Raw) (at bson.Timestamp) {
 	text, _ := token.Lookup("_data").StringValueOK()
 	if len(text) < 18 {
-		return false
+		return at
 	}
 	b, err := hex.DecodeString(text[:18])
 	if err != nil || b[0] != 0x82 {
-		return false
+		return at
 	}
-	at := bson.Timestamp{T: binary.BigEndian.Uint32(b[1:]), I: binary.BigEndian.Uint32(b[5:])}
-	return at.Compare(until) > 0
+	return bson.Timestamp{T: binary.BigEndian.Uint32(b[1:]), I: binary.BigEndian.Uint32(b[5:])}
 }
