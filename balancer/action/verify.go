@@ -14,6 +14,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/live/documents"
+	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/safefile"
 	"shardsh/balancer/verify"
@@ -286,7 +287,10 @@ func (v *verifying) inspect(ctx context.Context) error {
 	v.facts = map[string]documents.Facts{}
 	for _, ns := range v.Namespaces {
 		f, err := documents.Inspect(ctx, v.cluster.Client, ns)
-		if err != nil {
+		switch {
+		case mongoerr.Is(err, mongoerr.NamespaceNotFound):
+			return err
+		case err != nil:
 			return fmt.Errorf("%s: %w", ns, err)
 		}
 		v.facts[ns] = f

@@ -361,7 +361,7 @@ func TestVerifyRefuses(t *testing.T) {
 		"there is no directory":    {Namespaces: []string{"db.c"}, Output: w.path("no/such")},
 		"has no db.other":          {Namespaces: []string{"db.other"}, Against: w.path("before")},
 		"its checksum":             {Digest: strings.Replace(string(before), `"docs":`, `"docs":1`, 1)},
-		"there is no such coll":    {Namespaces: []string{"db.missing"}},
+		"there is no collection":   {Namespaces: []string{"db.missing"}},
 		"a view or a time series":  {Namespaces: []string{"db.v"}},
 		"can't be negative":        {Namespaces: []string{"db.c"}, MaxRate: -1},
 		"no such file":             {Against: w.path("missing")},

@@ -312,8 +312,8 @@ describe("orders", { shards: 2 }, () => {
 })`}, testrunner.Options{})
 	for i, want := range []string{"", "but for 1 document written since", "this is for what sh.verify(ns) returned"} {
 		got := ""
-		if p := r.Files[0].Tests[i].Problem; p != nil {
-			got = p.Text
+		for _, p := range r.Files[0].Tests[i].Problems {
+			got += p.Text
 		}
 		if want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("%q, want %q", got, want)

@@ -11,6 +11,7 @@ import (
 
 	"shardsh/balancer/action"
 	"shardsh/balancer/humanize"
+	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/verify"
 	"shardsh/bindings/actiontext"
 	"shardsh/bindings/script"
@@ -109,7 +110,10 @@ func (o *verifyFlags) run(ctx context.Context, env environment) error {
 	if _, wrong := errors.AsType[*action.OptionError](err); wrong {
 		return wrongOptions(err)
 	}
-	if err != nil {
+	switch {
+	case mongoerr.Is(err, mongoerr.NamespaceNotFound):
+		return usagef("%w", err)
+	case err != nil:
 		return orTimeout(ctx, err)
 	}
 	return o.show(env, result)

@@ -17,6 +17,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/live"
+	"shardsh/balancer/mongoerr"
 )
 
 // Facts are what is known of a collection before it is read.
@@ -27,7 +28,6 @@ type Facts struct {
 
 // The reasons why a collection can't be read in the order of _id.
 var (
-	ErrMissing   = errors.New("there is no such collection")
 	ErrKind      = errors.New("it is a view or a time series, which have no _ids of their own")
 	ErrCollation = errors.New("it has a collation: its _ids have another order than their values")
 )
@@ -35,7 +35,8 @@ var (
 // factsLimit bounds each command but the read itself.
 const factsLimit = 30 * time.Second
 
-// Inspect finds out what is to be read.
+// Inspect finds out what is to be read. The error of a collection that is not there is
+// NamespaceNotFound, as that of servers.
 func Inspect(ctx context.Context, client *mongo.Client, ns string) (f Facts, err error) {
 	database, name, err := catalog.SplitNamespace(ns)
 	if err != nil {
@@ -50,7 +51,7 @@ func Inspect(ctx context.Context, client *mongo.Client, ns string) (f Facts, err
 	case err != nil:
 		return f, live.ServerError(err)
 	case len(list) == 0:
-		return f, ErrMissing
+		return f, mongoerr.New(mongoerr.NamespaceNotFound, "there is no collection %s", ns)
 	}
 	if kind, given := list[0].Lookup("type").StringValueOK(); given && kind != "collection" {
 		return f, ErrKind
