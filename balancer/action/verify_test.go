@@ -15,6 +15,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live/documents"
@@ -385,4 +386,135 @@ func TestVerifyKeepsRate(t *testing.T) {
 	if took := w.clock.Now().Sub(began); took < 3500*time.Millisecond || took > 6*time.Second {
 		t.Errorf("%d bytes took %v", result.Collections[0].Bytes, took)
 	}
+}
+
+// busy writes while a run waits.
+type busy struct {
+	stopAfter
+	work func()
+}
+
+func (b busy) Sleep(ctx context.Context, d time.Duration) error {
+	b.work()
+	return b.inner.Sleep(ctx, d)
+}
+
+// Writers that are at work while the digest is made, and while it is compared, are no losses;
+// a loss beside them is one.
+func TestVerifyAmongWriters(t *testing.T) {
+	for seed := range 20 {
+		w := newVerified(t, releases()[seed%len(releases())], uint64(seed))
+		w.heavy()
+		next := 0
+		work := func() { // inserts, deletes what it has inserted, updates
+			next++
+			doc := bson.D{{Key: "_id", Value: fmt.Sprintf("s%04d-%d", w.r.IntN(verifyDocuments), next)}, {Key: "x", Value: w.r.IntN(300)}}
+			if _, err := w.coll().InsertOne(t.Context(), doc); err != nil {
+				t.Fatal(err)
+			}
+			if next%3 == 0 {
+				if _, err := w.coll().DeleteOne(t.Context(), doc[:1]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.update(w.r.IntN(verifyDocuments/2)*2, bson.D{{Key: "$inc", Value: bson.D{{Key: "w", Value: 1}}}})
+		}
+		c := w.cluster()
+		c.Clock = busy{stopAfter{inner: w.clock}, work}
+		o := Verify{Namespaces: []string{"db.c"}, Output: w.path("before"), MaxRate: 4 << 20}
+		if _, err := o.Run(t.Context(), c, nil); err != nil {
+			t.Fatal(err)
+		}
+		lost := seed%2 == 1
+		if lost { // of those that nobody updates, and no change stream shows
+			w.lose(2*w.r.IntN(verifyDocuments/2) + 1)
+		}
+		o.Against, o.Output, o.Settle, o.SettlePause = w.path("before"), "", 2, time.Second
+		result, err := o.Run(t.Context(), c, nil)
+		if err != nil || len(result.Collections[0].Notes) > 0 {
+			t.Fatal(err, result.Collections[0].Notes)
+		}
+		if got := result.Collections[0].Differing[verify.Different]; !lost && got != 0 {
+			t.Errorf("seed %d: a false alarm: %+v", seed, result.Collections[0].Differences)
+		}
+		if lost && result.Same() {
+			t.Errorf("seed %d: the loss is not seen: %+v", seed, result)
+		}
+	}
+}
+
+// lose takes a document away in a way that no change stream shows: a digest of before has it
+// besides.
+func (w *verified) lose(i int) {
+	w.Helper()
+	text, err := os.ReadFile(w.path("before"))
+	if err != nil {
+		w.Fatal(err)
+	}
+	f, _, err := verify.Parse(text)
+	if err != nil {
+		w.Fatal(err)
+	}
+	more := verify.NewScanLike(f.Collections[0].Digest)
+	doc, err := bson.Marshal(bson.D{{Key: "_id", Value: idOf(i)}, {Key: "lost", Value: true}})
+	if err != nil {
+		w.Fatal(err)
+	}
+	if err := more.Put(doc); err != nil {
+		w.Fatal(err)
+	}
+	for n, r := range more.Finish().Ranges {
+		f.Collections[0].Ranges[n].Sum = f.Collections[0].Ranges[n].Plus(r.Sum)
+	}
+	if text, _, err = f.Marshal(); err != nil {
+		w.Fatal(err)
+	}
+	if err := os.WriteFile(w.path("before"), text, 0o600); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// BenchmarkVerify compares a digest with a cursor that reads the same documents, of 500 bytes
+// each, in the order of _id and as they lie.
+func BenchmarkVerify(b *testing.B) {
+	const documents = 100_000
+	w := newVerified(b, catalog.Release80, 1)
+	for i := 0; i < documents; i += 1000 {
+		var docs []any
+		for n := range 1000 {
+			docs = append(docs, bson.D{{Key: "_id", Value: int64(verifyDocuments + i + n)}, {Key: "x", Value: n % 300},
+				{Key: "t", Value: strings.Repeat("x", 460)}})
+		}
+		if _, err := w.coll().InsertMany(b.Context(), docs); err != nil {
+			b.Fatal(err)
+		}
+	}
+	scan := func(sorted bool) func(b *testing.B) {
+		return func(b *testing.B) {
+			for range b.N {
+				o := options.Find().SetBatchSize(5000)
+				if sorted {
+					o.SetSort(bson.D{{Key: "_id", Value: 1}})
+				}
+				cursor, err := w.coll().Find(b.Context(), bson.D{}, o)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for cursor.Next(b.Context()) {
+				}
+				if err := cursor.Err(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	}
+	b.Run("plain", scan(false))
+	b.Run("sorted", scan(true))
+	b.Run("verify", func(b *testing.B) {
+		for range b.N {
+			if _, err := (Verify{Namespaces: []string{"db.c"}}).Run(b.Context(), w.cluster(), nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
