@@ -8,13 +8,13 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/live/documents"
-	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/safefile"
 	"shardsh/balancer/verify"
 )
@@ -106,8 +106,11 @@ func (v *verifying) sum(ctx context.Context, c *verify.Collection, s *suspect) (
 	for failures := 0; ; failures++ {
 		scan := verify.NewScanLike(verify.Digest{Ranges: make([]verify.Range, 1)})
 		err := v.again(ctx, c, s, scan.Put)
-		if err == nil || failures == mostVerifyFailures || !lostCursor(err) {
+		if err == nil || failures == mostVerifyFailures || ctx.Err() != nil || !passes(err) {
 			return scan.Total(), err
+		}
+		if err := v.cluster.Clock.Sleep(ctx, time.Second<<failures); err != nil {
+			return verify.Sum{}, err
 		}
 	}
 }
@@ -126,10 +129,6 @@ func (v *verifying) again(ctx context.Context, c *verify.Collection, s *suspect,
 		}
 		return v.slow(ctx, int64(len(doc)))
 	})
-}
-
-func lostCursor(err error) bool {
-	return mongoerr.Is(err, mongoerr.CursorNotFound)
 }
 
 // writes finds out which documents of suspects were written since the digest was begun. Where

@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/live/documents"
+	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/policy"
 	"shardsh/balancer/safefile"
@@ -195,7 +196,7 @@ func (v *verifying) scan(ctx context.Context, c *verify.Collection, scan *verify
 		case ctx.Err() != nil:
 			return scan, context.Cause(ctx)
 		case errors.Is(err, errReopen):
-		case policy.FailureOf(err) != policy.AgainLater && policy.FailureOf(err) != policy.AgainNow && !lostCursor(err):
+		case !passes(err):
 			return scan, err
 		default:
 			if failures++; len(state.Ranges) > len(before.Ranges) {
@@ -214,6 +215,16 @@ func (v *verifying) scan(ctx context.Context, c *verify.Collection, scan *verify
 		v.docsRead, v.bytesRead = v.docsRead-lost.Docs+kept.Docs, v.bytesRead-lost.Bytes+kept.Bytes
 		scan = again
 	}
+}
+
+// passes reports whether a read may work after a while: the connection broke, or a server says
+// so. A limit, a full disk or documents out of order do not pass.
+func passes(err error) bool {
+	if !errors.As(err, new(*mongoerr.ServerError)) {
+		return errors.As(err, new(*mongoerr.UnansweredError))
+	}
+	class := policy.FailureOf(err)
+	return class == policy.AgainLater || class == policy.AgainNow || mongoerr.Is(err, mongoerr.CursorNotFound)
 }
 
 // read puts documents into a Scan, from where it is, as long as a cursor is good for.

@@ -374,6 +374,67 @@ func TestVerifyRefuses(t *testing.T) {
 	}
 }
 
+// A connection that breaks is made again, and nothing is counted twice; a limit ends the run
+// at once, and another run goes on.
+func TestVerifyGoesOnAfterFailures(t *testing.T) {
+	w := newVerified(t, catalog.Release80, 3)
+	whole := w.start()
+	fail := func(times int, how ...bson.E) {
+		t.Helper()
+		command := append(bson.D{{Key: "mockFailNext", Value: "find"}, {Key: "times", Value: times}}, how...)
+		if err := w.client.Database("admin").RunCommand(t.Context(), command).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, how := range []bson.E{{Key: "closeConnection", Value: true}, {Key: "code", Value: 91}, {Key: "code", Value: 43}} {
+		fail(2, how)
+		result, err := Verify{Namespaces: []string{"db.c"}}.Run(t.Context(), w.cluster(), nil)
+		if err != nil || rangesOf(t, result.Text) != rangesOf(t, whole.Text) {
+			t.Errorf("%v: %v", how, err)
+		}
+	}
+	began := w.clock.Now()
+	fail(1, bson.E{Key: "code", Value: 13})
+	if _, err := (Verify{Namespaces: []string{"db.c"}}).Run(t.Context(), w.cluster(), nil); err == nil {
+		t.Error("what nobody may read is read")
+	}
+	w.heavy()
+	o := Verify{Namespaces: []string{"db.c"}, Output: w.path("limited"), For: time.Nanosecond}
+	result, err := o.Run(t.Context(), late{w.clock}.of(w.cluster()), nil)
+	if err != nil || result.Stopped == "" || result.Resume != w.path("limited.part") {
+		t.Errorf("%v, %+v", err, result)
+	}
+	if took := w.clock.Now().Sub(began); took > time.Second {
+		t.Errorf("it waited for %v", took)
+	}
+	o.For = 0
+	if result, err = o.Run(t.Context(), w.cluster(), nil); err != nil || result.Collections[0].Docs != verifyDocuments+64 {
+		t.Errorf("%v, %+v", err, result)
+	}
+}
+
+// late is a clock that goes on with each look.
+type late struct {
+	inner interface {
+		Now() time.Time
+		Sleep(ctx context.Context, d time.Duration) error
+	}
+}
+
+func (l late) of(c Cluster) Cluster {
+	n := 0
+	c.Clock = ticking{l.inner.Sleep, func() time.Time { n++; return l.inner.Now().Add(time.Duration(n)) }}
+	return c
+}
+
+type ticking struct {
+	sleep func(ctx context.Context, d time.Duration) error
+	now   func() time.Time
+}
+
+func (t ticking) Now() time.Time                                   { return t.now() }
+func (t ticking) Sleep(ctx context.Context, d time.Duration) error { return t.sleep(ctx, d) }
+
 // A read is as slow as it was asked to be.
 func TestVerifyKeepsRate(t *testing.T) {
 	w := newVerified(t, catalog.Release80, 2)
