@@ -358,15 +358,16 @@ func goOn(t *rapid.T, s *Scan, docs []bson.Raw, from, n int) int {
 // range: the range that is read again has all of them.
 func TestEqualIDsStayTogether(t *testing.T) {
 	s := NewScan()
-	for i := range 3 * firstRange {
-		put(t, s, []bson.Raw{doc(t, "_id", int64(i), "on", "a"), doc(t, "_id", float64(i), "on", "b")})
+	for i := range 3 * firstRange { // in threes, of which no range has a whole number when it is full
+		put(t, s, []bson.Raw{doc(t, "_id", int64(i), "on", "a"), doc(t, "_id", float64(i), "on", "b"),
+			doc(t, "_id", int32(i), "on", "c")})
 	}
 	d := s.Finish()
 	if len(d.Ranges) < 3 {
 		t.Fatal("no ranges:", len(d.Ranges))
 	}
 	for i, r := range d.Ranges {
-		if r.Docs%2 != 0 {
+		if r.Docs%3 != 0 {
 			t.Errorf("range %d has %d documents", i, r.Docs)
 		}
 	}
@@ -397,9 +398,9 @@ func TestLongIDsBeginNoRange(t *testing.T) {
 // A digest of millions of documents has no more ranges than a small one, and takes no more
 // memory.
 func TestMemoryIsBounded(t *testing.T) {
-	documents := 1_200_000
+	documents, perRange := 1_200_000, int64(64*2*2) // joined at 64 * 8192 documents, and at twice as many
 	if *full {
-		documents = 10_000_000
+		documents, perRange = 10_000_000, 64<<5 // and so on, five times
 	}
 	raw := []byte(doc(t, "_id", int64(0), "text", "some text to make it longer"))
 	s := NewScan()
@@ -417,6 +418,11 @@ func TestMemoryIsBounded(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if n := len(d.Ranges); n > mostRanges || n < mostRanges/2 {
 		t.Errorf("%d ranges", n)
+	}
+	for i, r := range d.Ranges[:len(d.Ranges)-1] {
+		if r.Docs != perRange {
+			t.Fatalf("range %d has %d documents, want %d", i, r.Docs, perRange)
+		}
 	}
 	if total := d.Total(); total.Docs != int64(documents) || total.Bytes != int64(documents*len(raw)) {
 		t.Errorf("%+v", total)
