@@ -9,6 +9,7 @@ import (
 
 	"shardsh/balancer/action"
 	"shardsh/balancer/forecast"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 	"shardsh/bindings/display"
@@ -66,6 +67,11 @@ func (r *Reporter) Report(e action.Event) {
 	case action.Simulating:
 		if r.Progress.Due() {
 			r.Progress.Say(findings.SimulatingText(e.Progress), nil)
+		}
+	case action.Verifying:
+		if r.Progress.Due() {
+			r.Progress.Say("Reading "+e.Namespace, &display.Amount{Done: float64(e.Bytes),
+				Left: float64(max(0, e.OfBytes-e.Bytes)), Text: humanize.Bytes[float64]})
 		}
 	case action.Note:
 		r.line(e.Text)

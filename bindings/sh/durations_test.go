@@ -13,7 +13,8 @@ import (
 )
 
 // lasting are the names of options and arguments that are how long something lasts.
-var lasting = []string{"timeout", "interval", "maxTime", "for", "pauseBetween", "coolDown", "waitForLease", "opsInterval"}
+var lasting = []string{"timeout", "interval", "maxTime", "for", "pauseBetween", "coolDown", "waitForLease", "opsInterval",
+	"settlePause"}
 
 // namedLike matches what may be one that the list lacks.
 var namedLike = regexp.MustCompile(`(?i)time|interval|delay|pause|wait|cooldown|^for$|millis|seconds|ms$`)

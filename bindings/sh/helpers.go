@@ -25,7 +25,8 @@ func tables() [][]helper {
 		[][]helper{shardMethods(), shardSettingMethods(), shardReshardMethods()},
 		routed(
 			shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardPresplitMethods(),
-			shardQuiesceMethods(), shardPauseMethods(), shardJobMethods(), shardAuditMethods(), shardMergeMethods(),
+			shardQuiesceMethods(), shardPauseMethods(), shardJobMethods(), shardAuditMethods(), shardVerifyMethods(),
+			shardMergeMethods(),
 			shardWindowMethods(), shardWhyMethods(),
 			shardPlanMethods(), shardApplyMethods(), shardRunMethods(), shardForecastMethods(), shardWhatIfMethods(),
 			shardExtraMethods(), shardMapMethods(), shardSnapshotMethods(), shardAdviseMethods(),

@@ -38,6 +38,7 @@ func topics() []topic {
 			{"getShardedDataDistribution", `sh.getShardedDataDistribution().toArray()`},
 			{"isBalancerRunning", `sh.isBalancerRunning().mode`},
 			{"history", `sh.history({ since: "24h" })`},
+			{"verify", `const before = sh.verify("shop.orders"); sh.verify("shop.orders", { against: before }).verdict`},
 			{"snapshot", `sh.snapshot().collections.map(c => c.ns)`},
 			{"isBalancerInRound", `while (sh.isBalancerInRound()) sleep(100)`},
 		}},

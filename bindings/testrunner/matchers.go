@@ -5,10 +5,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dop251/goja"
+
+	"shardsh/balancer/action"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
+	"shardsh/balancer/verify"
+	"shardsh/bindings/actiontext"
 	"shardsh/bindings/expect"
+	"shardsh/bindings/script"
 )
 
 // clusterMatchers are what expect(cluster) knows.
@@ -37,7 +43,31 @@ func (f *file) clusterMatchers() []expect.Matcher {
 			Help: "Every document that was there before a script is there still, once."},
 		{Name: "toBeConsistent", Holds: about(f.inconsistent), Say: say("It is consistent."),
 			Help: "Chunks cover the key space, no document is doubled, catalog and shards agree."},
+		{Name: "toBeUnchanged", Holds: f.unchanged, Say: say("All documents are as they were."),
+			Help: "A collection has the same documents, to the byte, as when sh.verify(ns) returned this."},
 	}
+}
+
+// unchanged compares a collection with what sh.verify has returned of it.
+func (f *file) unchanged(m *expect.Match) bool {
+	js := f.shell.JS
+	o, _ := m.Received.(*goja.Object)
+	digest := script.Property(o, "digest")
+	if digest == nil || f.testCluster == nil {
+		js.Throw(expect.ErrorName, "this is for what sh.verify(ns) returned, inside of a test\nReceived: %s",
+			expect.Shown(js, m.Received))
+	}
+	result, err := action.Verify{Digest: digest.String()}.Run(js.Context(),
+		action.Cluster{Client: f.testCluster.client, Clock: js.Clock}, nil)
+	wrong := actiontext.VerifyResult(result)
+	switch {
+	case err != nil:
+		wrong = []string{"it can't be compared: " + err.Error()}
+	case result.Verdict == string(verify.Same):
+		wrong = nil
+	}
+	m.Found = wrong
+	return len(wrong) == 0
 }
 
 func (f *file) needCluster(m *expect.Match) {

@@ -292,6 +292,35 @@ describe("run", () => {
 	}
 }
 
+// toBeUnchanged sees a write that leaves the number of documents as it is.
+func TestToBeUnchanged(t *testing.T) {
+	r := run(t, map[string]string{"verify_test.js": orders + `
+describe("orders", { shards: 2 }, () => {
+  before(furnish)
+  it("stay", () => {
+    const before = sh.verify("app.orders", { progress: false })
+    sh.moveRange("app.orders", "shard1", { c: 5 })
+    expect(before).toBeUnchanged()
+  })
+  it("are written", () => {
+    const before = sh.verify("app.orders", { progress: false })
+    db.getSiblingDB("app").orders.updateOne({ c: 3 }, { $set: { x: 1 } })
+    expect(before).not.toBeUnchanged()
+    expect(before).toBeUnchanged()
+  })
+  it("is no digest", () => { expect("app.orders").toBeUnchanged() })
+})`}, testrunner.Options{})
+	for i, want := range []string{"", "but for 1 document written since", "this is for what sh.verify(ns) returned"} {
+		got := ""
+		for _, p := range r.Files[0].Tests[i].Problems {
+			got += p.Text
+		}
+		if want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // --every-fault tells a script that gets over whatever happens from one that leaves
 // the balancer off, whatever that prints.
 func TestEveryFault(t *testing.T) {

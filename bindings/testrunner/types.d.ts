@@ -114,6 +114,8 @@ interface Matchers<R> {
   toHaveLostNothing(): R
   /** expect(cluster): chunks, documents and catalog agree. */
   toBeConsistent(): R
+  /** expect(sh.verify(ns)): the collection has the same documents still, to the byte. */
+  toBeUnchanged(): R
 }
 
 interface Asymmetric {

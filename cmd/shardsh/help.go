@@ -54,9 +54,7 @@ func printTopHelp(to io.Writer) error {
 	}
 	fmt.Fprintf(&b, `
 Without an address the cluster is the embedded mock. An address is a connection
-string (mongodb://...), host:port/db, or the name of a database on this machine.
-
-Examples:
+string (mongodb://...), host:port/db, or the name of a database on this machine:
   %s
 
 All options of the shell: shardsh --help-all. More: shardsh help VERB|connection|mock|pace|consent.

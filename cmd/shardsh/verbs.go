@@ -71,6 +71,8 @@ func verbs() []verb {
 			func() command { return new(snapshotFlags) }},
 		{looking, "history", "[options] [address]", "who has changed a cluster, and what became of it", historyText(),
 			func() command { return new(historyFlags) }},
+		{looking, "verify", "[start|--against FILE] [options] [address]", "prove that no document was lost, doubled or changed",
+			verifyText(), func() command { return new(verifyFlags) }},
 		{changing, "apply", "[options] plan.json [address]", "apply a plan, resume it, or undo it", applyText(),
 			func() command { return new(applyFlags) }},
 		{changing, "balance", "--ns NS|--all [options] [address]", "balance collections with shardsh's own engine",

@@ -1,0 +1,325 @@
+package action
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/live/documents"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/pace"
+	"shardsh/balancer/safefile"
+	"shardsh/balancer/verify"
+)
+
+// DefaultSettle is how often ranges that differ are read again, DefaultSettlePause how long
+// to wait before.
+const (
+	DefaultSettle      = 3
+	DefaultSettlePause = 2 * time.Second
+)
+
+// Verify finds out whether collections hold the same documents as before: it makes a digest
+// of them, or compares them with one.
+type Verify struct {
+	// Namespaces are the collections; none is all of Against.
+	Namespaces []string
+	// Output is the file to write the digest to; empty for none. While it is made a file
+	// beside it has the progress, with which another run goes on; Restart begins anew.
+	Output  string
+	Restart bool
+	// NoPart keeps no progress.
+	NoPart bool
+	// Against is the file of the digest to compare with, Digest its text in place of that.
+	Against, Digest string
+	// Differences is the file for what differs, one object of JSON a line.
+	Differences string
+	// Settle is how often ranges that differ are read again until they don't change any
+	// more, after SettlePause each.
+	Settle      int
+	SettlePause time.Duration
+	// MaxRate is how many bytes a second are read; zero is no limit.
+	MaxRate int64
+	// PauseBetween is how long to wait after each 16 MiB, For when to end, Window when to
+	// read, by the cluster's clock.
+	PauseBetween, For time.Duration
+	Window            *pace.Window
+	// Secondary reads from secondaries where there are some.
+	Secondary bool
+}
+
+// VerifyResult is what was found out.
+type VerifyResult struct {
+	// Verdict is the worst of all collections; "digest" where nothing was compared,
+	// "unknown" where that could not be found out.
+	Verdict     string             `json:"verdict"`
+	Collections []VerifyCollection `json:"collections"`
+	Output      string             `json:"output,omitzero"`
+	Differences string             `json:"differences,omitzero"`
+	// Stopped says why it ended early; Resume is the file that another run goes on with.
+	Stopped string `json:"stopped,omitzero"`
+	Resume  string `json:"resume,omitzero"`
+	MS      int64  `json:"millis"`
+
+	// Text is the digest as the file has it.
+	Text string `json:"-"`
+}
+
+// The verdicts besides those of ranges.
+const (
+	VerdictDigest  = "digest"
+	VerdictUnknown = "unknown"
+)
+
+// Same reports whether all documents are as they were, but those that were written.
+func (r VerifyResult) Same() bool {
+	return r.Verdict == string(verify.Same) || r.Verdict == string(verify.Explained)
+}
+
+// VerifyCollection is what was found out of one collection.
+type VerifyCollection struct {
+	Namespace string `json:"ns"`
+	Verdict   string `json:"verdict"`
+	Docs      int64  `json:"docs"`
+	Bytes     int64  `json:"bytes"`
+	Ranges    int    `json:"ranges"`
+	// What the digest has that it is compared with, and the time of that.
+	DocsBefore int64     `json:"docsBefore,omitzero"`
+	Before     time.Time `json:"before,omitzero"`
+	// Differing are the ranges that are not the same, by verdict.
+	Differing map[verify.Verdict]int `json:"differing,omitempty"`
+	// Written is how many documents of those were written since.
+	Written int      `json:"written,omitzero"`
+	Notes   []string `json:"notes,omitempty"`
+
+	Differences []VerifyDifference `json:"-"`
+}
+
+// VerifyDifference is a range that is not the same.
+type VerifyDifference struct {
+	Namespace string         `json:"ns"`
+	Verdict   verify.Verdict `json:"verdict"`
+	// The range has the _ids from the one up to the other; empty is no bound.
+	From       json.RawMessage  `json:"from,omitempty"`
+	To         json.RawMessage  `json:"to,omitempty"`
+	DocsBefore int64            `json:"docsBefore"`
+	Docs       int64            `json:"docs"`
+	Written    int              `json:"written,omitzero"`
+	Documents  []VerifyDocument `json:"documents,omitempty"`
+}
+
+// VerifyDocument is a document that differs.
+type VerifyDocument struct {
+	Kind verify.Kind `json:"kind"`
+	// ID is empty for a document that is gone.
+	ID     json.RawMessage `json:"_id,omitempty"`
+	Before *verify.Hash    `json:"hashBefore,omitempty"`
+	After  *verify.Hash    `json:"hash,omitempty"`
+}
+
+func (v Verify) compares() bool { return v.Against != "" || v.Digest != "" }
+
+// Validate refuses values that can't be.
+func (v Verify) Validate() error {
+	switch {
+	case v.Against != "" && v.Digest != "":
+		return refuse("{against} is one digest")
+	case len(v.Namespaces) == 0 && !v.compares():
+		return refuse("{ns} is missing: which collection?")
+	case v.Differences != "" && !v.compares():
+		return refuse("{differences} needs {against}")
+	case v.Output != "" && (v.Output == v.Against || v.Output == v.Differences):
+		return refuse("{output} is the name of another file")
+	case v.Settle < 0 || v.SettlePause < 0 || v.PauseBetween < 0 || v.For < 0:
+		return refuse("{settle}, {settlePause}, {pauseBetween} and {for} can't be negative")
+	case v.MaxRate < 0:
+		return refuse("{maxRate} can't be negative: %d", v.MaxRate)
+	}
+	seen := map[string]bool{}
+	for _, ns := range v.Namespaces {
+		if _, _, err := catalog.SplitNamespace(ns); err != nil {
+			return refuse("{ns} takes DB.COLLECTION, not %q", ns)
+		}
+		if seen[ns] {
+			return refuse("{ns} names %s twice", ns)
+		}
+		seen[ns] = true
+	}
+	return nil
+}
+
+// part is the file with the progress; empty for none.
+func (v Verify) part() string {
+	switch {
+	case v.NoPart:
+		return ""
+	case v.Output != "":
+		return v.Output + ".part"
+	case v.Against != "":
+		return v.Against + ".after.part"
+	}
+	return ""
+}
+
+// before reads what it is compared with.
+func (v *Verify) before() (f *verify.File, checksum string, err error) {
+	text := []byte(v.Digest)
+	if v.Against != "" {
+		if text, err = safefile.Read(v.Against, verify.MostFile, time.Minute); err != nil {
+			return nil, "", err
+		}
+	}
+	if f, checksum, err = verify.Parse(text); err == nil && !f.Finished() {
+		err = errors.New("it is not finished")
+	}
+	if err != nil && v.Against != "" {
+		err = fmt.Errorf("%s: %w", v.Against, err)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	if len(v.Namespaces) == 0 {
+		for _, c := range f.Collections {
+			v.Namespaces = append(v.Namespaces, c.Namespace)
+		}
+	}
+	for _, ns := range v.Namespaces {
+		if f.Collection(ns) == nil {
+			return nil, "", refuse("{against} has no %s", ns)
+		}
+	}
+	return f, checksum, nil
+}
+
+// Run makes the digest, or compares. Where it ends early the progress stays, and the result
+// says so; the error is that of the cluster or of a file.
+func (v Verify) Run(ctx context.Context, c Cluster, r Reporter) (result VerifyResult, err error) {
+	result.Verdict = VerdictUnknown
+	if err := v.Validate(); err != nil {
+		return result, err
+	}
+	if _, err := os.Stat(v.Output); v.Output != "" && err == nil && !safefile.Special(v.Output) {
+		return result, refuse("{output} %s is there already: remove it, or name another file", v.Output)
+	}
+	if dir := filepath.Dir(v.Output); v.Output != "" && !isDir(dir) {
+		return result, refuse("{output} %s: there is no directory %s", v.Output, dir)
+	}
+	began := c.Clock.Now()
+	run := &verifying{Verify: v, cluster: c, report: &serial{next: r}}
+	if v.compares() {
+		if run.before, run.file.Against, err = run.Verify.before(); err != nil {
+			return result, err
+		}
+	}
+	if err := run.resume(); err != nil {
+		return result, err
+	}
+	run.gate = pace.NewGate(pace.Rules{For: v.For, Window: v.Window, Pause: v.PauseBetween}, c.Clock,
+		pace.Time(run.clusterNow), pace.Tell(func(e pace.Event) { run.report.Report(Wait{e}) }))
+	err = run.all(ctx, &result)
+	result.MS = c.Clock.Now().Sub(began).Milliseconds()
+	if over := new(pace.OverError); errors.As(err, &over) {
+		result.Stopped, err = over.Why, nil
+	}
+	if (err != nil || result.Stopped != "") && run.kept {
+		result.Resume = v.part()
+	}
+	return result, err
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// all reads all collections, then judges them.
+func (v *verifying) all(ctx context.Context, result *VerifyResult) error {
+	if err := v.inspect(ctx); err != nil {
+		return err
+	}
+	for _, ns := range v.Namespaces {
+		if err := v.collection(ctx, ns); err != nil {
+			return errors.Join(err, v.keep())
+		}
+	}
+	if err := v.keep(); err != nil {
+		return err
+	}
+	verdict := VerdictDigest
+	for _, ns := range v.Namespaces {
+		judged, err := v.judge(ctx, ns)
+		if err != nil {
+			return err
+		}
+		result.Collections = append(result.Collections, judged)
+		verdict = worse(verdict, judged.Verdict)
+	}
+	if err := v.write(result); err != nil {
+		return err
+	}
+	result.Verdict = verdict
+	return nil
+}
+
+// worse returns the worse one of two verdicts.
+func worse(a, b string) string {
+	order := []string{VerdictDigest, string(verify.Same), string(verify.Explained), string(verify.Written),
+		VerdictUnknown, string(verify.Different)}
+	worst := a
+	for _, v := range order {
+		if v == a || v == b {
+			worst = v
+		}
+	}
+	return worst
+}
+
+// inspect says what the read costs, before it begins.
+func (v *verifying) inspect(ctx context.Context) error {
+	v.facts = map[string]documents.Facts{}
+	for _, ns := range v.Namespaces {
+		f, err := documents.Inspect(ctx, v.cluster.Client, ns)
+		switch {
+		case mongoerr.Is(err, mongoerr.NamespaceNotFound):
+			return err
+		case err != nil:
+			return fmt.Errorf("%s: %w", ns, err)
+		}
+		v.facts[ns] = f
+		v.docs, v.bytes = v.docs+f.Docs, v.bytes+f.Bytes
+	}
+	text := fmt.Sprintf("Reads about %s, %s.", humanize.Count(v.docs, "document"), humanize.Bytes(v.bytes))
+	if v.MaxRate > 0 {
+		least := time.Duration(float64(v.bytes) / float64(v.MaxRate) * float64(time.Second))
+		text = fmt.Sprintf("%s, at least %s at %s.", text[:len(text)-1], humanize.Duration(least),
+			humanize.Rate(float64(v.MaxRate)))
+	}
+	v.report.note(text)
+	return nil
+}
+
+// extended returns a value as JSON; nil for none.
+func extended(id bson.RawValue) json.RawMessage {
+	if id.Type == 0 {
+		return nil
+	}
+	text, err := bson.MarshalExtJSON(bson.D{{Key: "_id", Value: id}}, true, false)
+	if err != nil { // of a damaged value
+		return json.RawMessage("null")
+	}
+	var doc struct {
+		ID json.RawMessage `json:"_id"`
+	}
+	if json.Unmarshal(text, &doc) != nil {
+		return json.RawMessage("null")
+	}
+	return doc.ID
+}

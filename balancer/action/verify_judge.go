@@ -1,0 +1,256 @@
+package action
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/live/documents"
+	"shardsh/balancer/safefile"
+	"shardsh/balancer/verify"
+)
+
+// suspect is a range that differs.
+type suspect struct {
+	index       int
+	from, to    bson.RawValue
+	before, now verify.Sum
+	unsettled   bool
+	writes      verify.Writes
+}
+
+// judge compares a collection with what it was.
+func (v *verifying) judge(ctx context.Context, ns string) (VerifyCollection, error) {
+	c := v.file.Collection(ns)
+	total := c.Total()
+	result := VerifyCollection{
+		Namespace: ns, Verdict: VerdictDigest, Docs: total.Docs, Bytes: total.Bytes, Ranges: len(c.Ranges),
+	}
+	if v.before == nil {
+		return result, nil
+	}
+	was := v.before.Collection(ns)
+	result.Verdict, result.DocsBefore, result.Before = string(verify.Same), was.Total().Docs, was.Ended
+	if was.UUID != c.UUID {
+		result.Notes = append(result.Notes, "it has another UUID: it was restored, resharded, or renamed")
+	}
+	suspects, err := v.settle(ctx, was, c)
+	if err != nil || len(suspects) == 0 {
+		return result, err
+	}
+	if err := v.writes(ctx, was, suspects, &result); err != nil {
+		return result, err
+	}
+	result.Differing = map[verify.Verdict]int{}
+	for _, s := range suspects {
+		d, err := v.name(ctx, c, s)
+		if err != nil {
+			return result, err
+		}
+		if d.Verdict == verify.Same {
+			continue
+		}
+		result.Differing[d.Verdict]++
+		result.Written += d.Written
+		result.Differences = append(result.Differences, d)
+		result.Verdict = worse(result.Verdict, string(d.Verdict))
+	}
+	return result, nil
+}
+
+// settle reads ranges that differ again, until they come out the same twice.
+func (v *verifying) settle(ctx context.Context, was, c *verify.Collection) (suspects []*suspect, err error) {
+	for _, i := range verify.Differ(was.Digest, c.Digest) {
+		suspects = append(suspects, &suspect{
+			index: i, from: was.Ranges[i].From, to: was.End(i), before: was.Ranges[i].Sum, now: c.Ranges[i].Sum, unsettled: true,
+		})
+	}
+	if len(suspects) > 0 {
+		v.report.note(fmt.Sprintf("%s: differs in %s; reads those again.", c.Namespace, humanize.Count(len(suspects), "range")))
+	}
+	for range v.Settle {
+		if !slices.ContainsFunc(suspects, func(s *suspect) bool { return s.unsettled }) {
+			break
+		}
+		if err := v.cluster.Clock.Sleep(ctx, v.SettlePause); err != nil {
+			return nil, err
+		}
+		for _, s := range suspects {
+			if !s.unsettled {
+				continue
+			}
+			sum, err := v.sum(ctx, c, s)
+			if err != nil {
+				return nil, err
+			}
+			s.unsettled = sum != s.now && sum != s.before
+			s.now = sum
+			c.Ranges[s.index].Sum = sum
+		}
+		suspects = slices.DeleteFunc(suspects, func(s *suspect) bool { return s.now == s.before })
+	}
+	return suspects, nil
+}
+
+// sum reads one range.
+func (v *verifying) sum(ctx context.Context, c *verify.Collection, s *suspect) (verify.Sum, error) {
+	for failures := 0; ; failures++ {
+		scan := verify.NewScanLike(verify.Digest{Ranges: make([]verify.Range, 1)})
+		err := v.again(ctx, c, s, scan.Put)
+		if err == nil || failures == mostVerifyFailures || ctx.Err() != nil || !passes(err) {
+			return scan.Total(), err
+		}
+		if err := v.cluster.Clock.Sleep(ctx, time.Second<<failures); err != nil {
+			return verify.Sum{}, err
+		}
+	}
+}
+
+// again reads a range once more, as it is now.
+func (v *verifying) again(ctx context.Context, c *verify.Collection, s *suspect, put func(bson.Raw) error) error {
+	after, _, err := documents.ClusterTime(ctx, v.cluster.Client)
+	if err != nil {
+		return err
+	}
+	r := v.rangeOf(c, s.from, s.to)
+	r.After = after
+	return r.Each(ctx, v.cluster.Client, func(doc bson.Raw) error {
+		if err := put(doc); err != nil {
+			return err
+		}
+		return v.slow(ctx, int64(len(doc)))
+	})
+}
+
+// writes finds out which documents of suspects were written since the digest was begun. Where
+// that can't be known, all count as different, and a note says so.
+func (v *verifying) writes(
+	ctx context.Context, was *verify.Collection, suspects []*suspect, result *VerifyCollection,
+) error {
+	until, _, err := documents.ClusterTime(ctx, v.cluster.Client)
+	if err != nil {
+		return err
+	}
+	if was.Since.IsZero() {
+		result.Notes = append(result.Notes, "the digest has no operation time: writes since are not known")
+		return nil
+	}
+	count := 0
+	err = documents.Written(ctx, v.cluster.Client, was.Namespace, was.Since, until, func(w documents.Write) error {
+		s := holds(suspects, w.ID)
+		if s == nil {
+			return nil
+		}
+		known := s.writes.Len()
+		s.writes.Add(w.ID, w.New, w.At.Compare(was.Until) <= 0)
+		if count += s.writes.Len() - known; count > verify.MostWrites {
+			return verify.ErrWrites
+		}
+		return nil
+	})
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	for _, s := range suspects {
+		s.writes = verify.Writes{}
+	}
+	reason := err.Error()
+	if lost := errors.Is(err, documents.ErrEnded) || errors.Is(err, verify.ErrWrites); !lost {
+		reason = "the change stream can't be read: " + reason
+	}
+	result.Notes = append(result.Notes, "writes since the digest are not known, and explain nothing: "+reason)
+	return nil
+}
+
+// holds returns the suspect with an _id; nil for none. They are in the order of _id.
+func holds(suspects []*suspect, id bson.RawValue) *suspect {
+	i, _ := slices.BinarySearchFunc(suspects, id, func(s *suspect, id bson.RawValue) int {
+		if s.to.Type != 0 && keyorder.Compare(id, s.to) >= 0 {
+			return -1
+		}
+		return 1 // the first one that ends after it
+	})
+	if i == len(suspects) || suspects[i].from.Type != 0 && keyorder.Compare(id, suspects[i].from) < 0 {
+		return nil
+	}
+	return suspects[i]
+}
+
+// name reads a range for the last time, and tells what of it differs.
+func (v *verifying) name(ctx context.Context, c *verify.Collection, s *suspect) (d VerifyDifference, err error) {
+	n := verify.NewNamer(s.before, s.now, &s.writes)
+	scan := verify.NewScanLike(verify.Digest{Ranges: make([]verify.Range, 1)})
+	if err := v.again(ctx, c, s, func(doc bson.Raw) error { n.Put(doc); return scan.Put(doc) }); err != nil {
+		return d, err
+	}
+	changing := scan.Total() != s.now // by writes that are not known yet
+	if scan.Total() == s.before {
+		d.Verdict = verify.Same
+		c.Ranges[s.index].Sum = s.before
+		return d, nil
+	}
+	d = VerifyDifference{
+		Namespace: c.Namespace, Verdict: n.Verdict(), From: extended(s.from), To: extended(s.to),
+		DocsBefore: s.before.Docs, Docs: s.now.Docs, Written: s.writes.Len(),
+	}
+	if changing && s.writes.Len() > 0 {
+		d.Verdict = verify.Written // the number is of another moment
+	}
+	if d.Verdict != verify.Written {
+		for _, doc := range n.Documents() {
+			d.Documents = append(d.Documents, VerifyDocument{doc.Kind, extended(doc.ID), doc.Before, doc.After})
+		}
+	}
+	return d, nil
+}
+
+// write writes the digest and the differences, and ends the progress.
+func (v *verifying) write(result *VerifyResult) error {
+	text, _, err := v.file.Marshal()
+	if err != nil {
+		return err
+	}
+	result.Text = string(text)
+	if v.Output != "" {
+		if err := safefile.Replace(v.Output, writing(text)); err != nil {
+			return err
+		}
+		result.Output = v.Output
+	}
+	if v.Differences != "" {
+		if err := safefile.Replace(v.Differences, v.differences(result)); err != nil {
+			return err
+		}
+		result.Differences = v.Differences
+	}
+	if v.part() != "" {
+		if err := os.Remove(v.part()); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *verifying) differences(result *VerifyResult) func(io.Writer) error {
+	return func(to io.Writer) error {
+		lines := json.NewEncoder(to)
+		lines.SetEscapeHTML(false)
+		for _, c := range result.Collections {
+			for _, d := range c.Differences {
+				if err := lines.Encode(d); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+}

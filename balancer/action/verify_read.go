@@ -1,0 +1,292 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/live/documents"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/pace"
+	"shardsh/balancer/policy"
+	"shardsh/balancer/safefile"
+	"shardsh/balancer/verify"
+)
+
+const (
+	// verifyStep is how many bytes are read before the next look at limits and windows.
+	verifyStep = 16 << 20
+	// keepEvery is how often the progress is written.
+	keepEvery = 10 * time.Second
+	// cursorAge is after how long a cursor is opened anew: servers end old ones, and those
+	// that nobody has asked for some minutes.
+	cursorAge  = 5 * time.Minute
+	cursorIdle = time.Minute
+	// mostVerifyFailures is how often in a row a read is tried again.
+	mostVerifyFailures = 5
+)
+
+// Verifying is how far a read is.
+type Verifying struct {
+	Namespace string
+	// Docs and Bytes were read of all collections in this run, of about so many.
+	Docs, Bytes, OfDocs, OfBytes int64
+}
+
+func (Verifying) isEvent() {}
+
+// verifying is a run of Verify.
+type verifying struct {
+	Verify
+	cluster Cluster
+	report  *serial
+	gate    *pace.Gate
+	before  *verify.File // nil without Against
+	file    verify.File  // as far as it is
+	facts   map[string]documents.Facts
+
+	docs, bytes         int64 // of all collections, about
+	docsRead, bytesRead int64
+	saved               time.Time
+	kept                bool // there is progress in a file
+	rated               int64
+	ratedSince          time.Time
+}
+
+// resume reads the progress of an earlier run.
+func (v *verifying) resume() error {
+	path := v.part()
+	if path == "" || v.Restart {
+		return nil
+	}
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	text, err := safefile.Read(path, verify.MostFile, time.Minute)
+	if err != nil {
+		return err
+	}
+	f, _, err := verify.Parse(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w; remove it to begin anew", path, err)
+	}
+	if f.Against != v.file.Against {
+		return refuse("%s is the progress of another run: remove it, or use {restart}", path)
+	}
+	v.file, v.kept = *f, true
+	return nil
+}
+
+// keep writes the progress.
+func (v *verifying) keep() error {
+	path := v.part()
+	if path == "" || len(v.file.Collections) == 0 {
+		return nil
+	}
+	v.saved = v.cluster.Clock.Now()
+	text, _, err := v.file.Marshal()
+	if err == nil {
+		err = safefile.Replace(path, writing(text))
+	}
+	if err != nil {
+		return fmt.Errorf("keeping the progress: %w", err)
+	}
+	v.kept = true
+	return nil
+}
+
+func writing(text []byte) func(io.Writer) error {
+	return func(to io.Writer) error {
+		_, err := to.Write(text)
+		return err
+	}
+}
+
+func (v *verifying) clusterNow(ctx context.Context) (time.Time, error) {
+	_, now, err := documents.ClusterTime(ctx, v.cluster.Client)
+	return now, err
+}
+
+// like is the digest whose ranges a collection gets; nil to choose them.
+func (v *verifying) like(ns string) *verify.Digest {
+	if v.before == nil {
+		return nil
+	}
+	return &v.before.Collection(ns).Digest
+}
+
+// collection reads a collection to its end, from where an earlier run has left it.
+func (v *verifying) collection(ctx context.Context, ns string) error {
+	c := v.file.Collection(ns)
+	if c != nil && c.Finished {
+		v.count(c.Total())
+		return nil
+	}
+	if c != nil && c.UUID != v.facts[ns].UUID {
+		return fmt.Errorf("%s is another collection than that of %s, which it was begun with: remove that", ns, v.part())
+	}
+	scan := verify.NewScan()
+	if v.before != nil {
+		scan = verify.NewScanLike(*v.like(ns))
+	}
+	if c == nil {
+		if err := documents.Watchable(ctx, v.cluster.Client, ns); err != nil && v.before == nil {
+			v.report.note(fmt.Sprintf("Writes to %s will not be known: %v.", ns, err))
+		}
+		since, now, err := documents.ClusterTime(ctx, v.cluster.Client)
+		if err != nil {
+			return err
+		}
+		v.file.Collections = append(v.file.Collections, verify.Collection{
+			Namespace: ns, UUID: v.facts[ns].UUID, Since: since, Began: now, Digest: scan.State(),
+		})
+		c = v.file.Collection(ns)
+	} else {
+		var err error
+		if scan, err = verify.Resume(c.Digest, v.like(ns)); err != nil {
+			return fmt.Errorf("%s: %w", v.part(), err)
+		}
+		done := scan.Total()
+		v.count(done)
+		v.report.note(fmt.Sprintf("Goes on with %s after %d documents, begun at %s.", ns, done.Docs,
+			c.Began.UTC().Format(time.RFC3339)))
+	}
+	scan, err := v.scan(ctx, c, scan)
+	c.Digest = scan.State()
+	if err != nil {
+		return err
+	}
+	if again, err := documents.Inspect(ctx, v.cluster.Client, ns); err != nil || again.UUID != c.UUID {
+		return errors.Join(fmt.Errorf("%s was dropped, renamed or replaced while it was read", ns), err)
+	}
+	if c.Until, c.Ended, err = documents.ClusterTime(ctx, v.cluster.Client); err != nil {
+		return err
+	}
+	c.Digest = scan.Finish()
+	return nil
+}
+
+// count takes what an earlier run has read from what is left.
+func (v *verifying) count(s verify.Sum) {
+	v.docs, v.bytes = max(0, v.docs-s.Docs), max(0, v.bytes-s.Bytes)
+}
+
+// errReopen ends a cursor that has become old.
+var errReopen = errors.New("the cursor is old")
+
+// scan reads what is left, and returns the Scan as it is then, also with an error. What
+// breaks is read again from the last range on.
+func (v *verifying) scan(ctx context.Context, c *verify.Collection, scan *verify.Scan) (*verify.Scan, error) {
+	for failures := 0; ; {
+		before := scan.State()
+		err := v.read(ctx, c, scan)
+		if err == nil {
+			return scan, nil
+		}
+		state := scan.State()
+		again, resumeErr := verify.Resume(state, v.like(c.Namespace))
+		switch {
+		case resumeErr != nil:
+			return scan, resumeErr
+		case ctx.Err() != nil:
+			return scan, context.Cause(ctx)
+		case errors.Is(err, errReopen):
+		case !passes(err):
+			return scan, err
+		default:
+			if failures++; len(state.Ranges) > len(before.Ranges) {
+				failures = 1
+			}
+			if failures > mostVerifyFailures {
+				return scan, err
+			}
+			wait := time.Second << failures
+			v.report.note(fmt.Sprintf("%v; reads on in %v.", err, wait))
+			if err := v.cluster.Clock.Sleep(ctx, wait); err != nil {
+				return scan, err
+			}
+		}
+		lost, kept := scan.Total(), again.Total()
+		v.docsRead, v.bytesRead = v.docsRead-lost.Docs+kept.Docs, v.bytesRead-lost.Bytes+kept.Bytes
+		scan = again
+	}
+}
+
+// passes reports whether a read may work after a while: the connection broke, or a server says
+// so. A limit, a full disk or documents out of order do not pass.
+func passes(err error) bool {
+	if !errors.As(err, new(*mongoerr.ServerError)) {
+		return errors.As(err, new(*mongoerr.UnansweredError))
+	}
+	class := policy.FailureOf(err)
+	return class == policy.AgainLater || class == policy.AgainNow || mongoerr.Is(err, mongoerr.CursorNotFound)
+}
+
+// read puts documents into a Scan, from where it is, as long as a cursor is good for.
+func (v *verifying) read(ctx context.Context, c *verify.Collection, scan *verify.Scan) error {
+	opened := v.cluster.Clock.Now()
+	step := int64(verifyStep) // which is due at once
+	return v.rangeOf(c, scan.State().Next(), bson.RawValue{}).Each(ctx, v.cluster.Client, func(doc bson.Raw) error {
+		if step >= verifyStep {
+			step = 0
+			if err := v.step(ctx, c, scan, opened); err != nil {
+				return err
+			}
+		}
+		step += int64(len(doc))
+		v.docsRead++
+		v.bytesRead += int64(len(doc))
+		if err := scan.Put(doc); err != nil {
+			return fmt.Errorf("%s: %w", c.Namespace, err)
+		}
+		return v.slow(ctx, int64(len(doc)))
+	})
+}
+
+func (v *verifying) rangeOf(c *verify.Collection, from, to bson.RawValue) documents.Range {
+	return documents.Range{Namespace: c.Namespace, From: from, To: to, After: c.Since, Secondary: v.Secondary,
+		MaxTime: 2 * cursorAge}
+}
+
+// step waits until more may be read, and keeps the progress now and then.
+func (v *verifying) step(ctx context.Context, c *verify.Collection, scan *verify.Scan, opened time.Time) error {
+	began := v.cluster.Clock.Now()
+	if err := v.gate.Enter(ctx, pace.Move{Namespace: c.Namespace, Stays: true}); err != nil {
+		return err
+	}
+	v.gate.Leave(pace.Move{Namespace: c.Namespace, Stays: true}, nil)
+	v.report.Report(Verifying{c.Namespace, v.docsRead, v.bytesRead, v.docs, v.bytes})
+	now := v.cluster.Clock.Now()
+	if now.Sub(v.saved) >= keepEvery {
+		c.Digest = scan.State()
+		if err := v.keep(); err != nil {
+			return err
+		}
+	}
+	if now.Sub(began) >= cursorIdle || now.Sub(opened) >= cursorAge {
+		return errReopen
+	}
+	return nil
+}
+
+// slow waits so that no more than MaxRate is read.
+func (v *verifying) slow(ctx context.Context, bytes int64) error {
+	const portion = 256 << 10
+	if v.rated += bytes; v.MaxRate == 0 || v.rated < portion {
+		return nil
+	}
+	now := v.cluster.Clock.Now()
+	due := v.ratedSince.Add(time.Duration(float64(v.rated) / float64(v.MaxRate) * float64(time.Second)))
+	v.rated = 0
+	if wait := due.Sub(now); wait > 0 {
+		v.ratedSince = due
+		return v.cluster.Clock.Sleep(ctx, wait)
+	}
+	v.ratedSince = now
+	return nil
+}

@@ -1,0 +1,168 @@
+// Package documents reads whole collections through the router, in the order of _id, and
+// which documents were written meanwhile. It changes nothing.
+package documents
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/live"
+	"shardsh/balancer/mongoerr"
+)
+
+// Facts are what is known of a collection before it is read.
+type Facts struct {
+	UUID        string // hexadecimal digits
+	Docs, Bytes int64  // as $collStats estimates them
+}
+
+// The reasons why a collection can't be read in the order of _id.
+var (
+	ErrKind      = errors.New("it is a view or a time series, which have no _ids of their own")
+	ErrCollation = errors.New("it has a collation: its _ids have another order than their values")
+)
+
+// factsLimit bounds each command but the read itself.
+const factsLimit = 30 * time.Second
+
+// Inspect finds out what is to be read. The error of a collection that is not there is
+// NamespaceNotFound, as that of servers.
+func Inspect(ctx context.Context, client *mongo.Client, ns string) (f Facts, err error) {
+	database, name, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return f, err
+	}
+	a := live.NewCommandRunner(client)
+	limit := bson.E{Key: "maxTimeMS", Value: factsLimit.Milliseconds()}
+	list, err := a.RunCursorCommand(ctx, database, bson.D{
+		{Key: "listCollections", Value: int32(1)}, {Key: "filter", Value: bson.D{{Key: "name", Value: name}}}, limit,
+	})
+	switch {
+	case err != nil:
+		return f, live.ServerError(err)
+	case len(list) == 0:
+		return f, mongoerr.New(mongoerr.NamespaceNotFound, "there is no collection %s", ns)
+	}
+	if kind, given := list[0].Lookup("type").StringValueOK(); given && kind != "collection" {
+		return f, ErrKind
+	}
+	locale, collated := list[0].Lookup("options", "collation", "locale").StringValueOK()
+	if collated && locale != "simple" {
+		return f, ErrCollation
+	}
+	if _, uuid, is := list[0].Lookup("info", "uuid").BinaryOK(); is {
+		f.UUID = hex.EncodeToString(uuid)
+	}
+	stats, err := a.RunCursorCommand(ctx, database, bson.D{
+		{Key: "aggregate", Value: name}, {Key: "pipeline", Value: bson.A{
+			bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
+			bson.D{{Key: "$project", Value: bson.D{
+				{Key: "storageStats.size", Value: 1}, {Key: "storageStats.count", Value: 1},
+			}}},
+		}}, {Key: "cursor", Value: bson.D{}}, limit,
+	})
+	for _, doc := range stats {
+		size, _ := doc.Lookup("storageStats", "size").AsInt64OK()
+		count, _ := doc.Lookup("storageStats", "count").AsInt64OK()
+		f.Bytes, f.Docs = f.Bytes+size, f.Docs+count
+	}
+	return f, live.ServerError(err)
+}
+
+// ClusterTime returns the latest operation time that the router knows of, and its clock.
+func ClusterTime(ctx context.Context, client *mongo.Client) (at bson.Timestamp, now time.Time, err error) {
+	hello, err := live.NewCommandRunner(client).RunCommand(ctx, "admin", bson.D{{Key: "hello", Value: int32(1)}})
+	if err != nil {
+		return at, now, live.ServerError(err)
+	}
+	at.T, at.I, _ = hello.Lookup("$clusterTime", "clusterTime").TimestampOK()
+	now, _ = hello.Lookup("localTime").TimeOK()
+	return at, now, nil
+}
+
+// Range is which documents are read, and how.
+type Range struct {
+	Namespace string
+	// From is the first _id, To the first one that is not read any more; zero values are
+	// no bounds.
+	From, To bson.RawValue
+	// After has members that lag wait until they have what was written before; zero does not.
+	After bson.Timestamp
+	// Secondary reads from secondaries where there are some.
+	Secondary bool
+	// MaxTime bounds the work of the servers for one cursor.
+	MaxTime time.Duration
+}
+
+// batch is how many documents are asked for at once; servers send no more than 16 MiB.
+const batch = 5000
+
+// find is the command. Bounds are those of the index: a filter would compare within one
+// type alone.
+func (r Range) find(name string) bson.D {
+	concern := bson.D{{Key: "level", Value: "majority"}}
+	if !r.After.IsZero() {
+		concern = append(concern, bson.E{Key: "afterClusterTime", Value: r.After})
+	}
+	byID := bson.D{{Key: "_id", Value: int32(1)}}
+	command := bson.D{
+		{Key: "find", Value: name}, {Key: "filter", Value: bson.D{}}, {Key: "sort", Value: byID}, {Key: "hint", Value: byID},
+		{Key: "batchSize", Value: int32(batch)}, {Key: "readConcern", Value: concern},
+	}
+	if r.From.Type != 0 {
+		command = append(command, bson.E{Key: "min", Value: bson.D{{Key: "_id", Value: r.From}}})
+	}
+	if r.To.Type != 0 {
+		command = append(command, bson.E{Key: "max", Value: bson.D{{Key: "_id", Value: r.To}}})
+	}
+	return append(command, bson.E{Key: "maxTimeMS", Value: r.MaxTime.Milliseconds()})
+}
+
+// Each calls put with each document, in the order of _id, until put ends it with an error.
+// A document is valid until put returns.
+func (r Range) Each(ctx context.Context, client *mongo.Client, put func(bson.Raw) error) (err error) {
+	if r.From.Type != 0 && r.To.Type != 0 && keyorder.Compare(r.From, r.To) >= 0 {
+		return nil // servers refuse such bounds
+	}
+	database, name, err := catalog.SplitNamespace(r.Namespace)
+	if err != nil {
+		return err
+	}
+	command := r.find(name)
+	if _, limited := ctx.Deadline(); limited { // which the driver sends as maxTimeMS
+		command = command[:len(command)-1]
+	}
+	how := options.RunCmd()
+	if r.Secondary {
+		how.SetReadPreference(readpref.SecondaryPreferred())
+	}
+	cursor, err := client.Database(database).RunCommandCursor(ctx, command, how)
+	if err != nil {
+		return live.ServerError(err)
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_ = cursor.Close(closing) // it was only read
+	}()
+	cursor.SetBatchSize(batch)
+	for cursor.Next(ctx) {
+		if err := put(cursor.Current); err != nil {
+			return err
+		}
+	}
+	if err := cursor.Err(); err != nil {
+		return fmt.Errorf("reading %s: %w", r.Namespace, live.ServerError(err))
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package verify
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/keyorder"
+)
+
+// How documents are put into ranges.
+const (
+	// firstRange is how many documents a range has at first.
+	firstRange = 64
+	// mostRanges is how many ranges there may be, an even number. With so many, each two
+	// become one.
+	mostRanges = 8192
+	// mostBound is how long an _id may be, in bytes, where a range begins.
+	mostBound = 512
+)
+
+// Range is the documents from an _id up to that of the next range.
+type Range struct {
+	// From is the lowest _id; the zero value in the first range, which begins where _ids do.
+	From bson.RawValue
+	Sum
+}
+
+// ErrOrder says that documents don't come in the order of _id.
+var ErrOrder = errors.New("documents do not come in the order of _id")
+
+// Scan puts documents into ranges. It keeps no document.
+type Scan struct {
+	ranges []Range // but the last one complete
+	per    int64   // documents in a range; 0 where the bounds are given
+	bounds []bson.RawValue
+	kind   bson.Type // of the latest _id
+	latest []byte
+}
+
+// NewScan returns a Scan that chooses its ranges.
+func NewScan() *Scan { return &Scan{per: firstRange, ranges: make([]Range, 1)} }
+
+// NewScanLike returns a Scan with the ranges of another digest.
+func NewScanLike(d Digest) *Scan {
+	s := &Scan{ranges: make([]Range, 1)}
+	for _, r := range d.Ranges[1:] {
+		s.bounds = append(s.bounds, r.From)
+	}
+	return s
+}
+
+// Resume returns a Scan that goes on from a digest that is not finished: with the documents
+// from Digest.Next on. Where its bounds are those of another digest, like is that one.
+func Resume(d Digest, like *Digest) (*Scan, error) {
+	s := &Scan{per: d.PerRange}
+	if like != nil {
+		s = NewScanLike(*like)
+		if len(d.Ranges) > len(like.Ranges) {
+			return nil, errors.New("it has other ranges than the digest that it is compared with")
+		}
+		for i, r := range d.Ranges {
+			if !same(r.From, like.Ranges[i].From) {
+				return nil, errors.New("it has other ranges than the digest that it is compared with")
+			}
+		}
+	} else if s.per < firstRange {
+		return nil, fmt.Errorf("ranges of %d documents are not possible", s.per)
+	}
+	s.ranges = slices.Clone(d.Ranges)
+	s.ranges[len(s.ranges)-1].Sum = Sum{}
+	return s, nil
+}
+
+func same(a, b bson.RawValue) bool { return a.Type == b.Type && slices.Equal(a.Value, b.Value) }
+
+// Put takes the next document, in the order of _id.
+func (s *Scan) Put(doc bson.Raw) error {
+	id, err := doc.LookupErr("_id")
+	if err != nil {
+		return fmt.Errorf("a document has no _id: %w", err)
+	}
+	order := 1
+	if s.latest != nil {
+		order = keyorder.Compare(id, bson.RawValue{Type: s.kind, Value: s.latest})
+	}
+	if from := s.last().From; order < 0 || from.Type != 0 && s.latest == nil && keyorder.Compare(id, from) < 0 {
+		return ErrOrder
+	}
+	s.advance(id, order > 0)
+	s.last().put(doc)
+	s.kind, s.latest = id.Type, append(s.latest[:0], id.Value...)
+	if s.latest == nil {
+		s.latest = []byte{}
+	}
+	return nil
+}
+
+func (s *Scan) last() *Range { return &s.ranges[len(s.ranges)-1] }
+
+// advance begins the range of an _id, if that is another than that of the document before.
+// Equal _ids, of documents on several shards, are never told apart.
+func (s *Scan) advance(id bson.RawValue, higher bool) {
+	if s.per > 0 {
+		if higher && s.last().Docs >= s.per && len(id.Value) <= mostBound {
+			s.begin(bson.RawValue{Type: id.Type, Value: slices.Clone(id.Value)})
+		}
+		return
+	}
+	for n := len(s.ranges); n <= len(s.bounds) && keyorder.Compare(id, s.bounds[n-1]) >= 0; n++ {
+		s.ranges = append(s.ranges, Range{From: s.bounds[n-1]})
+	}
+}
+
+// begin begins the next range. Those before it are joined in pairs once there are too many.
+func (s *Scan) begin(from bson.RawValue) {
+	if len(s.ranges) == mostRanges {
+		for i := range mostRanges / 2 {
+			s.ranges[i] = Range{s.ranges[2*i].From, s.ranges[2*i].Plus(s.ranges[2*i+1].Sum)}
+		}
+		clear(s.ranges[mostRanges/2:])
+		s.ranges = s.ranges[:mostRanges/2]
+		s.per *= 2
+	}
+	s.ranges = append(s.ranges, Range{From: from})
+}
+
+// Total is what was put so far, but what another Scan has to put again.
+func (s *Scan) Total() Sum { return total(s.ranges) }
+
+// State returns what there is so far. The last range of it is not complete: who goes on
+// reads its documents again.
+func (s *Scan) State() Digest { return Digest{PerRange: s.per, Ranges: slices.Clone(s.ranges)} }
+
+// Finish returns the digest: no document comes any more.
+func (s *Scan) Finish() Digest {
+	for n := len(s.ranges); n <= len(s.bounds); n++ {
+		s.ranges = append(s.ranges, Range{From: s.bounds[n-1]})
+	}
+	return Digest{PerRange: s.per, Ranges: slices.Clone(s.ranges), Finished: true}
+}
+
+// Digest is what a collection holds, as sums of ranges.
+type Digest struct {
+	// PerRange is how many documents a range has at least; 0 where the ranges are another's.
+	PerRange int64
+	// Ranges are all documents, without gaps: at least one.
+	Ranges   []Range
+	Finished bool
+}
+
+// Total is the sum of all ranges.
+func (d Digest) Total() Sum { return total(d.Ranges) }
+
+// Next is the lowest _id that a Scan has yet to read; the zero value is all.
+func (d Digest) Next() bson.RawValue { return d.Ranges[len(d.Ranges)-1].From }
+
+// End is where a range ends: the _id from which the next one has the documents; the zero
+// value in the last one.
+func (d Digest) End(i int) bson.RawValue {
+	if i+1 < len(d.Ranges) {
+		return d.Ranges[i+1].From
+	}
+	return bson.RawValue{}
+}
+
+// Differ returns which ranges of two finished digests with the same bounds differ.
+func Differ(before, after Digest) (list []int) {
+	for i, r := range before.Ranges {
+		if r.Sum != after.Ranges[i].Sum {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+func total(ranges []Range) (sum Sum) {
+	for _, r := range ranges {
+		sum = sum.Plus(r.Sum)
+	}
+	return sum
+}

@@ -1,0 +1,81 @@
+package sh
+
+import (
+	"strings"
+
+	"shardsh/balancer/action"
+	"shardsh/bindings/actiontext"
+	"shardsh/bindings/script"
+
+	"github.com/dop251/goja"
+)
+
+// shardVerifyMethods() prove that nothing was lost.
+func shardVerifyMethods() []helper {
+	return []helper{
+		{"verify", "ns:string|object options?:object{against,output,differences,settle,settlePause,maxRate,pauseBetween," +
+			"for,secondary,restart,progress}", shVerify,
+			"Returns a digest of a collection's documents; {against: digest or file} compares with an earlier one: " +
+				"{verdict: \"same\", \"explained\" by writes, \"written\", \"different\"}. {output: file, differences: file, " +
+				"settle: 3, maxRate: \"50MB\", pauseBetween, for, secondary: true, restart: true}."},
+	}
+}
+
+func shVerify(c *call, sh *Helpers) goja.Value {
+	h := c.options("verify", 1)
+	verb := action.Verify{
+		Namespaces: []string{c.namespaceArgument(0)}, Output: h.text("output"), Differences: h.text("differences"),
+		Settle: action.DefaultSettle, SettlePause: h.duration("settlePause", action.DefaultSettlePause),
+		MaxRate: h.size("maxRate"), PauseBetween: h.duration("pauseBetween", 0), For: h.duration("for", 0),
+		Secondary: h.flag("secondary", false), Restart: h.flag("restart", false),
+	}
+	if h.get("settle") != nil {
+		verb.Settle = int(h.count("settle"))
+	}
+	h.against(&verb)
+	for _, path := range []string{verb.Output, verb.Differences} {
+		if path != "" {
+			c.mayWrite(path)
+		}
+	}
+	if verb.Against != "" {
+		c.mayRead(verb.Against)
+		verb.NoPart = c.s.Sandbox.MayWrite() != nil
+	}
+	r, _, leave := c.reporter(h)
+	result, err := verb.Run(c.JS.Context(), c.cluster(sh), r)
+	leave()
+	if err != nil {
+		sh.fail("verify", nil, err, "", false)
+	}
+	object := c.s.fromJSON(result)
+	if result.Verdict == action.VerdictDigest {
+		script.Define(object, "digest", c.JS.Runtime.ToValue(result.Text))
+	}
+	lines := actiontext.VerifyResult(result)
+	if result.Stopped != "" {
+		lines = append(lines, "Stopped: "+result.Stopped)
+	}
+	text := strings.Join(lines, "\n")
+	c.JS.Values.SetPrinter(object, func() string { return text })
+	return object
+}
+
+// against reads what to compare with: a file, or what an earlier call returned.
+func (h helperOptions) against(verb *action.Verify) {
+	const wanted = "a file, or what sh.verify returned"
+	switch v := h.get("against").(type) {
+	case nil:
+	case *goja.Object:
+		digest := script.Property(v, "digest")
+		if digest == nil || !goja.IsString(digest) {
+			h.refuse("against", wanted, h.c.s.Display.Inspect(v))
+		}
+		verb.Digest = digest.String()
+	default:
+		if !goja.IsString(v) {
+			h.refuse("against", wanted, h.c.s.Display.Inspect(v))
+		}
+		verb.Against = v.String()
+	}
+}
