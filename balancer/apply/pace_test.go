@@ -56,6 +56,24 @@ func TestTriesAgainAndAsks(t *testing.T) {
 	}
 }
 
+// A server with too much to do is waited for: more refusals than a run may have failures.
+func TestWaitsForOverload(t *testing.T) {
+	w, p := balanced(t)
+	c := &hooked{Cluster: w.steps, before: func(n int, _ apply.Command) error {
+		if n <= 30 {
+			return mongoerr.New(mongoerr.IngressRequestRateLimitExceeded, "slow down")
+		}
+		return nil
+	}}
+	o := w.options()
+	var told []apply.Kind
+	o.Tell = func(e apply.Event) { told = append(told, e.Kind) }
+	r, err := apply.Run(t.Context(), c, p, o)
+	if err != nil || !r.Finished || slices.Contains(told, apply.Again) || c.sent <= 30 {
+		t.Errorf("%+v after %d commands, %v, told %v", r, c.sent, err, told)
+	}
+}
+
 // What would fail the same way again is not tried again.
 func TestAsksAtOnce(t *testing.T) {
 	for _, code := range []mongoerr.Code{mongoerr.Unauthorized, mongoerr.IndexNotFound, mongoerr.DuplicateKey} {
