@@ -75,7 +75,8 @@ func (v *verifying) settle(ctx context.Context, was, c *verify.Collection) (susp
 		})
 	}
 	if len(suspects) > 0 {
-		v.report.note(fmt.Sprintf("%s: differs in %s; reads those again.", c.Namespace, humanize.Count(len(suspects), "range")))
+		v.report.note(fmt.Sprintf("%s: differs in %s; reads those again.", c.Namespace,
+			humanize.Count(len(suspects), "range")))
 	}
 	for range v.Settle {
 		if !slices.ContainsFunc(suspects, func(s *suspect) bool { return s.unsettled }) {
