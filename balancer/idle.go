@@ -60,6 +60,14 @@ func (p *idleCollections) note(s policy.Situation, available *policy.Available) 
 	}
 }
 
+// noteSettled notes that a collection has nothing to move as long as it does not change.
+func (p *idleCollections) noteSettled(ns string, available *policy.Available) {
+	if p.revision != nil {
+		known := p.of(ns)
+		known.chosen, known.migrations = *known.revision+1, policy.NoCandidates(available)
+	}
+}
+
 // noteUnsplit notes that a collection has nothing to split at its zones; unzoned if
 // it never will.
 func (p *idleCollections) noteUnsplit(ns string, unzoned bool) {

@@ -51,8 +51,10 @@ type Reader interface {
 // Routing is a collection as the catalog has it at one moment.
 type Routing struct {
 	Collection catalog.Collection
-	Table      *catalog.RoutingTable
-	Zones      *catalog.ZoneSet
+	// Table is nil for a collection without zones of which it is known that there is nothing
+	// to move, where the release balances by size.
+	Table *catalog.RoutingTable
+	Zones *catalog.ZoneSet
 }
 
 // Compatible is a SettingReader that knows the feature compatibility version as it is now.

@@ -166,6 +166,10 @@ func (l *Loop) candidatesFor(coll *catalog.Collection, sizes map[catalog.ShardID
 	if err != nil {
 		return nil, err
 	}
+	if routing.Table == nil {
+		l.idle.noteSettled(coll.Namespace, available)
+		return nil, nil
+	}
 	if err := policy.CheckAligned(routing.Table, routing.Zones); err != nil {
 		return nil, err
 	}

@@ -98,6 +98,9 @@ func (l *Loop) selectSplits() ([]policy.Split, error) {
 // splitsOf returns the splits at the zones of a collection. The sessions have
 // their own instead, up to 7.0 (rules/01-rounds-and-settings §5.4).
 func (c *Config) splitsOf(r Routing) []policy.Split {
+	if r.Table == nil {
+		return nil
+	}
 	if c.splitsSessions(r) {
 		return policy.SplitsOfSessions(r.Table, c.Parameters().SessionsChunks)
 	}

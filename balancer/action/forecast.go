@@ -53,7 +53,7 @@ func (f Forecast) Run(ctx context.Context, source Source, r Reporter) (made fore
 	if err != nil {
 		return made, err
 	}
-	s, err := source.look(ctx, live.ReaderOptions{Zone: zone}, reporter)
+	s, err := source.look(ctx, source.outlining(ctx, f.Goal, live.ReaderOptions{Zone: zone}), reporter)
 	if err != nil {
 		return made, err
 	}

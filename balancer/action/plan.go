@@ -85,8 +85,11 @@ func (p Plan) Run(ctx context.Context, source Source, r Reporter) (*plan.Plan, e
 		return nil, err
 	}
 	options := live.ReaderOptions{Zone: zone}
-	if p.DiskLimit > 0 {
+	switch {
+	case p.DiskLimit > 0:
 		options.Parts = live.Whole | live.Reusable
+	case p.Cuts == nil:
+		options = source.outlining(ctx, p.Goal, options)
 	}
 	s, err := source.look(ctx, options, reporter)
 	if err != nil {

@@ -17,6 +17,8 @@ type CollectionState struct {
 	Zones *ZoneSet // nil = none
 	// Counts are the chunks by shard, for when there is no Table.
 	Counts map[ShardID]ChunkCount
+	// Outline is what was kept of a Table that was read; nil where there is one, or none was.
+	Outline *Outline
 
 	// Sizes is what each shard has of the collection. A shard without an entry
 	// did not tell; one without a chunk has one of nothing.

@@ -68,7 +68,7 @@ func (o Options) simulations(s *catalog.Snapshot, r rates) ([]simulation, error)
 	first, err := run(likeliest(s), o.Seed)
 	chunks := 0
 	for _, c := range diagnosis.Sharded(s) {
-		chunks += c.Table.Len()
+		chunks += int(c.Count().Chunks)
 	}
 	if err != nil || first.moves+first.failed == 0 || first.moves > fewMoves || chunks > fewChunks {
 		return []simulation{first}, err

@@ -57,7 +57,7 @@ func (o Options) check(s *catalog.Snapshot) (Options, error) {
 		o.Goal.Namespaces = names
 	}
 	for _, c := range diagnosis.Sharded(s) {
-		if c.Table == nil {
+		if !c.Read() {
 			return o, fmt.Errorf("forecast: the chunks of %s were not read", c.Namespace)
 		}
 	}

@@ -46,6 +46,10 @@ type ReaderOptions struct {
 	// are read, by what was read before: of the others the chunks are only counted. Nil is
 	// all. The Snapshot is valid until Tabled returns.
 	Tabled func(s *catalog.Snapshot, c *catalog.CollectionState) bool
+	// Outlined, with Tabled, selects the collections of which only an Outline is kept of the
+	// table that was read. It sees what the Reader knows before the tables, and what is under
+	// way; it may be called by several goroutines at once. Nil is none.
+	Outlined func(s *catalog.Snapshot, c *catalog.CollectionState) bool
 	// Shard limits Counts and Drains to one shard; empty means all shards.
 	Shard catalog.ShardID
 	// Selected limits Statuses and Causes to some collections; nil means all.
@@ -157,6 +161,7 @@ type reading struct {
 	old  *catalog.Snapshot
 	only map[string]bool // the collections whose tables are read; nil for all
 
+	outlines outlines
 	parts    catalog.SnapshotParts
 	patience patience
 	asked    func() []catalog.Member // waits for the members
@@ -205,6 +210,7 @@ func (r *reading) steps() []step {
 		{Outcomes, "changelog", r.outcomes},
 		{Clock, "clock", r.clock},
 		{Migrations | Reshardings, "operations", r.activity},
+		{Chunks, "collections", r.lateTables},
 		{Moves, "changelog", r.moves},
 		{Leases, "lease", r.leases},
 		{Statuses, "balance", r.statuses},

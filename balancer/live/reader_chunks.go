@@ -11,8 +11,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// chunkBatch is a batch size with which servers fill their replies of 16 MiB.
-const chunkBatch = 1 << 20
+// chunkBatch is how many chunks a reply has at most: some 5 MB, of which several are in memory
+// at once.
+const chunkBatch = 20_000
 
 // readAll reads all chunks of a collection. Chunks that the cursor has passed may change
 // before it ends, so those newer than the newest at the beginning are read again.

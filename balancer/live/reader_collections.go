@@ -85,6 +85,8 @@ func entryOf(doc bson.Raw) catalog.Collection {
 type tracked struct {
 	catalog.Collection
 	table *catalog.RoutingTable
+	// outlined is kept in place of the table.
+	outlined *catalog.CollectionState
 	// older: the table is that of an older Snapshot, and its flags may be outdated.
 	older bool
 	// settled: the last read found no change. refused: the server refused it.
@@ -184,6 +186,9 @@ func (r *reading) keepTables(known map[string]*tracked, tries int) {
 		}
 		if c := counted[t.Namespace]; c != nil {
 			c.Collection, c.Table = t.Collection, t.table
+			if t.outlined != nil {
+				c.Counts, c.Outline = t.outlined.Counts, t.outlined.Outline
+			}
 			continue
 		}
 		r.parts.Collections = append(r.parts.Collections, &catalog.CollectionState{Collection: t.Collection, Table: t.table})
@@ -192,6 +197,9 @@ func (r *reading) keepTables(known map[string]*tracked, tries int) {
 
 // refresh brings the table of a collection up to date, and notes whether it was.
 func (r *reading) refresh(ctx context.Context, t *tracked) error {
+	if t.outlined != nil {
+		return r.updateTogether(ctx, []*tracked{t})
+	}
 	if t.table != nil {
 		same, err := r.update(ctx, t, t.table.Version().ChunkVersion)
 		if err == nil && t.older && r.reads(Flags) {
@@ -206,7 +214,11 @@ func (r *reading) refresh(ctx context.Context, t *tracked) error {
 		}
 	}
 	t.older, t.settled = false, false
-	return r.failed(ctx, t, r.readAll(ctx, t))
+	err := r.readAll(ctx, t)
+	if err == nil {
+		r.outline(t)
+	}
+	return r.failed(ctx, t, err)
 }
 
 // failed handles the failure to read chunks. What the server refuses is not read again;
@@ -219,10 +231,10 @@ func (r *reading) failed(ctx context.Context, t *tracked, err error) error {
 		return nil
 	case ctx.Err() != nil:
 	case refused(err) && r.options.Required&Chunks == 0:
-		t.table, t.settled, t.refused = nil, true, true
+		t.table, t.outlined, t.settled, t.refused = nil, nil, true, true
 		return nil
 	case malformed(err):
-		t.table = nil
+		t.table, t.outlined = nil, nil
 		return nil
 	}
 	return &ReadError{What: "chunks", Namespace: t.Namespace, Err: err}

@@ -23,7 +23,7 @@ const (
 func (r *reading) refreshAll(ctx context.Context, list []*tracked) error {
 	var known, unknown, alone []*tracked
 	for _, t := range list {
-		if t.table != nil {
+		if t.had() {
 			known = append(known, t)
 		}
 	}
@@ -34,8 +34,8 @@ func (r *reading) refreshAll(ctx context.Context, list []*tracked) error {
 	}
 	for _, t := range list {
 		switch {
-		case t.refused, t.table != nil && len(known) > 1:
-		case t.table != nil, t.large:
+		case t.refused, t.had() && len(known) > 1:
+		case t.had(), t.large:
 			alone = append(alone, t)
 		default:
 			unknown = append(unknown, t)
@@ -166,6 +166,7 @@ func (g *gathered) pass(ctx context.Context, next int) error {
 		}
 		if err == nil {
 			t.table, err = catalog.NewestTable(t.Pattern, t.Epoch, t.Timestamp, g.chunks)
+			g.outline(t)
 		}
 		t.older, t.settled, g.bad = false, false, nil
 		if err := g.failed(ctx, t, err); err != nil {
@@ -183,7 +184,7 @@ func (r *reading) updateTogether(ctx context.Context, batch []*tracked) error {
 	either := make(bson.A, len(batch))
 	for i, t := range batch {
 		either[i] = bson.D{t.ChunkFilter(),
-			{Key: "lastmod", Value: bson.D{{Key: "$gt", Value: t.table.Version().ChunkVersion.Timestamp()}}}}
+			{Key: "lastmod", Value: bson.D{{Key: "$gt", Value: t.version().Timestamp()}}}}
 	}
 	docs, err := r.source.list(ctx, find("chunks", bson.D{{Key: "$or", Value: either}}).batched(chunkBatch))
 	if err != nil {
@@ -192,8 +193,11 @@ func (r *reading) updateTogether(ctx context.Context, batch []*tracked) error {
 	byOwner := ownersOf(docs)
 	for _, t := range batch {
 		changed, err := parseChunks(t.Collection, byOwner[ownerKey(t.Collection)])
-		if err == nil {
+		switch {
+		case err == nil && t.outlined == nil:
 			t.table, err = t.table.Apply(changed)
+		case len(changed) > 0:
+			t.outlined = nil // it is read anew
 		}
 		if err == nil && t.older && r.reads(Flags) {
 			err = r.flags(ctx, t)
@@ -211,15 +215,20 @@ func (r *reading) chooses() bool { return r.options.Tabled != nil && r.reads(Cou
 
 // chosenTables reads the tables of the collections that Tabled selects.
 func (r *reading) chosenTables(ctx context.Context) error {
-	if !r.chooses() {
+	if !r.chooses() || r.options.Outlined != nil {
 		return nil
 	}
+	return r.choose(ctx)
+}
+
+func (r *reading) choose(ctx context.Context) error {
 	seen := r.parts
 	seen.Source.Gaps = r.gaps
 	seen.Collections = slices.Clone(seen.Collections)
 	so := catalog.NewSnapshot(seen)
-	r.only = map[string]bool{}
+	r.only, r.outlines = map[string]bool{}, outlines{so, map[string]*catalog.CollectionState{}}
 	for _, c := range so.Collections() {
+		r.outlines.of[c.Namespace] = c
 		if r.options.Tabled(so, c) {
 			r.only[c.Namespace] = true
 		}

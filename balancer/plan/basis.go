@@ -26,9 +26,10 @@ func basisOf(s *catalog.Snapshot, names []string, g Goal) (Basis, error) {
 		if err != nil {
 			return b, fmt.Errorf("plan: the shard key of %s: %w", ns, err)
 		}
+		version, _ := c.Version()
 		b.Collections = append(b.Collections, CollectionBasis{
 			Namespace: ns, UUID: UUIDText(c.UUID), Key: json.RawMessage(key),
-			Version: c.Table.Version().ChunkVersion, Chunks: c.Table.Len(),
+			Version: version.ChunkVersion, Chunks: int(c.Count().Chunks),
 		})
 	}
 	return b, nil
@@ -59,8 +60,8 @@ func hashOf(s *catalog.Snapshot, names []string, g Goal) string {
 		c := s.Collection(ns)
 		h.add(ns, UUIDText(c.UUID), c.Epoch, c.Timestamp, c.Pattern, c.MaxChunkSizeBytes)
 		h.add(c.NoBalance, c.AllowMigrations, c.PermitMigrations, c.Frozen(s.Release()), c.EnableAutoMerge, c.Resharding)
-		if c.Table != nil {
-			h.add(c.Table.Version(), c.Table.Len())
+		if version, read := c.Version(); read {
+			h.add(version, c.Count().Chunks)
 		}
 		for _, id := range c.Owners() {
 			n := c.CountOn(id)

@@ -50,6 +50,9 @@ type mergeRun struct {
 }
 
 func runsOf(c *catalog.CollectionState, id catalog.ShardID) (list []mergeRun) {
+	if c.Table == nil { // it has no neighbours on one shard
+		return nil
+	}
 	runs := policy.MergeableRuns(policy.MergeSearch{
 		Table: c.Table, Zones: c.Zones, Shard: id, AnyAge: true,
 		Limits: policy.MergeLimits{Chunks: math.MaxInt, Time: math.MaxInt64 * time.Nanosecond},

@@ -80,6 +80,9 @@ func newFitting(b *builder) *fitting {
 	f := &fitting{b: b, colls: b.scope.colls, shards: b.scope.start.Shards(), tried: map[string][]*catalog.Volumes{}}
 	count := 0
 	for _, c := range f.colls {
+		if c.Table == nil {
+			return nil
+		}
 		count += c.Table.Len()
 	}
 	if len(f.shards) > 250 || count*len(f.shards) > mostFitted {

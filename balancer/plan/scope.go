@@ -54,7 +54,7 @@ func newScope(s *catalog.Snapshot, o Options) (*scope, error) {
 		}
 	}
 	for _, c := range sc.start.Collections() {
-		if c.Table == nil {
+		if !c.Read() {
 			return nil, fmt.Errorf("plan: the snapshot has no chunks of %s", c.Namespace)
 		}
 		// Whoever names a collection wants it planned, switched off or not.

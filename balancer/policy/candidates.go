@@ -74,6 +74,9 @@ func NewCandidates(s Situation, avail *Available) *Candidates {
 	return p
 }
 
+// NoCandidates are those of a collection in which no round with these shards finds any.
+func NoCandidates(avail *Available) *Candidates { return &Candidates{numbering: avail.numbering} }
+
 // donors returns the shards that may give data of a zone, the largest first.
 func (sel *selection) donors(zone int) []holder {
 	list := []holder{}

@@ -73,8 +73,12 @@ func newCluster(s *catalog.Snapshot, cfg Config) (*cluster, error) {
 		if state.Unsplittable {
 			continue
 		}
-		if state.Table == nil {
+		if !state.Read() {
 			return nil, fmt.Errorf("sim: the snapshot has no routing table of %s", state.Namespace)
+		}
+		if state.Table == nil {
+			c.addSettled(state)
+			continue
 		}
 		coll := newCollection(s, state, cfg.Contents, cmp.Or(state.MaxChunkSizeBytes, c.settings.MaxChunkSizeBytes))
 		c.order = append(c.order, coll)
@@ -120,6 +124,9 @@ func (c *cluster) Routing(_ context.Context, ns string) (balancer.Routing, error
 	if err != nil {
 		return balancer.Routing{}, err
 	}
+	if coll.settled() {
+		return balancer.Routing{Collection: coll.entry}, nil
+	}
 	return balancer.Routing{Collection: coll.entry, Table: coll.chunks.Table(), Zones: coll.first.Zones}, nil
 }
 
@@ -137,7 +144,7 @@ func (c *cluster) DataSizes(
 ) (map[string]map[catalog.ShardID]int64, error) {
 	sizes := make(map[string]map[catalog.ShardID]int64, len(colls))
 	for _, entry := range colls {
-		if coll := c.collections[entry.Namespace]; coll != nil {
+		if coll := c.collections[entry.Namespace]; coll != nil && !coll.settled() {
 			sizes[entry.Namespace] = coll.reported
 		}
 	}

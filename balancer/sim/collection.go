@@ -78,6 +78,9 @@ func (coll *collection) touch() {
 // shards spares a search for each. Afterwards only those can get some whose chunks
 // changed.
 func (coll *collection) mergeable(id catalog.ShardID) bool {
+	if coll.settled() {
+		return false
+	}
 	if coll.neighbours == nil {
 		coll.neighbours = coll.chunks.Table().HaveNeighbours()
 	}
@@ -87,6 +90,10 @@ func (coll *collection) mergeable(id catalog.ShardID) bool {
 // ownsOlder reports whether a shard has a chunk that came there before a time, which
 // only goes on from call to call.
 func (coll *collection) ownsOlder(id catalog.ShardID, cutoff bson.Timestamp) bool {
+	if coll.settled() {
+		oldest, known := coll.first.Outline.Oldest[id]
+		return known && oldest.Before(cutoff)
+	}
 	if coll.older == nil || coll.olderAt != coll.revision {
 		coll.older, coll.olderAt = map[catalog.ShardID]bool{}, coll.revision
 	}

@@ -124,7 +124,7 @@ func (c *cluster) takeDeletions(parts catalog.SnapshotParts) {
 	defer func() { c.orphansGo(last) }()
 	for _, x := range parts.Deletions {
 		coll := c.collections[x.Namespace]
-		if coll == nil || !coll.entry.UUID.Equal(x.UUID) {
+		if coll == nil || coll.settled() || !coll.entry.UUID.Equal(x.UUID) {
 			continue
 		}
 		lower, errLower := coll.entry.Pattern.Key(x.Min)

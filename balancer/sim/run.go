@@ -188,7 +188,7 @@ func (r *Run) Snapshot() *catalog.Snapshot { return r.cluster.snapshot() }
 func (r *Run) Chunks(shard catalog.ShardID, namespaces ...string) (n int) {
 	for _, coll := range r.cluster.order {
 		if len(namespaces) == 0 || slices.Contains(namespaces, coll.entry.Namespace) {
-			n += coll.chunks.Count(shard)
+			n += coll.count(shard)
 		}
 	}
 	return n

@@ -37,7 +37,7 @@ func (c *cluster) takeMigrations(s *catalog.Snapshot) time.Time {
 // a chunk that is where it says.
 func (c *cluster) underWayAs(m catalog.ActiveMigration) (*move, bool) {
 	coll := c.collections[m.Namespace]
-	if coll == nil || m.From == m.To || c.donating[m.From] != "" {
+	if coll == nil || coll.settled() || m.From == m.To || c.donating[m.From] != "" {
 		return nil, false
 	}
 	lower, err := coll.entry.Pattern.Key(m.Min)

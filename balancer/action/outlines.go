@@ -1,0 +1,66 @@
+package action
+
+import (
+	"context"
+	"sync"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/live"
+	"shardsh/balancer/plan"
+)
+
+// outlining has the read of a large cluster keep only the outlines of collections in which
+// the balancer has nothing to do on its way to a goal.
+func (s Source) outlining(ctx context.Context, goal plan.Goal, o live.ReaderOptions) live.ReaderOptions {
+	switch goal.Kind {
+	case "", plan.Balance, plan.Drain, plan.Zones, plan.Consolidate:
+	default: // it has something to do in all of them
+		return o
+	}
+	if s.Client == nil || s.chunks(ctx) <= mostTabled {
+		return o
+	}
+	if o.Parts == 0 {
+		o.Parts = live.Whole
+	}
+	o.Parts |= live.Counts
+	o.Tabled = func(*catalog.Snapshot, *catalog.CollectionState) bool { return true }
+	o.Outlined = settledFor(goal)
+	return o
+}
+
+// settledFor selects the collections in which there is nothing to do for a goal.
+func settledFor(goal plan.Goal) func(*catalog.Snapshot, *catalog.CollectionState) bool {
+	if goal.Kind != plan.Drain {
+		return diagnosis.Settled
+	}
+	var once sync.Once
+	var draining *catalog.Snapshot
+	return func(s *catalog.Snapshot, c *catalog.CollectionState) bool {
+		once.Do(func() {
+			if shard, there := s.Shard(goal.Shard); there {
+				shard.Draining = true
+				draining = s.WithShard(shard)
+			}
+		})
+		return draining != nil && diagnosis.Settled(draining, c)
+	}
+}
+
+// chunks returns about how many chunks the cluster has, as its config server counts the
+// documents; 0 where it does not tell.
+func (s Source) chunks(ctx context.Context) int64 {
+	var reply struct {
+		N int64 `bson:"n"`
+	}
+	err := s.Client.Database("config").RunCommand(ctx, bson.D{
+		{Key: "count", Value: "chunks"}, {Key: "maxTimeMS", Value: 5000},
+	}).Decode(&reply)
+	if err != nil {
+		return 0
+	}
+	return reply.N
+}

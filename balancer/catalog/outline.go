@@ -1,0 +1,59 @@
+package catalog
+
+import "go.mongodb.org/mongo-driver/v2/bson"
+
+// Outline is what a reader keeps of a routing table, beside the number of chunks, in which
+// the balancer has nothing to do: some bytes a shard, however many chunks there are.
+type Outline struct {
+	Version Version
+	// Oldest is when each shard got the first of the chunks that it still has. A shard whose
+	// chunks do not tell is missing.
+	Oldest map[ShardID]bson.Timestamp
+}
+
+// Outlined returns a copy of the collection with the outline of its routing table in place of
+// the table.
+func (c *CollectionState) Outlined() *CollectionState {
+	next := *c
+	next.Table = nil
+	next.Counts = map[ShardID]ChunkCount{}
+	for _, id := range c.Table.Owners() {
+		next.Counts[id] = c.CountOn(id)
+	}
+	next.Outline = &Outline{Version: c.Table.Version(), Oldest: c.Table.oldest()}
+	return &next
+}
+
+// Read reports whether somebody read the chunks of the collection, and not only counted them.
+func (c *CollectionState) Read() bool { return c.Table != nil || c.Outline != nil }
+
+// Version returns the collection version; false where the chunks were not read.
+func (c *CollectionState) Version() (Version, bool) {
+	switch {
+	case c.Table != nil:
+		return c.Table.Version(), true
+	case c.Outline != nil:
+		return c.Outline.Version, true
+	}
+	return Version{}, false
+}
+
+// oldest returns when each shard got its oldest chunk.
+func (t *RoutingTable) oldest() map[ShardID]bson.Timestamp {
+	first := make([]bson.Timestamp, len(t.shards.names))
+	for b := range t.allBlocks() {
+		for i := range b.rows {
+			r := &b.rows[i]
+			if known := first[r.shard]; !r.since.IsZero() && (known.IsZero() || r.since.Before(known)) {
+				first[r.shard] = r.since
+			}
+		}
+	}
+	found := map[ShardID]bson.Timestamp{}
+	for n, since := range first {
+		if !since.IsZero() {
+			found[t.shards.names[n]] = since
+		}
+	}
+	return found
+}

@@ -1,0 +1,24 @@
+package diagnosis
+
+import (
+	"slices"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/policy"
+)
+
+// Settled reports whether no round changes anything of a collection, whatever happens to
+// others, as long as nobody writes to it: it is even, no two neighbouring chunks may be merged,
+// and nothing of it is under way. Its Outline is enough to plan then.
+func Settled(s *catalog.Snapshot, c *catalog.CollectionState) bool {
+	if c.Table == nil || c.Unsplittable || c.Namespace == policy.SessionsNamespace || len(c.ChunkSizes) > 0 ||
+		!s.Release().BalancesBySize() || len(c.Table.HaveNeighbours()) > 0 {
+		return false
+	}
+	parts := s.Parts()
+	moves := slices.ContainsFunc(parts.Migrations, func(m catalog.ActiveMigration) bool {
+		return m.Namespace == c.Namespace
+	})
+	_, reshards := ReshardingOf(s, c.Namespace)
+	return !moves && !reshards && Evident(s, c.Outlined())
+}
