@@ -216,6 +216,9 @@ func TestHealthyClustersOfToday(t *testing.T) {
 		for i := range p.Shards {
 			p.Shards[i].Version, p.Shards[i].Draining = p.Version, false
 		}
+		for i := range p.Members {
+			p.Members[i].Version = p.Version
+		}
 		for i := range p.Routers {
 			p.Routers[i].Version = p.Version
 		}

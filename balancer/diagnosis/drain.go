@@ -142,7 +142,8 @@ func forcedMoves(c *catalog.CollectionState, id catalog.ShardID, r catalog.Relea
 // forcedMove returns the command that moves a chunk whatever its size.
 func forcedMove(r catalog.Release, ns, lower, upper string) string {
 	if !r.AtLeast(catalog.Release60) {
-		return fmt.Sprintf("db.adminCommand({ moveChunk: %q, bounds: [%s, %s], to: <shard>, forceJumbo: true })", ns, lower, upper)
+		return fmt.Sprintf("db.adminCommand({ moveChunk: %q, bounds: [%s, %s], to: <shard>, forceJumbo: true })",
+			ns, lower, upper)
 	}
 	return fmt.Sprintf("sh.moveRange(%q, <shard>, %s, %s, { forceJumbo: true })", ns, lower, upper)
 }
@@ -215,7 +216,8 @@ func Drained(s *catalog.Snapshot, shard catalog.ShardState) []Finding {
 	if kept := OnlyShardOf(s, shard); len(kept) > 0 {
 		return kept
 	}
-	return []Finding{finding(DrainComplete, Scope{Shard: shard.ID}, fmt.Sprintf("shard %s is empty and can be removed", shard.ID),
+	sentence := fmt.Sprintf("shard %s is empty and can be removed", shard.ID)
+	return []Finding{finding(DrainComplete, Scope{Shard: shard.ID}, sentence,
 		fmt.Sprintf("sh.drain(%q, { remove: true })", shard.ID))}
 }
 

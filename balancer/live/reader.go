@@ -161,7 +161,6 @@ type reading struct {
 	old  *catalog.Snapshot
 	only map[string]bool // the collections whose tables are read; nil for all
 
-	outlines outlines
 	parts    catalog.SnapshotParts
 	patience patience
 	asked    func() []catalog.Member // waits for the members
@@ -183,6 +182,7 @@ type step struct {
 
 // steps returns all parts in the order in which they are read.
 func (r *reading) steps() []step {
+	tables, logs, causes := &tableReading{reading: r}, logReading{r}, causeReading{r}
 	return []step{
 		{Identity, "hello", r.identity},
 		{Identity, "time", r.clusterTime},
@@ -197,25 +197,25 @@ func (r *reading) steps() []step {
 		{Disks, "disks", r.disks},
 		{Drains, "draining", r.drains},
 		{Databases, "databases", r.databases},
-		{Collections | Statuses | Counts | Sizes, "collections", r.collections},
+		{Collections | Statuses | Counts | Sizes, "collections", tables.collections},
 		{Counts, "chunks", r.counts},
 		{Zones, "tags", r.zones},
 		{Routers, "mongos", r.routers},
 		{Sizes, "sizes", r.sizes},
-		{Chunks, "collections", r.chosenTables},
+		{Chunks, "collections", tables.chosenTables},
 		{Reusable, "reusable storage", r.reusable},
-		{Logs, "logs", r.logs},
-		{Rounds, "actionlog", r.rounds},
-		{Switches, "actionlog", r.switches},
-		{Outcomes, "changelog", r.outcomes},
+		{Logs, "logs", logs.logs},
+		{Rounds, "actionlog", logs.rounds},
+		{Switches, "actionlog", logs.switches},
+		{Outcomes, "changelog", logs.outcomes},
 		{Clock, "clock", r.clock},
 		{Migrations | Reshardings, "operations", r.activity},
-		{Chunks, "collections", r.lateTables},
-		{Moves, "changelog", r.moves},
+		{Chunks, "collections", tables.lateTables},
+		{Moves, "changelog", logs.moves},
 		{Leases, "lease", r.leases},
 		{Statuses, "balance", r.statuses},
 		{Deletions, "rangeDeletions", r.deletions},
-		{Causes, "causes", r.causes},
+		{Causes, "causes", causes.all},
 		{Builds, "members", r.versions},
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // collections reads config.collections, with the part Chunks also the routing tables.
-func (r *reading) collections(ctx context.Context) error {
+func (r *tableReading) collections(ctx context.Context) error {
 	switch {
 	case !r.reads(Collections):
 		for _, ns := range r.options.Namespaces {
@@ -99,7 +99,7 @@ type tracked struct {
 // tables reads config.collections and the chunks of each collection, then both again.
 // What has changed meanwhile is read again, until nothing has changed or the tries are
 // used up: each table is consistent at a moment after the last one was first read.
-func (r *reading) tables(ctx context.Context) error {
+func (r *tableReading) tables(ctx context.Context) error {
 	known := r.olderTables()
 	for try := 0; ; try++ {
 		docs, err := r.source.list(ctx, r.entries())
@@ -129,7 +129,7 @@ func (r *reading) tables(ctx context.Context) error {
 }
 
 // olderTables returns the tables of the older Snapshot.
-func (r *reading) olderTables() map[string]*tracked {
+func (r *tableReading) olderTables() map[string]*tracked {
 	known := map[string]*tracked{}
 	if r.old == nil {
 		return known
@@ -144,7 +144,7 @@ func (r *reading) olderTables() map[string]*tracked {
 
 // track returns the collections of some documents, with the known tables of those that
 // were not replaced.
-func (r *reading) track(docs []bson.Raw, known map[string]*tracked, first bool) map[string]*tracked {
+func (r *tableReading) track(docs []bson.Raw, known map[string]*tracked, first bool) map[string]*tracked {
 	next := map[string]*tracked{}
 	for _, doc := range docs {
 		if r.only != nil && !r.only[text(doc, "_id")] {
@@ -171,7 +171,7 @@ func sameIncarnation(a, b catalog.Collection) bool {
 	return a.Epoch == b.Epoch && a.Timestamp == b.Timestamp && a.UUID.Equal(b.UUID) && a.Pattern.Equal(b.Pattern)
 }
 
-func (r *reading) keepTables(known map[string]*tracked, tries int) {
+func (r *tableReading) keepTables(known map[string]*tracked, tries int) {
 	counted := make(map[string]*catalog.CollectionState, len(r.parts.Collections))
 	for _, c := range r.parts.Collections {
 		counted[c.Namespace] = c
@@ -196,7 +196,7 @@ func (r *reading) keepTables(known map[string]*tracked, tries int) {
 }
 
 // refresh brings the table of a collection up to date, and notes whether it was.
-func (r *reading) refresh(ctx context.Context, t *tracked) error {
+func (r *tableReading) refresh(ctx context.Context, t *tracked) error {
 	if t.outlined != nil {
 		return r.updateTogether(ctx, []*tracked{t})
 	}
@@ -224,7 +224,7 @@ func (r *reading) refresh(ctx context.Context, t *tracked) error {
 // failed handles the failure to read chunks. What the server refuses is not read again;
 // chunks that make no sense have changed during the read, and are; other failures end
 // the read.
-func (r *reading) failed(ctx context.Context, t *tracked, err error) error {
+func (r *tableReading) failed(ctx context.Context, t *tracked, err error) error {
 	t.failure = err
 	switch {
 	case err == nil:

@@ -16,8 +16,11 @@ const (
 	movesRead  = 20
 )
 
+// logReading reads config.changelog and config.actionlog.
+type logReading struct{ *reading }
+
 // logs reads the last day of config.changelog and config.actionlog.
-func (r *reading) logs(ctx context.Context) error {
+func (r logReading) logs(ctx context.Context) error {
 	var old catalog.SnapshotParts
 	if r.old != nil {
 		old = r.old.Parts()
@@ -42,7 +45,7 @@ func (r *reading) logs(ctx context.Context) error {
 // log returns those entries of the older Snapshot that are still recent, and reads the
 // newer ones. Logs have no index on the time, so the newest are read first, up to a
 // limit.
-func (r *reading) log(ctx context.Context, name string, old []catalog.LogEntry) ([]catalog.LogEntry, error) {
+func (r logReading) log(ctx context.Context, name string, old []catalog.LogEntry) ([]catalog.LogEntry, error) {
 	since := r.parts.Time.Add(-catalog.LogSpan)
 	old = slices.Clone(old)
 	old = slices.DeleteFunc(old, func(e catalog.LogEntry) bool { return !e.Time.After(since) })
@@ -71,7 +74,7 @@ func (r *reading) log(ctx context.Context, name string, old []catalog.LogEntry) 
 }
 
 // rounds reads the newest rounds of the balancer.
-func (r *reading) rounds(ctx context.Context) error {
+func (r logReading) rounds(ctx context.Context) error {
 	docs, err := r.source.list(ctx, find("actionlog", bson.D{{Key: "what", Value: "balancer.round"}}).
 		sorted("$natural", -1).limited(roundsRead)) // there is no index on the time
 	for _, doc := range slices.Backward(docs) { // in this order if they have the same time
@@ -88,7 +91,7 @@ const (
 
 // switches finds out when the balancer was last switched on or off: from the entries
 // that were read, or from an older one.
-func (r *reading) switches(ctx context.Context) error {
+func (r logReading) switches(ctx context.Context) error {
 	for _, e := range slices.Backward(r.parts.Actions) {
 		if e.What == whatStart || e.What == whatStop {
 			r.parts.Balancer.Switched = switchOf(e)
@@ -113,7 +116,7 @@ func switchOf(e catalog.LogEntry) *catalog.Switch {
 
 // moves reads the newest entries that donors wrote at the end of migrations, and the
 // earlier ones with what was copied.
-func (r *reading) moves(ctx context.Context) error {
+func (r logReading) moves(ctx context.Context) error {
 	what := bson.D{{Key: "$in", Value: bson.A{catalog.MigrationEnded, catalog.MigrationCommitted}}}
 	docs, err := r.source.list(ctx,
 		find("changelog", bson.D{{Key: "what", Value: what}}).sorted("$natural", -1).limited(2*movesRead))
@@ -125,7 +128,7 @@ func (r *reading) moves(ctx context.Context) error {
 
 // outcomes has the server count the ends of migrations in the change log (rules/03-helpers-examples-traps §6.1,
 // rows 12 and 13).
-func (r *reading) outcomes(ctx context.Context) error {
+func (r logReading) outcomes(ctx context.Context) error {
 	since := r.parts.Time.Add(-r.options.Span)
 	of := bson.D{
 		{Key: "time", Value: bson.D{{Key: "$gt", Value: since}}}, {Key: "what", Value: catalog.MigrationEnded},

@@ -6,6 +6,12 @@ import (
 	"shardsh/balancer/catalog"
 )
 
+// tableReading reads collections and their routing tables.
+type tableReading struct {
+	*reading
+	outlines outlines
+}
+
 // outlines are what is known of collections before their tables are read.
 type outlines struct {
 	seen *catalog.Snapshot
@@ -14,7 +20,7 @@ type outlines struct {
 
 // lateTables are chosenTables of a reader that outlines some: by then it is known what is
 // under way.
-func (r *reading) lateTables(ctx context.Context) error {
+func (r *tableReading) lateTables(ctx context.Context) error {
 	if r.options.Outlined == nil {
 		return nil
 	}
@@ -22,7 +28,7 @@ func (r *reading) lateTables(ctx context.Context) error {
 }
 
 // outline drops the table of a collection that is to have only an outline.
-func (r *reading) outline(t *tracked) {
+func (r *tableReading) outline(t *tracked) {
 	t.outlined = nil
 	c := r.outlines.of[t.Namespace]
 	if r.options.Outlined == nil || c == nil || t.table == nil {

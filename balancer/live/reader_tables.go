@@ -20,7 +20,7 @@ const (
 )
 
 // refreshAll brings the tables of collections up to date, of many with each command.
-func (r *reading) refreshAll(ctx context.Context, list []*tracked) error {
+func (r *tableReading) refreshAll(ctx context.Context, list []*tracked) error {
 	var known, unknown, alone []*tracked
 	for _, t := range list {
 		if t.had() {
@@ -54,7 +54,7 @@ func (r *reading) refreshAll(ctx context.Context, list []*tracked) error {
 }
 
 // inBatches calls read for some collections at a time.
-func (r *reading) inBatches(
+func (r *tableReading) inBatches(
 	ctx context.Context, list []*tracked, read func(context.Context, []*tracked) error,
 ) error {
 	batches := slices.Collect(slices.Chunk(list, tablesTogether))
@@ -74,7 +74,7 @@ func (r *reading) inBatches(
 }
 
 // readTogether reads all chunks of collections, which are sorted by what tells their chunks.
-func (r *reading) readTogether(ctx context.Context, batch []*tracked) error {
+func (r *tableReading) readTogether(ctx context.Context, batch []*tracked) error {
 	for len(batch) > 0 {
 		rest, err := onceMore(ctx, func() ([]*tracked, error) { return r.readUntilLarge(ctx, batch) })
 		if err != nil {
@@ -91,13 +91,13 @@ var errLarge = errors.New("too many chunks")
 // readUntilLarge reads all chunks of collections up to the first that is too large, and
 // returns those after it. In the order of versions a chunk that changes during the read
 // comes again, and the newer one counts.
-func (r *reading) readUntilLarge(ctx context.Context, batch []*tracked) (rest []*tracked, err error) {
+func (r *tableReading) readUntilLarge(ctx context.Context, batch []*tracked) (rest []*tracked, err error) {
 	byOwner := make(map[string]int, len(batch))
 	field, ids := batch[0].ChunkFilter().Key, make(bson.A, len(batch))
 	for i, t := range batch {
 		byOwner[ownerKey(t.Collection)], ids[i] = i, t.ChunkFilter().Value
 	}
-	g := gathered{reading: r, batch: batch, at: -1}
+	g := gathered{tableReading: r, batch: batch, at: -1}
 	q := find("chunks", bson.D{{Key: field, Value: bson.D{{Key: "$in", Value: ids}}}}).
 		sorted(field, 1).sorted("lastmod", 1).batched(chunkBatch)
 	q.most = tableWait
@@ -120,7 +120,7 @@ func (r *reading) readUntilLarge(ctx context.Context, batch []*tracked) (rest []
 
 // gathered are the chunks of the collection that a read is at.
 type gathered struct {
-	*reading
+	*tableReading
 	batch  []*tracked
 	at     int // in batch; -1 before the first
 	chunks []catalog.Chunk
@@ -180,7 +180,7 @@ func (g *gathered) pass(ctx context.Context, next int) error {
 
 // updateTogether reads the chunks of collections that are newer than their tables, and notes
 // whether there are some. Each alternative has bounds in an index of its own.
-func (r *reading) updateTogether(ctx context.Context, batch []*tracked) error {
+func (r *tableReading) updateTogether(ctx context.Context, batch []*tracked) error {
 	either := make(bson.A, len(batch))
 	for i, t := range batch {
 		either[i] = bson.D{t.ChunkFilter(),
@@ -214,14 +214,14 @@ func (r *reading) updateTogether(ctx context.Context, batch []*tracked) error {
 func (r *reading) chooses() bool { return r.options.Tabled != nil && r.reads(Counts) }
 
 // chosenTables reads the tables of the collections that Tabled selects.
-func (r *reading) chosenTables(ctx context.Context) error {
+func (r *tableReading) chosenTables(ctx context.Context) error {
 	if !r.chooses() || r.options.Outlined != nil {
 		return nil
 	}
 	return r.choose(ctx)
 }
 
-func (r *reading) choose(ctx context.Context) error {
+func (r *tableReading) choose(ctx context.Context) error {
 	seen := r.parts
 	seen.Source.Gaps = r.gaps
 	seen.Collections = slices.Clone(seen.Collections)
