@@ -3,6 +3,7 @@ package balancer
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 
 	"shardsh/balancer/catalog"
@@ -93,17 +94,17 @@ func (l *Loop) lockRound() (locked bool, unlock func(), err error) {
 	if err != nil || !locked {
 		return false, nothing, err
 	}
-	return true, l.unlockRound, nil
+	return true, func() { unlockRound(&l.thread, l.cfg.Logger) }, nil
 }
 
-func (l *Loop) unlockRound() {
-	err := run(&l.thread, "unlock", func(ctx context.Context, c Cluster) error {
+func unlockRound(t *thread, logger *slog.Logger) {
+	err := run(t, "unlock", func(ctx context.Context, c Cluster) error {
 		if lock, has := c.(RoundLock); has {
 			return lock.UnlockRound(ctx)
 		}
 		return nil
 	})
 	if err != nil && !errors.Is(err, errTerminated) {
-		l.cfg.Logger.Warn("the lock of the round is not released", "error", err)
+		logger.Warn("the lock of the round is not released", "error", err)
 	}
 }

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 )
@@ -49,36 +48,14 @@ func VersionOf(members []Member, shard ShardID) string {
 	if len(answered) == 0 {
 		return ""
 	}
+	if i := slices.IndexFunc(answered, func(m Member) bool { return m.Primary }); i >= 0 {
+		return answered[i].Version
+	}
 	return slices.MinFunc(answered, func(a, b Member) int {
-		if a.Primary != b.Primary {
-			return cmp.Compare(b2i(b.Primary), b2i(a.Primary))
-		}
-		return compareTexts(a.Version, b.Version)
+		first, _ := ParseServerVersion(a.Version)
+		second, _ := ParseServerVersion(b.Version)
+		return first.Compare(second)
 	}).Version
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-func compareTexts(a, b string) int {
-	first, _ := ParseServerVersion(a)
-	second, _ := ParseServerVersion(b)
-	return first.Compare(second)
-}
-
-// ReleaseOn returns what runs on a shard, by which it moves and deletes; the release of the
-// cluster where that is not known.
-func (s *Snapshot) ReleaseOn(shard ShardID) Release {
-	of, found := s.Shard(shard)
-	r, known := ReleaseOf(of.Version)
-	if !found || !known {
-		return s.Release()
-	}
-	return s.parts.Compatibility.Release(r)
 }
 
 // wires are the wire versions of the lines, which a server tells before a login.

@@ -125,7 +125,7 @@ type setup struct {
 // New makes a cluster and starts its balancer. Close ends it.
 func New(cfg Config) (*Cluster, error) {
 	c := newCluster(cfg)
-	if err := c.setParameters(cfg); err != nil {
+	if err := setAtStart(c.parameters, cfg.Parameters); err != nil {
 		return nil, err
 	}
 	if err := c.furnish(cfg); err != nil {
@@ -182,12 +182,12 @@ func (c *Cluster) adjust(cfg Config) error {
 	if cfg.Version != (catalog.Release{}) {
 		c.release = cfg.Version
 	}
-	return c.setParameters(cfg)
+	return setAtStart(c.parameters, cfg.Parameters)
 }
 
-func (c *Cluster) setParameters(cfg Config) error {
-	for name, value := range cfg.Parameters {
-		if err := c.parameters.SetAtStart(name, value); err != nil {
+func setAtStart(p *parameters.Set, values map[string]any) error {
+	for name, value := range values {
+		if err := p.SetAtStart(name, value); err != nil {
 			return err
 		}
 	}

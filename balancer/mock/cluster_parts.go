@@ -17,7 +17,6 @@ func (c *Cluster) makeParts(configServer string) {
 	c.configChunks = &ConfigChunks{setup: c.setup, config: c.config}
 	c.shards = shardSet{}
 	c.addresses = &Addresses{config: c.config, shards: c.shards, configHost: configServer}
-	c.installed.members = c.addresses.Members
 	c.locator = &locator{config: c.config, configChunks: c.configChunks, shards: c.shards, addresses: c.addresses}
 	c.machineIDs = &MachineIDs{ids: c.ids, config: c.config, shards: c.shards, addresses: c.addresses}
 	c.log = &changeLog{}
@@ -40,6 +39,8 @@ func (c *Cluster) makeParts(configServer string) {
 	c.balancer = &Balancer{}
 	c.env = &environment{}
 
+	c.installed.addresses, c.installed.routers = c.addresses, c.routers
+	c.installed.parameters, c.installed.balancer = c.clusterParameters, c.balancer
 	*c.log = changeLog{
 		setup: c.setup, clock: c.clock, config: c.config, faults: c.faults, ids: c.ids, changes: changelogKept,
 		actions: actionlogKept, placements: mostPlacements,

@@ -108,7 +108,7 @@ func (cp *ClusterParameters) installedFor(version string) error {
 	if cp.installed.by.Load() == nil {
 		return nil
 	}
-	for _, m := range cp.installed.members() {
+	for _, m := range cp.installed.addresses.Members() {
 		r := cp.installed.On(m.Host)
 		if line := r.Line().String(); version != line && !slices.Contains(olderCompatibility[line], version) {
 			return mongoerr.New(mongoerr.BadValue, "Invalid feature compatibility version value '%s': %s runs %s", version,

@@ -12,8 +12,11 @@ import (
 // Installed are the versions that run on members and routers, so that an upgrade can be played
 // step by step. What a mock stores, and the commands that it has, stay those of its own release.
 type Installed struct {
-	own     *setup
-	members func() []MemberAddress
+	own        *setup
+	addresses  *Addresses
+	routers    *Routers
+	parameters *ClusterParameters
+	balancer   *Balancer
 	// by are what was installed since, by host:port. A map in it never changes: servers are
 	// greeted without the lock.
 	by atomic.Pointer[map[string]catalog.Release]
@@ -56,16 +59,16 @@ type Servers struct {
 
 // Install has another version run on servers. When it is the config servers' primary that gets
 // it, another one is elected. The caller holds the lock.
-func (c *Cluster) Install(on Servers, r catalog.Release) error {
-	hosts, err := c.hostsOf(on)
+func (i *Installed) Install(on Servers, r catalog.Release) error {
+	hosts, err := i.hostsOf(on)
 	if err != nil {
 		return err
 	}
-	if err := c.installable(r); err != nil {
+	if err := i.installable(r); err != nil {
 		return err
 	}
 	by := map[string]catalog.Release{}
-	if old := c.installed.by.Load(); old != nil {
+	if old := i.by.Load(); old != nil {
 		for host, is := range *old {
 			by[host] = is
 		}
@@ -73,22 +76,22 @@ func (c *Cluster) Install(on Servers, r catalog.Release) error {
 	for _, host := range hosts {
 		by[host] = r
 	}
-	c.installed.by.Store(&by)
-	primary := firstMember(c.addresses.ConfigServer())
-	c.installed.config.Store(&primary)
-	if err := c.routers.shows(by); err != nil || !slices.Contains(hosts, primary) {
+	i.by.Store(&by)
+	primary := firstMember(i.addresses.ConfigServer())
+	i.config.Store(&primary)
+	if err := i.routers.shows(by); err != nil || !slices.Contains(hosts, primary) {
 		return err
 	}
-	return c.balancer.StepDown(nil)
+	return i.balancer.StepDown(nil)
 }
 
 // installable refuses what a server of such a version would not start with.
-func (c *Cluster) installable(r catalog.Release) error {
-	own := c.release.Line()
+func (i *Installed) installable(r catalog.Release) error {
+	own := i.own.release.Line()
 	if r.Line() != own && !(r.Line().AtLeast(catalog.Release80) && own.AtLeast(catalog.Release80)) {
 		return mongoerr.New(mongoerr.IllegalOperation, "a mock of %s can't have servers of %s", own, r.Line())
 	}
-	fcv, line := c.clusterParameters.compatibility(), r.Line().String()
+	fcv, line := i.parameters.compatibility(), r.Line().String()
 	if fcv != "" && fcv != line && !slices.Contains(olderCompatibility[line], fcv) {
 		return mongoerr.New(mongoerr.IllegalOperation,
 			"servers of %s do not start with the feature compatibility version %s: it has to be %s", line, fcv,
@@ -97,14 +100,14 @@ func (c *Cluster) installable(r catalog.Release) error {
 	return nil
 }
 
-func (c *Cluster) hostsOf(on Servers) ([]string, error) {
+func (i *Installed) hostsOf(on Servers) ([]string, error) {
 	var all []string
-	for _, r := range c.routers.List() {
+	for _, r := range i.routers.List() {
 		if on == (Servers{}) || on.Routers || on.Router == r.Name {
 			all = append(all, r.Name)
 		}
 	}
-	for _, m := range c.addresses.Members() {
+	for _, m := range i.addresses.Members() {
 		if on == (Servers{}) || on.ConfigServers && m.ID == configShard || on.Shard != "" && on.Shard == string(m.ID) ||
 			on.Member == m.Host {
 			all = append(all, m.Host)

@@ -307,7 +307,7 @@ func mockInstall(c *call.Call) (bson.D, error) {
 		Shard: args.Text(c.Args["shard"]), Member: args.Text(c.Args["member"]), Router: args.Text(c.Args["router"]),
 		ConfigServers: args.Truth(c.Args["configServers"]), Routers: args.Truth(c.Args["routers"]),
 	}
-	return bson.D{}, c.Cluster.Install(on, r)
+	return bson.D{}, c.Cluster.Installed().Install(on, r)
 }
 
 // zoneOf returns the time zone of the new primary; nil for that of the old one.
