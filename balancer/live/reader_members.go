@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"errors"
+	"net"
 	"slices"
 	"sync"
 	"time"
@@ -15,7 +16,7 @@ import (
 
 const (
 	// membersWait limits how long a read waits for members, in all.
-	membersWait = 2 * time.Second
+	membersWait = time.Second
 	// membersAtOnce is how many are asked at the same time.
 	membersAtOnce = 32
 )
@@ -112,11 +113,27 @@ func askMembers(ctx context.Context, settings *options.ClientOptions, list []cat
 	})
 }
 
+// reachable tells at once why there is no way to a host: a driver would try again until its
+// time is up.
+func reachable(ctx context.Context, dialer options.ContextDialer, host string) error {
+	if dialer == nil {
+		dialer = &net.Dialer{}
+	}
+	conn, err := dialer.DialContext(ctx, "tcp", host)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
 // askMember asks a member what runs there. Before login it tells its wire version at least.
 func askMember(ctx context.Context, settings *options.ClientOptions, m *catalog.Member) error {
 	o := memberSettings(settings, m.Host).SetServerSelectionTimeout(membersWait).SetMaxPoolSize(1).
 		SetServerMonitoringMode(options.ServerMonitoringModePoll).SetRetryReads(false)
 	o.Auth = nil // shards have users of their own
+	if err := reachable(ctx, o.Dialer, m.Host); err != nil {
+		return err
+	}
 	client, err := Connect(o)
 	if err != nil {
 		return err

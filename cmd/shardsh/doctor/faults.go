@@ -13,9 +13,6 @@ import (
 // mostFaults is how many known faults have a line each.
 const mostFaults = 3
 
-// mostSilent is how many members that do not answer have a line each.
-const mostSilent = 3
-
 // faultParts are what known faults depend on, but for numbers of chunks.
 const faultParts = live.Identity | live.Compatible | live.Settings | live.Balancer | live.Shards | live.Collections |
 	live.Zones | live.Routers | live.Migrations | live.Reshardings | live.Builds
@@ -48,9 +45,10 @@ func (c Cluster) faults(ctx context.Context, s *section) {
 // members says what runs on the members of shards and config servers.
 func (c Cluster) members(s *section, snapshot *catalog.Snapshot) {
 	counts := diagnosis.MemberVersions(snapshot)
-	for _, m := range counts.Silent[:min(len(counts.Silent), mostSilent)] {
-		s.add(Warn, "member", "allow connections to it from this machine, to see what runs there",
-			"%s of %s does not answer: %s", m.Host, m.Shard, m.Problem)
+	if n := len(counts.Silent); n > 0 {
+		first := counts.Silent[0]
+		s.add(Warn, "members", "allow connections to members from this machine, to see what runs there",
+			"%d of %d did not answer; %s of %s: %s", n, len(snapshot.Parts().Members), first.Host, first.Shard, first.Problem)
 	}
 	for _, f := range diagnosis.Versions(snapshot) {
 		s.add(Warn, "versions", "complete the upgrade", "%s", f.Sentence)
