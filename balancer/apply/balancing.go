@@ -180,9 +180,7 @@ func (r *run) pause(ctx context.Context, s *catalog.Snapshot) (*catalog.Snapshot
 		if err := r.cluster.SetBalancing(r.hard, on, false); err != nil {
 			return nil, err
 		}
-		for _, ns := range on {
-			r.switched(Paused, ns)
-		}
+		r.switched(Paused, on)
 	}
 	if r.o.DryRun {
 		return r.cluster.Snapshot(ctx, r.namespaces)
@@ -222,21 +220,21 @@ func (r *run) restore() error {
 	if err := r.cluster.SetBalancing(r.hard, r.paused, true); err != nil {
 		return err
 	}
-	for len(r.paused) > 0 {
-		ns := r.paused[0]
+	on := slices.Clone(r.paused)
+	for _, ns := range on {
 		if err := r.write(Record{What: balancing, Namespace: ns}); err != nil {
 			return err
 		}
 		r.paused = r.paused[1:]
-		r.switched(Restored, ns)
 	}
+	r.switched(Restored, on)
 	return nil
 }
 
-// switched tells that a collection's balancing was switched, which a dry run only
-// shows the command of.
-func (r *run) switched(kind Kind, ns string) {
+// switched tells that the balancing of collections was switched, which a dry run only
+// shows the commands of.
+func (r *run) switched(kind Kind, namespaces []string) {
 	if !r.o.DryRun {
-		r.tell(Event{Kind: kind, Namespace: ns})
+		r.tell(Event{Kind: kind, Namespaces: namespaces})
 	}
 }

@@ -126,14 +126,14 @@ const (
 // Event is something that has happened. Fields that do not belong to its kind are
 // zero.
 type Event struct {
-	Kind      Kind
-	Step      plan.Step
-	Namespace string
-	Err       error
-	Plan      *plan.Plan
-	Age       time.Duration // of a step that goes on
-	Forced    Forced
-	Progress  Progress
+	Kind       Kind
+	Step       plan.Step
+	Namespaces []string // of Paused and Restored
+	Err        error
+	Plan       *plan.Plan
+	Age        time.Duration // of a step that goes on
+	Forced     Forced
+	Progress   Progress
 }
 
 // Result is how a run ended.

@@ -108,9 +108,9 @@ func stepLine(e apply.Event) string {
 	case apply.Stays:
 		return fmt.Sprintf("Step %d is left out: %s.", e.Step.Number, e.Err)
 	case apply.Paused:
-		return fmt.Sprintf("Balancing of %s is paused.", e.Namespace)
+		return fmt.Sprintf("Balancing of %s is paused.", humanize.FewOf(e.Namespaces))
 	case apply.Restored:
-		return fmt.Sprintf("Balancing of %s is on again.", e.Namespace)
+		return fmt.Sprintf("Balancing of %s is on again.", humanize.FewOf(e.Namespaces))
 	case apply.Waiting:
 		return "Stopping after the running steps."
 	case apply.Away:
