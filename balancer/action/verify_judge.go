@@ -145,6 +145,7 @@ func (v *verifying) writes(
 		result.Notes = append(result.Notes, "the digest has no operation time: writes since are not known")
 		return nil
 	}
+	v.report.note(fmt.Sprintf("%s: reads which documents were written since, which takes some seconds.", was.Namespace))
 	count := 0
 	err = documents.Written(ctx, v.cluster.Client, was.Namespace, was.Since, until, func(w documents.Write) error {
 		s := holds(suspects, w.ID)
