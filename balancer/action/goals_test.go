@@ -146,6 +146,9 @@ func testDrain(w *world, remove bool) {
 // cluster's own balancer. On a single one chance makes either better: which chunk goes
 // to which neighbour is drawn.
 func TestDefragmentedAsByTheBalancer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	seeds, bound := uint64(2), 1.25
 	if *full {
 		seeds, bound = 40, 1.05
