@@ -40,6 +40,11 @@ type Cluster struct {
 	disks bool
 }
 
+// now returns the cluster's time.
+func (c Cluster) now(ctx context.Context) (time.Time, error) {
+	return live.Now(ctx, live.NewCommandRunner(c.Client))
+}
+
 // measuring returns the cluster with the volumes of its shards read, if there is a disk limit.
 func (c Cluster) measuring(limit float64) Cluster {
 	c.disks = limit > 0

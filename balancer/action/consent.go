@@ -62,7 +62,7 @@ func (c Cluster) permitted(ctx context.Context, o consent.Order) error {
 		if len(p.Hours) == 0 {
 			continue
 		}
-		now, err := live.Now(ctx, live.NewCommandRunner(c.Client))
+		now, err := c.now(ctx)
 		if err != nil {
 			return &AccessError{err}
 		}

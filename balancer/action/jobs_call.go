@@ -265,7 +265,7 @@ func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.History) (pa
 	if rules.Pause == 0 {
 		return rules, nil
 	}
-	now, err := live.Now(ctx, live.NewCommandRunner(j.Client))
+	now, err := j.now(ctx)
 	if err != nil {
 		return rules, &AccessError{err}
 	}

@@ -24,8 +24,7 @@ func (p Pace) gate(
 		rules.PauseWhen, rules.DiskLimit = nil, 0
 	}
 	wait := func(e pace.Event) { r.Report(Wait{e}) }
-	now := func(ctx context.Context) (time.Time, error) { return live.Now(ctx, live.NewCommandRunner(c.Client)) }
-	given := []pace.Option{pace.Time(now), pace.Tell(wait)}
+	given := []pace.Option{pace.Time(c.now), pace.Tell(wait)}
 	if !dryRun {
 		given = append(given, pace.Holds(c.holds(lease, r)))
 	}

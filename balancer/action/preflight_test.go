@@ -352,6 +352,31 @@ func texts(list []preflight.Obstacle) (all []string) {
 	return all
 }
 
+// A collection that is held is one thing in the way of a drain, and moving primaries is no
+// remedy for it.
+func TestPreflightNamesHeldCollectionsOnce(t *testing.T) {
+	w := newWorld(t, healthy("", "", "", ""), catalog.Release80, 1)
+	config("collections", one("noBalance", true), "db.c")(w)
+	look := Drain{Shard: "s0", RunOptions: RunOptions{Pace: Pace{Parallel: 1}, NoJournal: true}}
+	look.Preflight = true
+	r, err := look.Run(t.Context(), w.actionCluster(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := 0
+	for _, o := range r.Preflight.Obstacles {
+		if o.Code == diagnosis.DrainNeedsOperator {
+			named++
+			if o.Option != "" {
+				t.Errorf("%s is offered for %s", o.Option, o.Sentence)
+			}
+		}
+	}
+	if named != 1 {
+		t.Errorf("it is named %d times: %q", named, texts(r.Preflight.Obstacles))
+	}
+}
+
 // Whoever has roles that are enough, built-in ones included, is told so, and nobody else.
 func TestPreflightGoesByRoles(t *testing.T) {
 	for _, tt := range []struct {

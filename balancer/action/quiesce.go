@@ -195,10 +195,6 @@ func (q *quiescing) send(ctx context.Context, database string, command bson.D) e
 	return live.ServerError(err)
 }
 
-func (q *quiescing) now(ctx context.Context) (time.Time, error) {
-	return live.Now(ctx, live.NewCommandRunner(q.c.Client))
-}
-
 // rehearse looks once, and reports what would be sent.
 func (q *quiescing) rehearse(ctx context.Context) error {
 	q.result.Verdict = VerdictDryRun
@@ -354,7 +350,7 @@ func (q *quiescing) answersUntil(ctx, run context.Context, hurried bool) bool {
 		if !hurried {
 			hurries = context.AfterFunc(run, cancel)
 		}
-		_, err := q.now(asking)
+		_, err := q.c.now(asking)
 		hurries()
 		cancel()
 		switch {

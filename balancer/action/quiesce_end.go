@@ -52,7 +52,7 @@ func (c Cluster) unquiesced(ctx context.Context) (note string, err error) {
 	if err != nil || record == nil {
 		return "", err
 	}
-	now, err := live.Now(ctx, live.NewCommandRunner(c.Client))
+	now, err := c.now(ctx)
 	if err != nil {
 		return "", err
 	}

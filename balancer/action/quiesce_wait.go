@@ -78,7 +78,7 @@ func (q *quiescing) acquire(ctx context.Context, doing string) error {
 
 // open records what is, or takes over the record of a process that was killed.
 func (q *quiescing) open(ctx context.Context) error {
-	now, err := q.now(ctx)
+	now, err := q.c.now(ctx)
 	if err != nil {
 		return &AccessError{err}
 	}
@@ -311,7 +311,7 @@ func (q *quiescing) movedSince(ctx context.Context, mark live.Mark, left time.Du
 func (q *quiescing) isQuiet(ctx context.Context, clean, last *sight, left time.Duration) error {
 	ctx, cancel := limited(ctx, max(min(left, lookTimeout), leastLookTimeout))
 	defer func() { q.lost = ctx.Err() != nil; cancel() }()
-	now, err := q.now(ctx)
+	now, err := q.c.now(ctx)
 	if err != nil {
 		return &AccessError{err}
 	}

@@ -223,7 +223,7 @@ func (v Verify) Run(ctx context.Context, c Cluster, r Reporter) (result VerifyRe
 		return result, err
 	}
 	run.gate = pace.NewGate(pace.Rules{For: v.For, Window: v.Window, Pause: v.PauseBetween}, c.Clock,
-		pace.Time(run.clusterNow), pace.Tell(func(e pace.Event) { run.report.Report(Wait{e}) }))
+		pace.Time(c.now), pace.Tell(func(e pace.Event) { run.report.Report(Wait{e}) }))
 	err = run.all(ctx, &result)
 	result.MS = c.Clock.Now().Sub(began).Milliseconds()
 	if over := new(pace.OverError); errors.As(err, &over) {

@@ -107,11 +107,6 @@ func writing(text []byte) func(io.Writer) error {
 	}
 }
 
-func (v *verifying) clusterNow(ctx context.Context) (time.Time, error) {
-	_, now, err := documents.ClusterTime(ctx, v.cluster.Client)
-	return now, err
-}
-
 // like is the digest whose ranges a collection gets; nil to choose them.
 func (v *verifying) like(ns string) *verify.Digest {
 	if v.before == nil {

@@ -2,7 +2,6 @@ package diagnosis
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"shardsh/balancer/humanize"
@@ -33,9 +32,8 @@ type Drain struct {
 	Databases, Collections []string
 	// Held are the sharded collections with HeldChunks on the shard that the
 	// balancer leaves alone.
-	Held       []string
+	Held       []HeldCollection
 	HeldChunks int64
-	Release    []string // the commands that end what holds them
 	// Flagged counts the chunks flagged jumbo of other collections that wait for the operator;
 	// Force is how to move them.
 	Flagged int64
@@ -44,6 +42,12 @@ type Drain struct {
 	Unmarked bool
 	// Left says that a run of shardsh has left the balancing of some of Held disabled.
 	Left bool
+}
+
+// HeldCollection is one that the balancer leaves alone, with the commands that end that.
+type HeldCollection struct {
+	Namespace string
+	Release   []string
 }
 
 // DrainOf returns how far the draining of a shard is: what the server reported,
@@ -60,8 +64,8 @@ func DrainOf(s *catalog.Snapshot, shard catalog.ShardState) Drain {
 		case hold == HeldNoBalance && run != nil:
 			d.Left, d.HeldChunks = true, d.HeldChunks+n
 		default:
-			d.Held, d.HeldChunks = append(d.Held, c.Namespace), d.HeldChunks+n
-			d.Release = append(d.Release, releases(c.Collection, s.Release())...)
+			d.Held = append(d.Held, HeldCollection{c.Namespace, releases(c.Collection, s.Release())})
+			d.HeldChunks += n
 		}
 	}
 	if r := shard.Reported; r != nil {
@@ -110,7 +114,10 @@ func (d Drain) Commands() (list []string) {
 	if d.Left {
 		list = append(list, giveBack)
 	}
-	list = slices.Concat(list, d.Release, d.Force)
+	for _, held := range d.Held {
+		list = append(list, held.Release...)
+	}
+	list = append(list, d.Force...)
 	for _, ns := range d.Collections {
 		list = append(list, fmt.Sprintf("sh.moveCollection(%q, <shard>)", ns))
 	}
@@ -186,15 +193,15 @@ func (d Drain) duties() (list []string) {
 		list = append(list, "move "+humanize.Count(d.Flagged, "jumbo chunk")+" by force")
 	}
 	for _, of := range []struct {
-		names      []string
+		n          int
 		verb, what string
 	}{
-		{d.Held, "enable balancing of", "collection"},
-		{d.Collections, "move", "unsharded collection"},
-		{d.Databases, "move", "database"},
+		{len(d.Held), "enable balancing of", "collection"},
+		{len(d.Collections), "move", "unsharded collection"},
+		{len(d.Databases), "move", "database"},
 	} {
-		if n := len(of.names); n > 0 {
-			list = append(list, of.verb+" "+humanize.Count(int64(n), of.what))
+		if of.n > 0 {
+			list = append(list, of.verb+" "+humanize.Count(of.n, of.what))
 		}
 	}
 	return list

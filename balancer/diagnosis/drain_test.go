@@ -17,8 +17,8 @@ func TestStuckDrain(t *testing.T) {
 	}{
 		{"chunks and collections", Drain{Chunks: 2, Collections: three}, false},
 		{"collections alone", Drain{Collections: three}, true},
-		{"chunks that are held", Drain{Chunks: 2, Held: []string{"x.y"}, HeldChunks: 2, Collections: three}, true},
-		{"one that is not", Drain{Chunks: 3, Held: []string{"x.y"}, HeldChunks: 2}, false},
+		{"chunks that are held", Drain{Chunks: 2, Held: []HeldCollection{{Namespace: "x.y"}}, HeldChunks: 2, Collections: three}, true},
+		{"one that is not", Drain{Chunks: 3, Held: []HeldCollection{{Namespace: "x.y"}}, HeldChunks: 2}, false},
 		{"jumbo chunks that are not forced", Drain{Chunks: 2, Flagged: 2, Force: []string{"sh.moveRange"}}, true},
 		{"some of them", Drain{Chunks: 3, Flagged: 2, Force: []string{"sh.moveRange"}}, false},
 		{"unknown", Drain{Chunks: -1, Collections: three}, false},

@@ -54,9 +54,7 @@ var causes = []Code{
 // however long its balancer works.
 func (f Finding) Prevents() bool {
 	switch f.Code {
-	case Orphans, ShardSlow, RoundsFailing, MigrationsFailing:
-		return false
-	case JumboChunks: // what they keep from being balanced has a finding
+	case Orphans, ShardSlow, RoundsFailing, MigrationsFailing, JumboChunks: // what jumbo chunks keep uneven has a finding
 		return false
 	}
 	return f.Severity > Info || slices.Contains(symptoms, f.Code)

@@ -179,10 +179,7 @@ func (f *Forecast) stuck(c simulation) (list []diagnosis.Finding) {
 		}
 	case plan.Balance, plan.Zones:
 		if f.Goal.Kind == plan.Balance && len(f.Goal.Namespaces) == 0 {
-			a := diagnosis.Why(diagnosis.AtWork(c.end), diagnosis.Scope{})
-			return slices.DeleteFunc(slices.Concat(a.Causes, a.Symptoms), func(of diagnosis.Finding) bool {
-				return !of.Prevents() || of.Code == diagnosis.NotBalanced // the balancer goes on
-			})
+			return unbalanced(c.end)
 		}
 		var even []string
 		for _, b := range diagnosis.Balances(c.end) {
@@ -202,6 +199,14 @@ func (f *Forecast) stuck(c simulation) (list []diagnosis.Finding) {
 		}
 	}
 	return list
+}
+
+// unbalanced finds what keeps a cluster from being balanced, as a plan does.
+func unbalanced(end *catalog.Snapshot) []diagnosis.Finding {
+	a := diagnosis.Why(diagnosis.AtWork(end), diagnosis.Scope{})
+	return slices.DeleteFunc(slices.Concat(a.Causes, a.Symptoms), func(f diagnosis.Finding) bool {
+		return !f.Prevents() || f.Code == diagnosis.NotBalanced // the balancer goes on
+	})
 }
 
 // stays finds what the balancer leaves uneven in collections that it calls balanced, since

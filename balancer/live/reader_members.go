@@ -66,12 +66,7 @@ func (r *reading) members(ctx context.Context) error {
 }
 
 func (r *reading) hasConfigShard() bool {
-	for _, s := range r.parts.Shards {
-		if s.ID == catalog.ConfigServers {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.parts.Shards, func(s catalog.ShardState) bool { return s.ID == catalog.ConfigServers })
 }
 
 // versions takes what the members have said. Rounds go by the config servers' release.
