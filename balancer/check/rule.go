@@ -65,7 +65,7 @@ func Rules() []Rule {
 		{"compliant", "every collection is balanced", diagnosis.Warning,
 			Quantity{}, nil, true, Verdicts, (*looking).compliant},
 		{"draining", "no draining is stuck", diagnosis.Warning,
-			Quantity{}, nil, true, Drains | Counts, (*looking).draining},
+			Quantity{}, nil, true, Drains | Counts | Zones, (*looking).draining},
 		{"zones", "every zone with ranges has a shard to take their chunks, and its ranges are what was meant",
 			diagnosis.Warning, Quantity{}, nil, true, Zones, (*looking).zones},
 		{"jumbo", "jumbo chunks that a collection may have", diagnosis.Warning,

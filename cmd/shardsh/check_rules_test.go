@@ -40,6 +40,10 @@ func TestCheckRules(t *testing.T) {
 		{"compliant", strings.ReplaceAll(lopsided, "%s", ""), "", "", "x.y is not balanced (chunksImbalance)"},
 		{"draining", wellTopology, `sh.stopBalancer(); sh.disableBalancing("x.y"); db.adminCommand({removeShard: "b"})`, "",
 			"shard b is stuck draining; you must enable balancing of 1 collection"},
+		{"draining", `{"shards": [{"id": "a", "zones": ["EU"], "draining": true}, {"id": "b"}],
+			"databases": [{"name": "x", "primary": "b"}], "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "b"}],
+			"zones": [{"zone": "EU", "min": {"k": 0}, "max": {"k": 5}}]}]}`, "", "",
+			"shard a is the only shard of zone EU, which has ranges of x.y: it can't be removed"},
 		{"zones", wellTopology, `sh.addShardToZone("a", "US"); sh.updateZoneKeyRange("x.y", {k: 0}, {k: 5}, "US");
 			sh.stopBalancer(); db.getSiblingDB("config").shards.updateOne({_id: "a"}, {$unset: {tags: 1}})`, "",
 			"zone US has ranges but no shard"},
