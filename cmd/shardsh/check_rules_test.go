@@ -40,10 +40,6 @@ func TestCheckRules(t *testing.T) {
 		{"compliant", strings.ReplaceAll(lopsided, "%s", ""), "", "", "x.y is not balanced (chunksImbalance)"},
 		{"draining", wellTopology, `sh.stopBalancer(); sh.disableBalancing("x.y"); db.adminCommand({removeShard: "b"})`, "",
 			"shard b is stuck draining; you must enable balancing of 1 collection"},
-		{"draining", `{"shards": [{"id": "a", "zones": ["EU"], "draining": true}, {"id": "b"}],
-			"databases": [{"name": "x", "primary": "b"}], "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "b"}],
-			"zones": [{"zone": "EU", "min": {"k": 0}, "max": {"k": 5}}]}]}`, "", "",
-			"shard a is the only shard of zone EU, which has ranges of x.y: it can't be removed"},
 		{"zones", wellTopology, `sh.addShardToZone("a", "US"); sh.updateZoneKeyRange("x.y", {k: 0}, {k: 5}, "US");
 			sh.stopBalancer(); db.getSiblingDB("config").shards.updateOne({_id: "a"}, {$unset: {tags: 1}})`, "",
 			"zone US has ranges but no shard"},
@@ -90,6 +86,18 @@ func TestCheckRules(t *testing.T) {
 				t.Errorf("on a cluster that is well: exit code %d, %s%s", code, stdout, stderr)
 			}
 		})
+	}
+}
+
+// A rule that is asked alone, as text, which reads no numbers besides, knows what zones forbid.
+func TestDrainingAloneKnowsZones(t *testing.T) {
+	topology := writeFile(t, "topology.json", `{"shards": [{"id": "a", "zones": ["EU"], "draining": true}, {"id": "b"}],
+		"databases": [{"name": "x", "primary": "b"}], "collections": [{"ns": "x.y", "key": {"k": 1}, "chunks": [{"shard": "b"}],
+		"zones": [{"zone": "EU", "min": {"k": 0}, "max": {"k": 5}}]}]}`)
+	code, stdout, stderr := runProgram(t, "", "check", "--mock="+topology, "--rules", "draining")
+	const want = "shard a is the only shard of zone EU, which has ranges of x.y: it can't be removed"
+	if code != exitFindings || !strings.Contains(stdout, want) {
+		t.Errorf("exit code %d, %s%s; want %s", code, stdout, stderr, want)
 	}
 }
 
