@@ -164,6 +164,9 @@ var notCalled = []string{"quit", "exit", "edit", "passwordPrompt", "shutdownServ
 // What comes from a cluster is text on a terminal: every helper of every object
 // is called with such names, and every output is read.
 func TestNamesOfAClusterAreNotObeyed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	for look, change := range looks {
 		t.Run(look, func(t *testing.T) {
 			h := onHostile(t, change)

@@ -31,6 +31,9 @@ func TestMemoryLimit(t *testing.T) {
 // TestEndlessRecursion: whatever calls back, recursion ends with an error and
 // the shell goes on.
 func TestEndlessRecursion(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	const want = "RangeError: Maximum call stack size exceeded"
 	c := shelltest.Connect(t)
 	for _, source := range []string{
@@ -53,6 +56,9 @@ func TestEndlessRecursion(t *testing.T) {
 
 // TestDeepValues: values nested deeper than the stack do not end the process.
 func TestDeepValues(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	c := shelltest.Connect(t)
 	shelltest.Run(t, c, step{"var deep = []; for (let i = 0; i < 20000; i++) deep = [deep]; 1", "1"})
 	for _, source := range []string{"JSON.stringify(deep).length", "String(deep).length", "EJSON.stringify(deep)", "tojson(deep).length", "db.orders.insertOne({deep})", "structuredClone(deep) && 1", "deep.flat(Infinity).length", "print(deep)", "assert.deepEqual(deep, deep)"} {

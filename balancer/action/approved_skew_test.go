@@ -52,6 +52,9 @@ func heapBound(i int) bson.D {
 // Whatever chunks hold, each migration of an approved plan lies in one of its steps, between
 // its shards.
 func TestApprovedIsWhatRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	plans, inside, moves, changed := 100, 0, 0, 0
 	if *full {
 		plans = 1000

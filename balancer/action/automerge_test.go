@@ -57,6 +57,9 @@ func (w *world) autoMerges() int64 {
 // it has begun goes on after the balancer was stopped. A plan that was made before, or
 // meanwhile, reaches its goal all the same, and none is ever refused for moves.
 func TestBesideTheAutoMerger(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	seeds := uint64(1)
 	if *full {
 		seeds = 20

@@ -29,6 +29,9 @@ const ofOurs = 64 << 10
 // Whatever a run does, no volume becomes fuller than its limit by it: files of the mock grow,
 // and never become smaller, so that what was reached at any time shows at the end.
 func TestRunsKeepTheDiskLimit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	seeds := uint64(30)
 	if *full {
 		seeds = 500

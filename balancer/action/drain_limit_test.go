@@ -41,6 +41,9 @@ func (w *world) on(shard catalog.ShardID) (chunks int64) {
 // At a limit nothing goes on: the shard is not marked as draining, so the cluster's own
 // balancer, which is on again, does not move the rest.
 func TestDrainEndsAtItsLimit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	for _, release := range releases() {
 		w := newWorld(t, scattered(rand.New(rand.NewPCG(1, 9)), stopped), release, 1)
 		before := w.on("s0")

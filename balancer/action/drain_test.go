@@ -20,6 +20,9 @@ import (
 // What comes to a shard after the plan was made, and before the shard is marked as
 // draining, is moved off by another plan.
 func TestDrainOfWhatCame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	for _, release := range releases() {
 		w := newWorld(t, scattered(rand.New(rand.NewPCG(1, 9)), stopped), release, 1)
 		r, err := w.reach(plan.Goal{Kind: plan.Drain, Shard: "s0"}, func(o *apply.Options, turn *leased) {

@@ -34,6 +34,9 @@ func points(t testing.TB, p catalog.KeyPattern) (list []catalog.Key) {
 // Each goal is reached on each release, with the cluster's balancer on or off; nothing
 // is lost, nothing left behind, and once more there is nothing to do.
 func TestGoalsAreReached(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	seeds := 1
 	if *full {
 		seeds = 40

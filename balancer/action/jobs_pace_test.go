@@ -24,6 +24,9 @@ func (w *world) documentsOf(database, collection string, filter bson.D) int64 {
 // Calls that wait for a window or a pause change nothing, however many there are, and end
 // in their time.
 func TestJobWaits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	for what, hold := range map[string]func(w *world, d *Drain){
 		"window": func(_ *world, d *Drain) {
 			var err error
@@ -177,6 +180,9 @@ func TestOwnCollections(t *testing.T) {
 // The time of a job is that in which it works: a window that is shut, and a pause, take none
 // of it, so that it goes on in the next night until its time is over.
 func TestJobWorksForSomeNights(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	w := newWorld(t, crowded(75), catalog.Release80, 1) // at noon
 	d := jobDrain()
 	var err error

@@ -108,10 +108,14 @@ func crowded(chunks int) string {
 func TestJobIsKilled(t *testing.T) {
 	w := newWorld(t, crowded(75), catalog.Release80, 3)
 	r := rand.New(rand.NewPCG(5, 6))
+	most := 100
+	if testing.Short() {
+		most = 20
+	}
 	kills, calls := 0, 0
 	for {
 		dies := 0
-		if kills < 100 {
+		if kills < most {
 			dies = 1 + r.IntN(100)
 		}
 		status, killed, err := w.call(dies, r.IntN(2) == 0, func(ctx context.Context, c Cluster) (JobStatus, error) {
@@ -132,7 +136,7 @@ func TestJobIsKilled(t *testing.T) {
 		w.admin(bson.D{{Key: "mockAdvance", Value: (10 * time.Second).Milliseconds()}})
 	}
 	t.Logf("%d calls, %d kills", calls, kills)
-	if kills < 100 {
+	if kills < most {
 		t.Errorf("only %d kills", kills)
 	}
 	if _, there := w.snapshot().Shard("s0"); there {
@@ -366,6 +370,9 @@ func TestJobLeavesMoves(t *testing.T) {
 // Balancing and defragmenting are jobs as well: killed now and then, they come to their
 // goal.
 func TestJobsOfCollections(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	run := RunOptions{Pace: Pace{Parallel: 1}, PauseBalancing: true}
 	for kind, of := range map[plan.GoalKind]JobVerb{
 		plan.Balance:    Balance{All: true, Pace: run.Pace, PauseBalancing: true},

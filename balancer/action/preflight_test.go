@@ -252,6 +252,9 @@ func (w *world) dropIndexOn(shard catalog.ShardID, name string) {
 // each way is named by the preflight, with its remedy, and the run itself sends nothing
 // that changes something.
 func TestPreflightNamesEachWay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	ways := append(waysNotToDrain(), waysWithoutPrivileges()...)
 	t.Logf("%d ways", len(ways))
 	for _, way := range ways {
@@ -379,6 +382,9 @@ func TestPreflightNamesHeldCollectionsOnce(t *testing.T) {
 
 // Whoever has roles that are enough, built-in ones included, is told so, and nobody else.
 func TestPreflightGoesByRoles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	for _, tt := range []struct {
 		roles bson.A
 		ready bool
@@ -463,7 +469,7 @@ var healthyClusters = flag.Int("preflight.clusters", 40, "how many random health
 func TestPreflightOfHealthyClusters(t *testing.T) {
 	seeds := *healthyClusters
 	if testing.Short() {
-		seeds = min(seeds, 18)
+		seeds = min(seeds, 6)
 	}
 	for seed := range uint64(seeds) {
 		release := releases()[seed%uint64(len(releases()))]

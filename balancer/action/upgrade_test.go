@@ -105,8 +105,11 @@ func (w *world) timed(clock apply.Clock) Cluster {
 // says why it waits, counts nothing of that as a failure, and ends well.
 func TestUpgradeUnderARun(t *testing.T) {
 	seeds := uint64(10)
-	if *full {
+	switch {
+	case *full:
 		seeds = 200
+	case testing.Short():
+		seeds = 3
 	}
 	waited := 0
 	for seed := range seeds {

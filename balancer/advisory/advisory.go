@@ -3,6 +3,7 @@ package advisory
 import (
 	_ "embed"
 	"slices"
+	"sync"
 
 	"shardsh/balancer/diagnosis"
 )
@@ -155,14 +156,16 @@ type List struct {
 //go:embed list.yaml
 var embedded []byte
 
-// Known returns the list that is part of the program.
-func Known() List {
+// Known returns the list that is part of the program, read once. Nobody may change it.
+func Known() List { return known() }
+
+var known = sync.OnceValue(func() List {
 	own, err := Parse(embedded)
 	if err != nil {
 		panic("advisory: " + err.Error()) // a test parses it
 	}
 	return own.list
-}
+})
 
 // With returns the list with a file's advisories, which replace those of the same ticket, and
 // without those that it mutes.

@@ -32,6 +32,9 @@ func heavy(t testing.TB, release catalog.Release, flag string) *world {
 // What is too large is cut; what can't be stays, and is named with its remedy, unless
 // force was asked for: then it is said beforehand how much it takes.
 func TestForceOnlyOnDemand(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	for _, release := range releases() {
 		for _, flag := range []string{"", `, "jumbo": true`} {
 			w := heavy(t, release, flag)

@@ -261,6 +261,9 @@ func (c conformance) read(t *testing.T, o live.ReaderOptions, old *catalog.Snaps
 // once or since an older reading, is what the mock itself has, chunk by chunk and
 // byte by byte, and what a file gives back.
 func TestConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	for _, release := range testedReleases() {
 		t.Run(release.String(), func(t *testing.T) {
 			c := newConformance(t, release, asItIs)

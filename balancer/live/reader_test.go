@@ -91,6 +91,9 @@ func refusal(code int32) bson.Raw {
 
 // Whatever a user may not read is a gap, and the rest is there.
 func TestGaps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	for refused, want := range map[string]catalog.Gap{
 		"aggregate version $limit":                   {What: "time"},
 		"find settings":                              {What: "settings"},

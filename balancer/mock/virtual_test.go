@@ -97,6 +97,9 @@ func topologyOf(t testing.TB, shards, chunks int, bytes string, docs int64) stri
 // 50 TB of virtual data on one of ten shards even out, in virtual days and
 // real seconds, without a document being made.
 func TestVirtualDataBalances(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	m := newCluster(t, topologyOf(t, 10, 500, "100GB", 50_000_000), mock.Config{})
 	// Chunks of 100 GB are cut by the donor, one chunk size at a time: give the
 	// collection the largest, so that the run stays short.

@@ -26,6 +26,9 @@ func outlined(s, judged *catalog.Snapshot) (next *catalog.Snapshot, n int) {
 // A plan of a cluster of which settled collections have outlines alone is that with all their
 // routing tables.
 func TestOutlinesAreEnough(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	settled, steps := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := snaptest.DrawAges(t)

@@ -61,6 +61,9 @@ func TestRead(t *testing.T) {
 
 // Whatever is changed in a plan is noticed, but for prose.
 func TestChangesAreNoticed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	for _, p := range samples(t) {
 		var whole any
 		if err := json.Unmarshal(marshal(t, p), &whole); err != nil {

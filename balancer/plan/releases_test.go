@@ -19,6 +19,9 @@ import (
 // moves, and why names it; with it a round moves 1 MiB until b has 6 and c 4, by plan and by the
 // mock.
 func TestZonesByRelease(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	for version, fix := range map[string]string{
 		"8.0.10": "8.0.20", "8.0.19": "8.0.20", "8.0.20": "", "8.2.5": "8.2.6", "8.2.6": "", "8.3": "", "9.0": "",
 	} {

@@ -11,6 +11,9 @@ import (
 // selection then does: where nothing has to leave a shard it is exact, elsewhere it
 // may be wrong only in saying that something is possible.
 func TestProspect(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	passed, held := 0, 0
 	for seed := range uint64(300) {
 		f := features{zones: seed%2 == 0, draining: seed%3 == 0, jumbo: seed%5 < 3, unsized: seed%7 == 0}

@@ -133,6 +133,9 @@ var clusterKinds = []features{
 // TestConvergence plays SHARDSH_CLUSTERS clusters, 210 without the variable;
 // with -v it tells the worst.
 func TestConvergence(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	clusters := fromEnvironment(t, "SHARDSH_CLUSTERS", 210)
 	for _, kind := range clusterKinds {
 		t.Run(kind.name, func(t *testing.T) {

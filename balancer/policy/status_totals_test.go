@@ -8,6 +8,9 @@ import (
 
 // What the totals of the shards settle is what the chunks say, by either kind of rules.
 func TestStatusByTotals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	settled, open := map[Rules]int{}, map[Rules]int{}
 	for seed := range uint64(400) {
 		w := randomWorld(t, seed, features{draining: seed%3 == 0, jumbo: seed%5 < 3, unsized: seed%7 == 0})

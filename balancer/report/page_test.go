@@ -149,6 +149,9 @@ func TestPageEscapesNames(t *testing.T) {
 
 // A hundred shards and a thousand collections: all are there, the worst in sight.
 func TestPageOfManyCollections(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	s := crowd(t, 100, 1000)
 	o := report.Of(s)
 	if o.Collections[0].Namespace != "app.c0999" || o.Collections[0].State != report.NotBalanced {

@@ -17,6 +17,9 @@ import (
 // it merges chunks that a round has chosen, and goes on for a while after the balancer
 // was stopped. The run balances all the same, and no move of it fails for that.
 func TestBesideTheAutoMerger(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	merges, moves := int64(0), 0
 	for seed := range *clusters {
 		release := []catalog.Release{catalog.Release70, catalog.Release80, catalog.Release83}[seed%3]

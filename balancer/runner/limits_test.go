@@ -48,6 +48,9 @@ func lumpy(t *testing.T, r *rand.Rand, release catalog.Release) *world {
 // What a run has moved is what the donors have counted, and no limit of bytes is passed by
 // more than one chunk, however many moves are under way.
 func TestLimitOfBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	stopped := 0
 	for seed := range uint64(60) {
 		release := []catalog.Release{catalog.Release60, catalog.Release70, catalog.Release80}[seed%3]

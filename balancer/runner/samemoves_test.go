@@ -24,6 +24,9 @@ var clusters = flag.Uint64("runner.clusters", 10,
 // balancer with the same seed, whatever the release: in the same order, of the same
 // ranges. To compare a hundred clusters: go test -run SameMoves -runner.clusters 100.
 func TestSameMoves(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	releases := []catalog.Release{
 		catalog.Release44, catalog.Release50, catalog.Release60, catalog.Release70, catalog.Release80,
 		catalog.Release80.WithPatch(20), catalog.Release82.WithPatch(5), catalog.Release82.WithPatch(6), catalog.Release83,

@@ -168,6 +168,9 @@ func faults() []fault {
 
 // Each fault shows in exactly one range, and the document is named.
 func TestFaultsAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	times := uint64(20)
 	if *full {
 		times = 1000
@@ -396,6 +399,9 @@ func TestLongIDsBeginNoRange(t *testing.T) {
 // A digest of millions of documents has no more ranges than a small one, and takes no more
 // memory.
 func TestMemoryIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	documents, perRange := 1_200_000, int64(64*2*2) // joined at 64 * 8192 documents, and at twice as many
 	if *full {
 		documents, perRange = 10_000_000, 64<<5 // and so on, five times

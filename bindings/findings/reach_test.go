@@ -39,6 +39,9 @@ func odd() []cure {
 // Whatever keeps a chunk from moving is told when somebody asks about it, in some
 // cluster of these tests.
 func TestEveryCodeIsReached(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	var mu sync.Mutex
 	reached := map[policy.Code]bool{}
 	t.Run("clusters", func(t *testing.T) {

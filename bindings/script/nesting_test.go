@@ -71,6 +71,9 @@ func TestNestingBelowTheLimit(t *testing.T) {
 
 // Programs of any length pass that are not nested.
 func TestLongProgramsAreNotNested(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	for _, line := range []string{
 		"db.c.insert({a: 1, b: [1, 2, {c: 3}]});\n", "db.c.insert({a: 1})\n", "let a = 1\n", "x = {a: 1}\n",
 		"if (a) { b } else { c }\n", "if(a){b()}else{c()}", "if (a) b(); else c();", "for (const x of y) { print(x) }\n",

@@ -25,6 +25,9 @@ const catalogState = `(() => {
 // the server says that it is so; in either case the cluster is as it was after the
 // first time.
 func TestHelpersRunAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	t.Chdir(t.TempDir())
 	refused := map[string]string{"splitAt": "is a boundary key of existing chunk"} // as in mongosh
 	// These two are for one step more each time, as their docs say.

@@ -97,6 +97,9 @@ func TestHelpersTakeTimes(t *testing.T) {
 
 // A text is as good as its number.
 func TestTimesAsTexts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	c := shelltest.OnMock(t, mock.Config{Seed: 7})
 	shelltest.Run(t, c,
 		step{`const t0 = new Date(); sleep("1h30m"); Math.round((new Date() - t0) / 1000)`, "5400"},

@@ -13,6 +13,9 @@ import (
 // TestEveryExampleRuns: sh.help() shows each helper under a topic, and its own help
 // has an example, which runs on the mock.
 func TestEveryExampleRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	t.Chdir(t.TempDir())
 	errors := map[string]string{
 		"commitReshardCollection": "NoSuchReshardCollection", "abortReshardCollection": "NoSuchReshardCollection",

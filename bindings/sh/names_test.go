@@ -33,6 +33,9 @@ var argumentsOf = map[string]struct{ good, typo, meant string }{
 // TestNamesThatNothingHas walks all helpers with a typo in each argument that
 // names something: each says so, and what was meant.
 func TestNamesThatNothingHas(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	// These make what they name.
 	makes := map[string]bool{
 		"enableSharding database": true, "shardCollection ns": true, "shardAndDistributeCollection ns": true,

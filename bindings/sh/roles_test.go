@@ -76,6 +76,9 @@ func (g *guarded) as(user string) *connected {
 
 // The roles are made on every release, of actions that it has.
 func TestRolesOfReleases(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	for _, release := range []catalog.Release{catalog.Release44, catalog.Release50, catalog.Release60, catalog.Release70,
 		catalog.Release80, catalog.Release83} {
 		g := withRoles(t, mock.Config{Version: release})

@@ -102,6 +102,9 @@ const planFile = `fs.writeFileSync("DIR/plan.json", JSON.stringify(sh.plan("shop
 // Each action does the same as a subcommand and as a helper: the same moves, the same
 // result.
 func TestActionsHaveTwoFaces(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	for _, c := range []twoFaces{
 		{name: "apply", line: "apply DIR/plan.json ADDRESS --yes", call: `sh.apply("DIR/plan.json")`, prepare: planFile},
 		{name: "apply, a dry run", line: "apply DIR/plan.json ADDRESS --dry-run",
@@ -226,6 +229,9 @@ var scatteredStopped = strings.Replace(scatteredTopology, `"databases"`,
 
 // Each action refuses the same as a subcommand and as a helper, with the same reason.
 func TestActionsRefuseAlike(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	for _, c := range []twoFaces{
 		{line: "apply DIR/plan.json ADDRESS --yes --parallel 0", call: `sh.apply("DIR/plan.json", { parallel: 0 })`,
 			reason: "parallel must be at least 1, not 0"},

@@ -100,6 +100,9 @@ func manyCollections(n int) string {
 // What looks asks a number of commands that hardly grows with the number of collections,
 // each of which ends by itself, and none of which scans a large collection.
 func TestCommandsOfALook(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	n := *countedBeside
 	var counts tally
 	counts.reset()

@@ -34,6 +34,9 @@ func runWith(t *testing.T, policies string, variables map[string]string, args ..
 
 // A policy binds both faces, wherever it is from, and its refusals name the rule and the file.
 func TestPolicyOfBothFaces(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	address := serve(t, heapedTopology).address
 	for text, c := range map[string]struct{ line, call, rule string }{
 		"verbs: [apply]":         {"balance --ns shop.orders", `sh.balance("shop.orders")`, "verbs"},

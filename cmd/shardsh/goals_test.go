@@ -22,6 +22,9 @@ const scatteredTopology = `{"shards": [{"id": "a"}, {"id": "b"}, {"id": "c"}],
 // What leads to a goal is carried out, refused and told as a user meets it, and can
 // be done again.
 func TestGoalSubcommands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	address := serve(t, scatteredTopology).address
 	client := clientOf(t, address)
 	t.Chdir(t.TempDir())

@@ -10,6 +10,9 @@ import (
 // What a real MongoDB 8.0.10 cluster answered, step by step, is what the mock
 // answers through the whole program: shell, driver, wire protocol, router.
 func TestGoldenScenarios(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	for _, s := range recorded.Scenarios() {
 		t.Run(s.Name, func(t *testing.T) {
 			code, stdout, stderr := runProgram(t, "",

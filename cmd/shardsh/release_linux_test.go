@@ -52,6 +52,9 @@ func in(t *testing.T, dir, program string, args ...string) string {
 // A release has what it should; its package is installed, runs, and is gone when it is
 // removed.
 func TestDebianPackage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	out := released(t)
 	archived(t, out)
 	root := t.TempDir()

@@ -58,6 +58,9 @@ func TestPublicScripts(t *testing.T) {
 // Scripts of others that are not ours to pass on run from where npm puts them:
 // one brings a test of its own, one finds its dependencies as packages do.
 func TestPublishedScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	dir, err := installed("testdata/snippets", "snippets")
 	if err != nil {
 		missing(t, "the scripts can't be installed: %v", err)

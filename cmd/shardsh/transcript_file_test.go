@@ -97,6 +97,9 @@ db.c.findOne(); try { db.c.insertOne({ _id: 1 }) } catch (e) { } try { db.runCom
 
 // Subcommands that change something keep one, too.
 func TestTranscriptOfSubcommands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	path := filepath.Join(t.TempDir(), "kept.jsonl")
 	topology := writeFile(t, "topology.json", strings.Replace(unbalanced, `"noBalance": true, `, "", 1))
 	t.Chdir(t.TempDir())

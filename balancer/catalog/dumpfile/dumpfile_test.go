@@ -132,6 +132,9 @@ func TestGaps(t *testing.T) {
 
 // What is no dump, or not a whole one, says so, and names the file.
 func TestDamage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	whole := func() map[string][]byte { return dumpOf(t, snaptest.Large(t, snaptest.Scale{Chunks: 9})) }
 	for name, c := range map[string]struct {
 		change func(files map[string][]byte)

@@ -61,6 +61,9 @@ type specStep struct {
 
 // Every line of every file of the rules and examples in part 03 of docs/rules.
 func TestSpec03(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	files, err := filepath.Glob("testdata/spec03-*.jsonl")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no files: %v", err)

@@ -35,6 +35,9 @@ func runOver(ctx context.Context, t testing.TB, stages string, env pipeline.Env,
 // The limits of a server's stages, with its codes: some hold always, some only
 // where the stage may not go to the disk.
 func TestStagesKeepToTheServersMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	const spilled, always = false, true
 	docs := megabytes(t, 101)
 	for _, tc := range []struct {
@@ -88,6 +91,9 @@ var streaming = []string{
 // Every stage counts what it keeps to the budget, but for those that keep
 // nothing, and gives it back.
 func TestStagesCountToTheBudget(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	docs := slices.Collect(func(yield func(bson.Raw) bool) {
 		for i := range 20 {
 			yield(marshal(t, bson.D{{Key: "_id", Value: i}, {Key: "k", Value: fmt.Sprint(i, strings.Repeat("x", 1<<20))},

@@ -8,6 +8,9 @@ import (
 )
 
 func TestAdvanceByText(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	x := routertest.NewS0(t)
 	for _, tt := range []struct {
 		by   any
