@@ -1,7 +1,6 @@
 package mock
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
@@ -69,14 +67,11 @@ func (v *chunkView) sharded(filter *filter.Filter) iter.Seq2[catalog.Collection,
 
 // documents is config.chunks as documents, made from the routing tables as they are
 // read: among them are all that match.
-func (v *chunkView) documents(filter *filter.Filter, newestFirst bool) iter.Seq[bson.Raw] {
+func (v *chunkView) documents(filter *filter.Filter, order chunkOrder) iter.Seq[bson.Raw] {
 	return func(yield func(bson.Raw) bool) {
 		owners, _ := ownersIn(filter, v.form.owner())
 		for coll, table := range v.sharded(filter) {
-			chunks := chunksFor(table, filter)
-			if newestFirst {
-				chunks = byAge(table)
-			}
+			chunks := chunksFor(table, filter, order)
 			if from := owners[ownerBytes(coll)]; from != (catalog.ChunkVersion{}) {
 				chunks = table.From(from)
 			}
@@ -300,92 +295,6 @@ func firstFlagged(t *catalog.RoutingTable, shard catalog.ShardID) catalog.Key {
 		}
 	}
 	return catalog.Key{}
-}
-
-// chunksFor returns the chunks of a table that a filter can match, in key
-// order: as an index would, it leaves out what a clause on shard, jumbo,
-// lastmod or estimatedDataSizeBytes excludes.
-func chunksFor(t *catalog.RoutingTable, filter *filter.Filter) iter.Seq[catalog.Chunk] {
-	shard, _ := filter.Equality("shard")
-	if owner, ok := shard.StringValueOK(); ok {
-		return t.Owned(catalog.ShardID(owner), catalog.Key{}, catalog.Key{})
-	}
-	jumbo, _ := filter.Equality("jumbo")
-	if flagged, _ := jumbo.BooleanOK(); flagged {
-		return t.Flagged()
-	}
-	if version, ok := leastVersion(filter); ok {
-		return t.From(version)
-	}
-	if from, ok := leastValue(filter, "estimatedDataSizeBytes"); ok {
-		missing := keyorder.Append(nil, bson.RawValue{Type: bson.TypeNull})
-		if bytes.Compare(from, missing) > 0 {
-			return t.Measured()
-		}
-	}
-	return t.All()
-}
-
-// leastVersion returns the version below which a filter matches no chunk.
-func leastVersion(filter *filter.Filter) (catalog.ChunkVersion, bool) {
-	from, ok := leastValue(filter, "lastmod")
-	if !ok {
-		return catalog.ChunkVersion{}, false
-	}
-	value, _, ok := keyorder.Restore(nil, from, bson.TypeTimestamp)
-	if !ok {
-		return catalog.ChunkVersion{}, false
-	}
-	t, i, ok := bson.RawValue{Type: bson.TypeTimestamp, Value: value}.TimestampOK()
-	return catalog.ChunkVersion{Major: t, Minor: i}, ok
-}
-
-// leastValue returns where the values of a field begin that a filter matches,
-// as they are encoded in an index.
-func leastValue(filter *filter.Filter, name string) ([]byte, bool) {
-	key, err := bson.Marshal(bson.D{{Key: name, Value: int32(1)}})
-	if err != nil {
-		return nil, false
-	}
-	ranges, narrow := store.KeyRanges(filter, key)
-	if !narrow || len(ranges) == 0 || ranges[0].From == nil {
-		return nil, false
-	}
-	return ranges[0].From, true
-}
-
-// byAge returns the chunks of a table, newest version first. Those after the
-// first are only put in order when somebody asks for them.
-func byAge(t *catalog.RoutingTable) iter.Seq[catalog.Chunk] {
-	return func(yield func(catalog.Chunk) bool) {
-		newest := t.Newest()
-		if !yield(newest) {
-			return
-		}
-		rest := slices.Collect(t.All())
-		slices.SortStableFunc(rest, func(a, b catalog.Chunk) int { return b.Version.Compare(a.Version) })
-		for _, chunk := range rest {
-			if chunk.Min != newest.Min && !yield(chunk) {
-				return
-			}
-		}
-	}
-}
-
-// chunkOrder reports whether the chunks of one collection, which a filter asks
-// for, come in the order of a sort by themselves, so that a reader with a limit
-// may stop early: by their lower bounds, or newest first.
-func (f chunkForm) chunkOrder(filter *filter.Filter, sort bson.Raw) (ordered, newestFirst bool) {
-	if _, one := filter.Equality(f.owner()); !one {
-		return false, false
-	}
-	elems, err := sort.Elements()
-	if err != nil || len(elems) != 1 {
-		return false, false
-	}
-	direction, _ := elems[0].Value().AsFloat64OK()
-	newestFirst = elems[0].Key() == "lastmod" && direction == -1
-	return newestFirst || elems[0].Key() == "min" && direction == 1, newestFirst
 }
 
 // staleConfig returns a shard's refusal of a request routed by a table it does

@@ -153,8 +153,8 @@ func Planned(reads []Read, q store.Query) ([]Read, error) {
 	return planned, nil
 }
 
-// planChunks plans a query of config.chunks: all of it is looked through, in
-// the order of the tables.
+// planChunks plans a query of config.chunks: what its indexes would not leave out is
+// looked through, in the order of the tables.
 func (r Read) planChunks(q store.Query) (Read, error) {
 	like := store.New()
 	for _, spec := range r.chunks.form.indexes()[1:] {
@@ -166,13 +166,13 @@ func (r Read) planChunks(q store.Query) (Read, error) {
 		return r, err
 	}
 	natural := store.Query{Filter: q.Filter, Sort: q.Sort}
-	ordered, newestFirst := r.chunks.form.chunkOrder(q.Filter, q.Sort)
-	if ordered {
+	order := r.chunks.form.order(q.Filter, q.Sort)
+	if order != noOrder {
 		natural.Sort = nil
 	}
 	var err error
 	r.Plan, err = store.New().Plan(natural)
-	r.places = r.chunks.documents(q.Filter, newestFirst)
+	r.places = r.chunks.documents(q.Filter, order)
 	return r, err
 }
 

@@ -1,0 +1,182 @@
+package mock
+
+import (
+	"bytes"
+	"iter"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/filter"
+)
+
+// chunkOrder is an order in which the chunks of one collection come from its routing
+// table, without a sort: a reader with a limit may stop early.
+type chunkOrder int
+
+const (
+	noOrder chunkOrder = iota
+	byMin
+	byMinDown
+	newestFirst
+)
+
+// order returns the order of a sort, where the query asks for the chunks of one collection.
+func (f chunkForm) order(filter *filter.Filter, sort bson.Raw) chunkOrder {
+	if _, one := filter.Equality(f.owner()); !one {
+		return noOrder
+	}
+	elems, err := sort.Elements()
+	if err != nil || len(elems) != 1 {
+		return noOrder
+	}
+	direction, _ := elems[0].Value().AsFloat64OK()
+	switch field := elems[0].Key(); {
+	case field == "min" && direction == 1:
+		return byMin
+	case field == "min" && direction == -1:
+		return byMinDown
+	case field == "lastmod" && direction == -1:
+		return newestFirst
+	}
+	return noOrder
+}
+
+// chunksFor returns the chunks of a table that a filter can match, in an order.
+func chunksFor(t *catalog.RoutingTable, filter *filter.Filter, order chunkOrder) iter.Seq[catalog.Chunk] {
+	first, last := withMin(t, filter)
+	switch {
+	case order == newestFirst:
+		return byAge(t)
+	case order == byMinDown, first == last:
+		return down(t, last, first)
+	}
+	return indexed(t, filter)
+}
+
+// down returns chunks by their places in a table, from the last one to the first.
+func down(t *catalog.RoutingTable, last, first int) iter.Seq[catalog.Chunk] {
+	return func(yield func(catalog.Chunk) bool) {
+		for i := last; i >= first; i-- {
+			if !yield(t.At(i)) {
+				return
+			}
+		}
+	}
+}
+
+// withMin returns the places in a table between which all chunks are whose lower bounds
+// a filter can match.
+func withMin(t *catalog.RoutingTable, filter *filter.Filter) (first, last int) {
+	last = t.Len() - 1
+	if filter == nil {
+		return first, last
+	}
+	for _, c := range filter.Clauses {
+		if c.Path != "min" || c.Op != "$eq" && c.Op != "$lt" && c.Op != "$lte" {
+			continue
+		}
+		key, ok := boundOf(t.Pattern(), c.Arg)
+		if !ok {
+			continue
+		}
+		at := t.IndexOf(key)
+		last = min(last, at)
+		if c.Op == "$eq" {
+			first = max(first, at)
+		}
+	}
+	return first, last
+}
+
+// boundOf returns the key that a value compared with bounds of chunks is; false for what
+// does not compare with them as keys do.
+func boundOf(p catalog.KeyPattern, v bson.RawValue) (catalog.Key, bool) {
+	doc, ok := v.DocumentOK()
+	if !ok {
+		return catalog.Key{}, false
+	}
+	var names []string
+	for name := range document.Fields(doc) {
+		names = append(names, string(name))
+	}
+	if !slices.Equal(names, p.Fields()) {
+		return catalog.Key{}, false
+	}
+	key, err := p.Key(doc)
+	return key, err == nil
+}
+
+// indexed returns the chunks of a table that a filter can match, in key
+// order: as an index would, it leaves out what a clause on shard, jumbo,
+// lastmod or estimatedDataSizeBytes excludes.
+func indexed(t *catalog.RoutingTable, filter *filter.Filter) iter.Seq[catalog.Chunk] {
+	shard, _ := filter.Equality("shard")
+	if owner, ok := shard.StringValueOK(); ok {
+		return t.Owned(catalog.ShardID(owner), catalog.Key{}, catalog.Key{})
+	}
+	jumbo, _ := filter.Equality("jumbo")
+	if flagged, _ := jumbo.BooleanOK(); flagged {
+		return t.Flagged()
+	}
+	if version, ok := leastVersion(filter); ok {
+		return t.From(version)
+	}
+	if from, ok := leastValue(filter, "estimatedDataSizeBytes"); ok {
+		missing := keyorder.Append(nil, bson.RawValue{Type: bson.TypeNull})
+		if bytes.Compare(from, missing) > 0 {
+			return t.Measured()
+		}
+	}
+	return t.All()
+}
+
+// leastVersion returns the version below which a filter matches no chunk.
+func leastVersion(filter *filter.Filter) (catalog.ChunkVersion, bool) {
+	from, ok := leastValue(filter, "lastmod")
+	if !ok {
+		return catalog.ChunkVersion{}, false
+	}
+	value, _, ok := keyorder.Restore(nil, from, bson.TypeTimestamp)
+	if !ok {
+		return catalog.ChunkVersion{}, false
+	}
+	t, i, ok := bson.RawValue{Type: bson.TypeTimestamp, Value: value}.TimestampOK()
+	return catalog.ChunkVersion{Major: t, Minor: i}, ok
+}
+
+// leastValue returns where the values of a field begin that a filter matches,
+// as they are encoded in an index.
+func leastValue(filter *filter.Filter, name string) ([]byte, bool) {
+	key, err := bson.Marshal(bson.D{{Key: name, Value: int32(1)}})
+	if err != nil {
+		return nil, false
+	}
+	ranges, narrow := store.KeyRanges(filter, key)
+	if !narrow || len(ranges) == 0 || ranges[0].From == nil {
+		return nil, false
+	}
+	return ranges[0].From, true
+}
+
+// byAge returns the chunks of a table, newest version first. Those after the
+// first are only put in order when somebody asks for them.
+func byAge(t *catalog.RoutingTable) iter.Seq[catalog.Chunk] {
+	return func(yield func(catalog.Chunk) bool) {
+		newest := t.Newest()
+		if !yield(newest) {
+			return
+		}
+		rest := slices.Collect(t.All())
+		slices.SortStableFunc(rest, func(a, b catalog.Chunk) int { return b.Version.Compare(a.Version) })
+		for _, chunk := range rest {
+			if chunk.Min != newest.Min && !yield(chunk) {
+				return
+			}
+		}
+	}
+}
