@@ -14,6 +14,9 @@ import (
 // TestMemoryLimit: a program that takes too much memory ends, whatever it
 // catches, and the shell goes on.
 func TestMemoryLimit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	var now runtime.MemStats
 	runtime.ReadMemStats(&now)
 	c := shelltest.Connect(t, func(cfg *bindings.Config) { cfg.MemoryLimit = now.HeapAlloc + 64<<20 })

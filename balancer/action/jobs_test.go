@@ -106,12 +106,12 @@ func crowded(chunks int) string {
 // A loop that calls start every ten seconds, each time from another process, drains and
 // removes a shard with 100 kills, and no step is carried out twice.
 func TestJobIsKilled(t *testing.T) {
-	w := newWorld(t, crowded(75), catalog.Release80, 3)
-	r := rand.New(rand.NewPCG(5, 6))
-	most := 100
+	most, chunks := 100, 75
 	if testing.Short() {
-		most = 20
+		most, chunks = 15, 12
 	}
+	w := newWorld(t, crowded(chunks), catalog.Release80, 3)
+	r := rand.New(rand.NewPCG(5, 6))
 	kills, calls := 0, 0
 	for {
 		dies := 0

@@ -469,7 +469,7 @@ var healthyClusters = flag.Int("preflight.clusters", 40, "how many random health
 func TestPreflightOfHealthyClusters(t *testing.T) {
 	seeds := *healthyClusters
 	if testing.Short() {
-		seeds = min(seeds, 6)
+		seeds = min(seeds, 3)
 	}
 	for seed := range uint64(seeds) {
 		release := releases()[seed%uint64(len(releases()))]

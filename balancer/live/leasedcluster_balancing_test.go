@@ -73,6 +73,9 @@ func (c conformance) take(t *testing.T, doing string) *live.LeasedCluster {
 // However many collections there are, nothing stays disabled, and what is sent for each of
 // them is little more than the two commands for it: one where a write can have many.
 func TestGiveBackManyCollections(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	const collections = 3000
 	topology, names := manyCollections(collections)
 	for _, tc := range []struct {

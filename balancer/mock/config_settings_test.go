@@ -72,6 +72,9 @@ func TestBadShardDocumentFailsTheRound(t *testing.T) {
 
 // rules/01-selection §10.2: nothing else clears the flag of a chunk.
 func TestJumboFlagStays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}],"databases":[{"name":"db","primary":"a"}],"settings":{"chunkSizeMB":1},"collections":[{"ns":"db.c","key":{"k":1},
 		"chunks":[{"shard":"a","jumbo":true},{"min":{"k":0},"shard":"b"}]}]}`, mock.Config{})
 	flagged := func(after string) {

@@ -78,6 +78,9 @@ func TestPageInBrowser(t *testing.T) {
 
 // Of a thousand collections the worst twenty are in sight, and all on a click.
 func TestLongPageInBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	b := startBrowser(t)
 	b.Width(1280)
 	b.Open(page(t, report.Of(crowd(t, 100, 1000))))
@@ -144,6 +147,9 @@ const contrast = `(() => {
 // Light and dark, wide and narrow, on paper: everything can be read, and nothing
 // is wider than the window.
 func TestPageLooksInBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	b := startBrowser(t)
 	for name, o := range map[string]*report.Overview{
 		"3": report.Full(shop(t).snapshot()), "100": report.Full(crowd(t, 100, 60)),

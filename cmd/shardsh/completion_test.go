@@ -11,6 +11,9 @@ var optionInHelp = regexp.MustCompile(`(?m)^  (?:-\w,|   ) --([\w-]+)`)
 
 // What completion offers after a command is what the help of the command shows.
 func TestCompletionIsTheHelp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	for _, c := range append(verbUsage(), shellUsage(new(shellFlags), new(helpFlags))) {
 		code, help, stderr := runProgram(t, "", strings.Fields(c.Name+" --help-all")...)
 		if code != exitOK || stderr != "" {

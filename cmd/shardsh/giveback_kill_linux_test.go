@@ -55,6 +55,9 @@ func (v *victim) around(next wire.Handler) wire.Handler {
 //
 //	go test ./cmd/shardsh -run KilledWithManyDisabled -giveback.kills 20 -giveback.collections 3000 -giveback.delay 50ms -timeout 3h
 func TestKilledWithManyDisabled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	n := *offBeside
 	topology := strings.Replace(manyCollections(n), `"mode": "off"`, `"mode": "full"`, 1)
 	for i := range *killsWhileOff {

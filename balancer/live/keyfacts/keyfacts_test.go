@@ -92,6 +92,9 @@ func (c made) make(t testing.TB, m *maker, release catalog.Release) world {
 // TestRightKeyFirst: of collections whose right key is known it ranks first, by a
 // sample and by what the server measures.
 func TestRightKeyFirst(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	for _, release := range []catalog.Release{catalog.Release50, catalog.Release80} {
 		for _, c := range collections() {
 			for n := range 1 + *variations {

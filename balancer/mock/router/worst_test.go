@@ -202,6 +202,9 @@ func waitsBeside(x *tester, replied <-chan bson.Raw) (reply bson.Raw, waits []ti
 
 // A command that computes ends when it is killed, and when its client goes.
 func TestTheWorstCommandsAreEnded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	x, _ := crowded(t)
 	gone := mongoerr.New(mongoerr.ClientDisconnect, "the client is gone")
 	for name, command := range worst() {

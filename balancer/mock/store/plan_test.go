@@ -64,6 +64,9 @@ func condition(r *rand.Rand, values []value.Value) value.Value {
 // Whatever index is used, the same documents are found, and in the order asked
 // for.
 func TestPlansFindWhatAScanFinds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	values := planValues(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	paths := []string{"a", "a.b", "x"}
