@@ -1,6 +1,10 @@
 package catalog
 
-import "go.mongodb.org/mongo-driver/v2/bson"
+import (
+	"maps"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
 
 // Outline is what a reader keeps of a routing table, beside the number of chunks, in which
 // the balancer has nothing to do: some bytes a shard, however many chunks there are.
@@ -16,9 +20,12 @@ type Outline struct {
 func (c *CollectionState) Outlined() *CollectionState {
 	next := *c
 	next.Table = nil
-	next.Counts = map[ShardID]ChunkCount{}
+	counts := map[ShardID]ChunkCount{}
 	for _, id := range c.Table.Owners() {
-		next.Counts[id] = c.CountOn(id)
+		counts[id] = c.CountOn(id)
+	}
+	if !maps.Equal(counts, c.Counts) { // else the copies share them
+		next.Counts = counts
 	}
 	next.Outline = &Outline{Version: c.Table.Version(), Oldest: c.Table.oldest()}
 	return &next

@@ -25,7 +25,9 @@ func (r *tableReading) collections(ctx context.Context) error {
 	docs, err := r.source.list(ctx, r.entries())
 	r.keep("collections", docs)
 	for _, doc := range docs {
-		r.parts.Collections = append(r.parts.Collections, &catalog.CollectionState{Collection: entryOf(doc)})
+		entry := entryOf(doc)
+		entry.Pattern = r.shared(entry.Pattern)
+		r.parts.Collections = append(r.parts.Collections, &catalog.CollectionState{Collection: entry})
 	}
 	return err
 }
@@ -85,8 +87,9 @@ func entryOf(doc bson.Raw) catalog.Collection {
 type tracked struct {
 	catalog.Collection
 	table *catalog.RoutingTable
-	// outlined is kept in place of the table.
-	outlined *catalog.CollectionState
+	// outline is kept in place of the table, with the number of chunks by shard.
+	outline *catalog.Outline
+	counts  map[catalog.ShardID]catalog.ChunkCount
 	// older: the table is that of an older Snapshot, and its flags may be outdated.
 	older bool
 	// settled: the last read found no change. refused: the server refused it.
@@ -161,6 +164,7 @@ func (r *tableReading) track(docs []bson.Raw, known map[string]*tracked, first b
 		if t == nil || !sameIncarnation(t.Collection, entry) {
 			t = &tracked{}
 		}
+		entry.Pattern = r.shared(entry.Pattern)
 		t.Collection = entry
 		next[entry.Namespace] = t
 	}
@@ -186,8 +190,8 @@ func (r *tableReading) keepTables(known map[string]*tracked, tries int) {
 		}
 		if c := counted[t.Namespace]; c != nil {
 			c.Collection, c.Table = t.Collection, t.table
-			if t.outlined != nil {
-				c.Counts, c.Outline = t.outlined.Counts, t.outlined.Outline
+			if t.outline != nil {
+				c.Counts, c.Outline = t.counts, t.outline
 			}
 			continue
 		}
@@ -197,7 +201,7 @@ func (r *tableReading) keepTables(known map[string]*tracked, tries int) {
 
 // refresh brings the table of a collection up to date, and notes whether it was.
 func (r *tableReading) refresh(ctx context.Context, t *tracked) error {
-	if t.outlined != nil {
+	if t.outline != nil {
 		return r.updateTogether(ctx, []*tracked{t})
 	}
 	if t.table != nil {
@@ -231,10 +235,10 @@ func (r *tableReading) failed(ctx context.Context, t *tracked, err error) error 
 		return nil
 	case ctx.Err() != nil:
 	case refused(err) && r.options.Required&Chunks == 0:
-		t.table, t.outlined, t.settled, t.refused = nil, nil, true, true
+		t.table, t.outline, t.settled, t.refused = nil, nil, true, true
 		return nil
 	case malformed(err):
-		t.table, t.outlined = nil, nil
+		t.table, t.outline = nil, nil
 		return nil
 	}
 	return &ReadError{What: "chunks", Namespace: t.Namespace, Err: err}

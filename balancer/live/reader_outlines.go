@@ -10,6 +10,21 @@ import (
 type tableReading struct {
 	*reading
 	outlines outlines
+	// patterns are the shard keys so far: many collections have the same.
+	patterns map[string]catalog.KeyPattern
+}
+
+// shared returns a pattern like the given one, the same for all collections.
+func (r *tableReading) shared(p catalog.KeyPattern) catalog.KeyPattern {
+	doc := string(p.Doc())
+	if known, is := r.patterns[doc]; is {
+		return known
+	}
+	if r.patterns == nil {
+		r.patterns = map[string]catalog.KeyPattern{}
+	}
+	r.patterns[doc] = p
+	return p
 }
 
 // outlines are what is known of collections before their tables are read.
@@ -29,7 +44,7 @@ func (r *tableReading) lateTables(ctx context.Context) error {
 
 // outline drops the table of a collection that is to have only an outline.
 func (r *tableReading) outline(t *tracked) {
-	t.outlined = nil
+	t.outline = nil
 	c := r.outlines.of[t.Namespace]
 	if r.options.Outlined == nil || c == nil || t.table == nil {
 		return
@@ -37,17 +52,18 @@ func (r *tableReading) outline(t *tracked) {
 	state := *c
 	state.Collection, state.Table = t.Collection, t.table
 	if r.options.Outlined(r.outlines.seen, &state) {
-		t.outlined, t.table = state.Outlined(), nil
+		outlined := state.Outlined()
+		t.outline, t.counts, t.table = outlined.Outline, outlined.Counts, nil
 	}
 }
 
 // had reports whether the chunks of a collection were read before.
-func (t *tracked) had() bool { return t.table != nil || t.outlined != nil }
+func (t *tracked) had() bool { return t.table != nil || t.outline != nil }
 
 // version returns that of the chunks that were read before.
 func (t *tracked) version() catalog.ChunkVersion {
-	if t.outlined != nil {
-		return t.outlined.Outline.Version.ChunkVersion
+	if t.outline != nil {
+		return t.outline.Version.ChunkVersion
 	}
 	return t.table.Version().ChunkVersion
 }

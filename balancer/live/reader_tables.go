@@ -194,10 +194,10 @@ func (r *tableReading) updateTogether(ctx context.Context, batch []*tracked) err
 	for _, t := range batch {
 		changed, err := parseChunks(t.Collection, byOwner[ownerKey(t.Collection)])
 		switch {
-		case err == nil && t.outlined == nil:
+		case err == nil && t.outline == nil:
 			t.table, err = t.table.Apply(changed)
 		case len(changed) > 0:
-			t.outlined = nil // it is read anew
+			t.outline = nil // it is read anew
 		}
 		if err == nil && t.older && r.reads(Flags) {
 			err = r.flags(ctx, t)

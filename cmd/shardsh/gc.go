@@ -14,10 +14,18 @@ const (
 	defaultGC  = 100 // Go's own
 )
 
-// withGC runs work with a percentage of the garbage collector.
+// withGC runs work with a percentage of the garbage collector, or with less where much
+// memory is in use already.
 func withGC[T any](percent int, work func() (T, error)) (T, error) {
-	defer debug.SetGCPercent(debug.SetGCPercent(percent))
+	defer debug.SetGCPercent(debug.SetGCPercent(percentFor(liveBytes(), frequentGC, percent)))
 	return work()
+}
+
+// liveBytes returns how much memory was in use after the last collection.
+func liveBytes() uint64 {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	return live[0].Value.Uint64()
 }
 
 // garbageAllowance is what may be forgotten in a shell, in bytes, before it is looked
@@ -35,9 +43,7 @@ func tuneGCForScripts() (stop func()) {
 		if stopped.Load() {
 			return
 		}
-		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-		metrics.Read(live)
-		if percent := percentFor(live[0].Value.Uint64()); percent != now {
+		if percent := percentFor(liveBytes(), defaultGC, rareGC); percent != now {
 			now = percent
 			debug.SetGCPercent(percent)
 		}
@@ -51,8 +57,8 @@ func tuneGCForScripts() (stop func()) {
 	}
 }
 
-// percentFor returns the percentage that leaves room for garbage beside so much
-// memory in use.
-func percentFor(live uint64) int {
-	return int(min(max(garbageAllowance*100/max(live, 1), defaultGC), rareGC))
+// percentFor returns the percentage, from least to most, that leaves room for garbage
+// beside so much memory in use.
+func percentFor(live uint64, least, most int) int {
+	return max(least, int(min(garbageAllowance*100/max(live, 1), uint64(most))))
 }

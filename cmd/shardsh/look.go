@@ -33,12 +33,13 @@ func look[R any](
 			return err
 		}
 		began := time.Now()
-		result, err := verb.Run(ctx, source, lookReporter{
+		reporter := lookReporter{
 			read:       func(s *catalog.Snapshot) { o.noteRead(env, source, s, began) },
 			reading:    o.progress.reading,
 			simulating: o.progress.simulating,
 			note:       func(text string) { notice(env.stderr, o.quiet, "%s", text) },
-		})
+		}
+		result, err := withGC(frequentGC, func() (R, error) { return verb.Run(ctx, source, reporter) })
 		o.progress.end()
 		if errors.As(err, new(*action.OptionError)) {
 			return wrongOptions(err)
