@@ -37,6 +37,7 @@ type Source struct {
 	Computing func(compute func() error) error
 
 	report *serial // of how far a read is; nil of nobody
+	tabled int64   // how many chunks a cluster may have of which plans keep all tables; 0 is mostTabled
 }
 
 // Read reads parts of the cluster. A Snapshot that was read before is what it is.
