@@ -17,10 +17,17 @@ type Position struct {
 	time  time.Time
 }
 
-// EndOfChanges returns the end of config.changelog.
+// endPatience is how long the end of the change log may take to be read.
+const endPatience = 2 * time.Second
+
+// EndOfChanges returns the end of config.changelog, without waiting long for it.
 func EndOfChanges(ctx context.Context, a CommandRunner) (Position, error) {
-	docs, err := newestChanges(ctx, a, 1)
-	return Position{}.behind(docs), err
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer time.AfterFunc(endPatience, cancel).Stop()
+	docs, err := a.RunCursorCommand(ctx, "config", append(newestFirst("changelog", bson.D{}, 1),
+		bson.E{Key: "maxTimeMS", Value: endPatience.Milliseconds()}))
+	return Position{}.behind(docs), ServerError(err)
 }
 
 // ChangesSince returns the entries after a position, the oldest first, and the new end of
@@ -29,7 +36,7 @@ func EndOfChanges(ctx context.Context, a CommandRunner) (Position, error) {
 func ChangesSince(ctx context.Context, a CommandRunner, from Position) ([]catalog.LogEntry, Position, error) {
 	const page = 100
 	for limit := page; ; limit *= page {
-		docs, err := newestChanges(ctx, a, limit)
+		docs, err := a.RunCursorCommand(ctx, "config", newestFirst("changelog", bson.D{}, int64(limit)))
 		if err != nil {
 			return nil, from, err
 		}
@@ -47,11 +54,6 @@ func ChangesSince(ctx context.Context, a CommandRunner, from Position) ([]catalo
 		}
 		return entries, from.behind(docs), nil
 	}
-}
-
-// newestChanges reads the log from its end.
-func newestChanges(ctx context.Context, a CommandRunner, limit int) ([]bson.Raw, error) {
-	return a.RunCursorCommand(ctx, "config", newestFirst("changelog", bson.D{}, int64(limit)))
 }
 
 // newestFirst returns the command that reads a log of config from its end.

@@ -20,27 +20,7 @@ type UnansweredMove struct {
 	// if there was none.
 	Min, Max, Find bson.Raw
 	// After is the change log as it was before the command was sent.
-	After LogMark
-}
-
-// LogMark is the newest entry of config.changelog at a moment, by its _id. Entries that the
-// cluster wrote later come after it, whatever the clocks of its members say.
-type LogMark string
-
-// markPatience is how long the change log may take to be read.
-const markPatience = 2 * time.Second
-
-// NewestEntry returns the newest entry of config.changelog, without waiting long for it.
-func NewestEntry(ctx context.Context, a CommandRunner) (LogMark, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer time.AfterFunc(markPatience, cancel).Stop()
-	docs, err := a.RunCursorCommand(ctx, "config", append(newestFirst("changelog", bson.D{}, 1),
-		bson.E{Key: "maxTimeMS", Value: markPatience.Milliseconds()}))
-	if err != nil || len(docs) == 0 {
-		return "", ServerError(err)
-	}
-	return LogMark(text(docs[0], "_id")), nil
+	After Position
 }
 
 // MoveState is what became of a move.
@@ -172,7 +152,7 @@ func (d *Executor) loggedOutcome(
 	}
 	aborted := ""
 	for _, doc := range docs {
-		if text(doc, "_id") == string(m.After) {
+		if doc.Lookup("_id").Equal(m.After.after) {
 			break
 		}
 		if text(doc, "ns") != m.Namespace || text(doc, "details", "to") != string(m.To) {

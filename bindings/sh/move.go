@@ -47,7 +47,8 @@ func shMoveChunk(c *call, sh *Helpers) goja.Value {
 // it before anything is said.
 func (sh *Helpers) move(c *call, body bson.D) goja.Value {
 	asked := askedMove(rawdoc.Of(body))
-	asked.After = sh.newestEntry(c)
+	// Whoever may not read the log is told of moves before this one, too, in case the answer is lost.
+	asked.After, _ = live.EndOfChanges(c.JS.Context(), sh.commandRunner())
 	reply, err := c.s.Gateway.Send(sh.current().Sibling("admin").Request(sh.limited(body)))
 	if err == nil {
 		return c.s.Display.Reply(reply)
@@ -58,13 +59,6 @@ func (sh *Helpers) move(c *call, body bson.D) goja.Value {
 	}
 	m := lostMove{c: c, sh: sh, lost: lost, asked: asked}
 	return m.end()
-}
-
-// newestEntry is where the change log ends before a move. Whoever may not read it is told of
-// moves before this one, too, in case the answer is lost.
-func (sh *Helpers) newestEntry(c *call) live.LogMark {
-	mark, _ := live.NewestEntry(c.JS.Context(), sh.commandRunner())
-	return mark
 }
 
 func askedMove(body bson.Raw) live.UnansweredMove {
