@@ -71,13 +71,16 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 	var phase string
 	first := int64(0) // chunks the phase had when it was first seen
 	waited := w.until(func() standing {
-		sh.needBalancer(ns + " is not defragmented")
 		d := sh.defragmentation(ns)
 		if d.Phase != phase {
 			phase, first = d.Phase, d.Remaining
 			w.progress.Restart()
 		}
-		return defragmentationStanding(ns, d, first)
+		now := defragmentationStanding(ns, d, first)
+		if !now.done {
+			now.stuck = sh.withoutBalancer(ns + " is not defragmented")
+		}
+		return now
 	})
 	return c.JS.NewObject("defragmented", true, "ns", ns, "waitedMS", waited.Milliseconds())
 }
