@@ -44,7 +44,7 @@ cli.script(
       : `sh.drainStatus("${shard}") tells what is left`;
     const done = run.dryRun
       ? () => {}
-      : run.left(`Shard ${shard} may be draining, which goes on by itself; ${remedy}.`);
+      : run.left(`Shard ${shard} may be marked as draining, and stays so; ${remedy}.`);
     if (draining) run.say(`Shard ${shard} is draining already: going on.`);
     else run.step(`start draining ${shard}`, () => sh.drain(shard));
     if (startOnly) {
@@ -79,7 +79,7 @@ function empty(run) {
     sh.drain(shard, { wait: true, remove: !keep, movePrimaries, timeout: run.options.for, keepWaiting });
   } catch (e) {
     if (e.name !== "StuckError" || movePrimaries) throw e;
-    throw new cli.Stuck(`${e.message}; or run it with --move-primaries`);
+    throw new cli.Stuck(`${e.message}; --move-primaries moves the databases`);
   }
 }
 
@@ -101,7 +101,7 @@ function obstacles(run) {
   return sh
     .forecast(null, { goal: { drain: shard } })
     .obstacles.filter(f => !ours(f))
-    .map(f => [f.sentence, ...f.commands].join("; "));
+    .map(f => `${f.sentence}: ${f.commands.join(", ")}`);
 }
 
 /** Says what will move, and refuses what would go wrong. */

@@ -184,7 +184,7 @@ func (sh *Helpers) waitForDrain(c *call, w *wait, id string, end drainEnd) goja.
 			sh.moveRest(d)
 			return standing{why: d.String(), what: "draining " + id}
 		case d.Stuck():
-			return standing{stuck: d.Remainder().Text(), why: d.String()}
+			return standing{stuck: w.outlook.remainder(d), why: d.String()}
 		}
 		first = max(first, d.Chunks)
 		return standing{stuck: sh.withoutBalancer("shard " + id + " is not empty"), what: "draining " + id, why: d.String(), amount: func() *display.Amount {

@@ -84,6 +84,21 @@ func (o *outlook) end() {
 	}
 }
 
+// remainder says what has to be done before a shard is empty, with the bounds of chunks, which
+// the forecast knows.
+func (o *outlook) remainder(d diagnosis.Drain) string {
+	if d.Flagged > 0 {
+		o.next = o.at
+		o.renew()
+		for _, f := range o.made.Because {
+			if f.Code == diagnosis.DrainNeedsOperator && f.Scope.Shard == d.Shard {
+				return f.Text()
+			}
+		}
+	}
+	return d.Remainder().Text()
+}
+
 // texts says what is the case and what has to be done, of the weightiest.
 func texts(list []diagnosis.Finding) string {
 	const most = 3

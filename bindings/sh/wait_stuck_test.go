@@ -8,11 +8,12 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
+	"shardsh/bindings"
 	"shardsh/bindings/shelltest"
 )
 
 // stuckCluster has a collection on three shards, of which one drains; words change it.
-func stuckCluster(t *testing.T, release catalog.Release, change ...string) *connected {
+func stuckCluster(t *testing.T, release catalog.Release, change []string, sets ...func(*bindings.Config)) *connected {
 	t.Helper()
 	text := strings.NewReplacer(change...).Replace(`{
 		"shards": [{"id": "a", "zones": ["A"]}, {"id": "b", "zones": ["B"]}, {"id": "c", "zones": ["C"], "draining": true}],
@@ -26,7 +27,7 @@ func stuckCluster(t *testing.T, release catalog.Release, change ...string) *conn
 	if err != nil {
 		t.Fatal(err)
 	}
-	return shelltest.OnMock(t, mock.Config{Topology: topology, Version: release, Seed: 3})
+	return shelltest.OnMock(t, mock.Config{Topology: topology, Version: release, Seed: 3}, sets...)
 }
 
 // What waits for something that can't come ends soon, and says what has to be done: what is
@@ -45,9 +46,9 @@ func TestWaitsEndWhenStuck(t *testing.T) {
 		release catalog.Release
 	}{
 		{"a jumbo chunk", []string{`"jumbo": false`, `"jumbo": true`}, "", drains,
-			[]string{"move 1 jumbo chunk by force", "forceJumbo"}, catalog.Release82.WithPatch(6)},
+			[]string{"move 1 jumbo chunk by force", "forceJumbo", "200", "300"}, catalog.Release82.WithPatch(6)},
 		{"a jumbo chunk of an old release", []string{`"jumbo": false`, `"jumbo": true`}, "", drains,
-			[]string{"move 1 jumbo chunk by force", "forceJumbo"}, catalog.Release50},
+			[]string{"move 1 jumbo chunk by force", "forceJumbo", "200", "300"}, catalog.Release50},
 		{"a database", []string{`"primary": "a"`, `"primary": "c"`}, "", drains,
 			[]string{"move 1 database", `sh.movePrimary("shop"`}, catalog.Release80},
 		{"the balancer is off", stopped, "", drains, []string{"sh.startBalancer()"}, catalog.Release80},
@@ -68,7 +69,7 @@ func TestWaitsEndWhenStuck(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			c := stuckCluster(t, tt.release, tt.change...)
+			c := stuckCluster(t, tt.release, tt.change)
 			if tt.setup != "" {
 				if text, failed := c.Show(tt.setup); failed {
 					t.Fatal(text)
@@ -94,16 +95,30 @@ func TestWaitsEndWhenStuck(t *testing.T) {
 
 // With keepWaiting a wait goes on, and says once what has to be done.
 func TestKeepWaiting(t *testing.T) {
-	c := stuckCluster(t, catalog.Release80, `"primary": "a"`, `"primary": "c"`)
+	c := stuckCluster(t, catalog.Release80, []string{`"primary": "a"`, `"primary": "c"`})
 	text, _ := c.Show(`sh.waitForDrain("c", { keepWaiting: true, progress: false, timeout: "3h" })`)
 	const last = "MongoshRuntimeError: after 3h: shard c is draining, 0 chunks left, databases to move: shop"
 	if !strings.HasSuffix(text, last) || strings.Count(text, "Waiting all the same: shard c is stuck draining") != 1 {
 		t.Error(text)
 	}
-	c = stuckCluster(t, catalog.Release80, `"primary": "a"`, `"primary": "c"`)
+	c = stuckCluster(t, catalog.Release80, []string{`"primary": "a"`, `"primary": "c"`})
 	text, _ = c.Show(fmt.Sprintf("setTimeout(() => sh.movePrimary('shop', 'a'), %d); "+
 		`sh.waitForDrain("c", { keepWaiting: true, progress: false, timeout: "3h" }).drained`, time.Hour.Milliseconds()))
 	if !strings.HasSuffix(text, "true") {
 		t.Error(text)
+	}
+}
+
+// What looks at a cluster names the drain that is stuck, with all that is to be moved.
+func TestStatusNamesAStuckDrain(t *testing.T) {
+	change := []string{`"primary": "a"`, `"primary": "c"`, `"jumbo": false`, `"jumbo": true`}
+	for call, sets := range map[string]func(*bindings.Config){
+		`sh.balancerSummary().problems.join()`: func(*bindings.Config) {}, `sh.status()`: atPrompt, `sh.balancerSummary()`: atPrompt,
+	} {
+		text, _ := stuckCluster(t, catalog.Release80, change, sets).Show(call)
+		text = strings.Join(strings.Fields(text), " ")
+		if !strings.Contains(text, "shard c is draining; you must move 1 jumbo chunk by force, move 1 database") {
+			t.Errorf("%s shows %s", call, text)
+		}
 	}
 }

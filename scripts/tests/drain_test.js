@@ -59,7 +59,7 @@ describe("drain", { topology: { shards, databases, collections: [collection()] }
     cluster.onMigration("done", () => sh.stopBalancer());
     const r = run("shardsh:drain", { args: ["--shard", "shard2"] });
     expect(r.exitCode).toBe(3);
-    expect(r.errors).toContain("Shard shard2 may be draining");
+    expect(r.errors).toContain("Shard shard2 may be marked as draining");
     expect(r.errors).toContain("sh.startBalancer()");
     sh.startBalancer();
     expect(run("shardsh:drain", { args: ["--shard", "shard2"] }).exitCode).toBe(0);
