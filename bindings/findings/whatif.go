@@ -130,6 +130,9 @@ func (s sides) table(letters map[int]string) {
 		return "on"
 	})
 	s.row("moves", func(a whatif.Outcome) string { return grouped(a.Plan.Totals.Moves) })
+	if s.o.Alternatives[0].UnderWay > 0 {
+		s.row("  under way", func(a whatif.Outcome) string { return grouped(a.UnderWay) })
+	}
 	s.row("data to move", func(a whatif.Outcome) string { return humanize.Bytes(a.Plan.Totals.Bytes) })
 	s.row("splits, merges", func(a whatif.Outcome) string {
 		return fmt.Sprintf("%s, %s", grouped(a.Plan.Totals.Splits), grouped(a.Plan.Totals.Merges))
