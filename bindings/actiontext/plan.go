@@ -58,8 +58,7 @@ func PlanResult(r action.PlanResult) string {
 	what := fmt.Sprintf("%d of %d steps are done, %d of %d moves, %s of %s", r.StepsDone, r.Steps, r.MovesDone, r.Moves,
 		humanize.Bytes(r.BytesDone), humanize.Bytes(r.Bytes))
 	if r.Finished {
-		what = fmt.Sprintf("%s and %s moved in %s", humanize.Count(r.Steps, "step"), humanize.Bytes(r.Bytes),
-			humanize.Duration((time.Duration(r.MS) * time.Millisecond).Truncate(time.Second)))
+		what = movedText(r)
 	}
 	if d := r.Bytes - r.BytesPlanned; max(d, -d) > r.BytesPlanned/worthSaying {
 		what += fmt.Sprintf(" (planned were %s)", humanize.Bytes(r.BytesPlanned))
@@ -87,6 +86,19 @@ func PlanResult(r action.PlanResult) string {
 		text += " " + r.Warning
 	}
 	return text
+}
+
+// movedText says what a finished plan has moved, and how long this run took for its part.
+func movedText(r action.PlanResult) string {
+	text := fmt.Sprintf("%s and %s moved", humanize.Count(r.Steps, "step"), humanize.Bytes(r.Bytes))
+	took := humanize.Duration((time.Duration(r.MS) * time.Millisecond).Truncate(time.Second))
+	switch {
+	case r.StepsHere == 0 && r.Replans == 0:
+		return text + " before, nothing now"
+	case r.StepsHere < r.Steps && r.Replans == 0:
+		return fmt.Sprintf("%s, %s of them now in %s", text, humanize.Count(r.StepsHere, "step"), took)
+	}
+	return text + " in " + took
 }
 
 // stepLine is what happens, in a line; empty for what progress shows.
