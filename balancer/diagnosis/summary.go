@@ -64,6 +64,11 @@ func (s Summary) Repeats(a Answer) bool {
 // commands end, and that a shard is draining where another says why it does not end.
 func withoutRepeats(list []Finding) (rest []Finding) {
 	for _, f := range list {
+		if f.Code == OnlyJumboChunks && slices.ContainsFunc(list, func(o Finding) bool {
+			return o.Code == JumboChunks && o.Scope.Namespace == f.Scope.Namespace && slices.Equal(o.Commands, f.Commands)
+		}) {
+			continue // which says where they are
+		}
 		if !slices.ContainsFunc(rest, func(said Finding) bool { return repeats(said, f) }) {
 			rest = append(rest, f)
 		}
