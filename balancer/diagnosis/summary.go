@@ -55,6 +55,14 @@ func (a Answer) Summary() Summary {
 	return s
 }
 
+// Grouped returns findings each thing once, the gravest first, those together that differ only
+// in what they are about.
+func Grouped(list []Finding) []Group {
+	rest := withoutRepeats(list)
+	slices.SortStableFunc(rest, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
+	return grouped(rest)
+}
+
 // Repeats reports whether the answer's headline says no more than the first thing to do.
 func (s Summary) Repeats(a Answer) bool {
 	return len(s.ToDo) > 0 && sameThing(s.ToDo[0].First(), a.Symptoms[0])

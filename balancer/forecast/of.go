@@ -39,7 +39,7 @@ func Of(s *catalog.Snapshot, o Options) (Forecast, error) {
 	opens := f.span(k, simulations, r, e.round)
 	f.blocked(s, likely, opens)
 	f.Done = likely.idle(s.Time()) && len(f.Because) == 0
-	f.Basis = append(changed, basis{r, e, k, likely, s.Time()}.words()...)
+	f.Basis = append(changed, basis{r, e, k, likely, s.Time(), len(diagnosis.PendingDeletions(s))}.words()...)
 	return f, nil
 }
 

@@ -98,11 +98,12 @@ const unshown = ": --long, or text(true) at the prompt"
 func (p *page) toDo(g diagnosis.Group) {
 	f := g.First()
 	p.headed(f.Severity.String(), together(g))
-	if len(f.Commands) == 0 {
+	switch {
+	case len(f.Commands) > 0:
+		p.commands(indent, f.Commands)
+	case f.Actor == diagnosis.Operator:
 		p.wrapped(indent, diagnosis.Define(f.Code).Remedy)
-		return
 	}
-	p.commands(indent, f.Commands)
 }
 
 // commands writes the first of them.

@@ -57,9 +57,9 @@ func (o *watchFlags) run(ctx context.Context, env environment) error {
 
 func (o *watchFlags) watch(ctx context.Context, env environment) error {
 	c := watch.Config{
-		Every: time.Duration(o.interval), Clock: wallClock{}, Out: env.out(), JSON: o.json,
-		Color: env.color(), Once: o.once,
-	}
+		Every: time.Duration(o.interval), Clock: wallClock{}, Out: env.stdout, JSON: o.json,
+		Color: env.color(), Once: o.once, Width: env.columns(),
+	} // frames hold nothing that a terminal would obey
 	if o.json {
 		c.Out = env.jsonOut()
 	}

@@ -112,7 +112,7 @@ func TestFrameOfManyShards(t *testing.T) {
 		visible int
 		hidden  string
 	}{
-		{watch.Size{Width: 80, Height: 24}, 19, "81 more"}, {watch.Size{Width: 200, Height: 24}, 38, "31 more"},
+		{watch.Size{Width: 80, Height: 24}, 18, "82 more"}, {watch.Size{Width: 200, Height: 24}, 38, "31 more"},
 		{watch.Size{Width: 200, Height: 60}, 100, ""},
 	} {
 		text := strings.Join(watch.Frame(v, c.size), "\n")
@@ -221,5 +221,23 @@ func TestFrameWhileTheVersionIsSet(t *testing.T) {
 	const want = "the feature compatibility version is being changed to 9.0: runs of shardsh wait; no chunk is split"
 	if text := strings.Join(watch.Frame(v, watch.Size{Width: 200, Height: 50}), "\n"); !strings.Contains(text, want) {
 		t.Errorf("the frame is\n%s", text)
+	}
+}
+
+// The head is whole on narrow screens: what is wrong is on more lines where it is long. A forecast
+// of what can't be reached as things stand does not read as if it were.
+func TestTheHeadIsWhole(t *testing.T) {
+	s := snaptest.Large(t, snaptest.Scale{Shards: 3, Chunks: 200, Collections: 3})
+	p := s.Parts()
+	p.Shards[1].Draining = true
+	p.Databases = []catalog.Database{{Name: "a-database-with-a-name", Primary: p.Shards[1].ID}, {Name: "x", Primary: p.Shards[1].ID}}
+	v := watch.View{Now: report.Of(catalog.NewSnapshot(p))}
+	v.Forecasts = []forecast.Forecast{{At: s.Time(), Never: true, Low: time.Minute, Likely: time.Minute, High: time.Hour}}
+	text := strings.Join(strings.Fields(strings.Join(watch.Frame(v, watch.Size{Width: 60, Height: 40}), " ")), " ")
+	if want := v.Now.Verdict() + ": " + v.Now.Answer.Headline(); len(want) < 70 || !strings.Contains(text, want) {
+		t.Errorf("no %q in %s", want, text)
+	}
+	if !strings.Contains(text, "Balanced: not possible as it is; what can move takes 1m to 1h") {
+		t.Errorf("the forecast: %s", text)
 	}
 }

@@ -45,6 +45,8 @@ type Config struct {
 	Out    io.Writer
 	JSON   bool
 	Color  bool
+	// Width is that of frames which are written; 0 is as wide as they are by default.
+	Width int
 	// Once ends the loop after a frame.
 	Once bool
 }
@@ -274,10 +276,13 @@ func (l *loop) press(ctx context.Context, key Key) {
 }
 
 func (l *loop) size() Size {
-	if l.Screen == nil {
-		return plainSize
+	switch {
+	case l.Screen != nil:
+		return l.Screen.Size()
+	case l.Width > 0:
+		return Size{Width: l.Width, Height: plainSize.Height}
 	}
-	return l.Screen.Size()
+	return plainSize
 }
 
 // show draws a frame, or writes the next one.
@@ -288,7 +293,7 @@ func (l *loop) show() error {
 	case l.Screen != nil:
 		return l.draw()
 	}
-	_, err := fmt.Fprintln(l.Out, strings.Join(Frame(l.view, plainSize), "\n")+"\n")
+	_, err := fmt.Fprintln(l.Out, strings.Join(Frame(l.view, l.size()), "\n")+"\n")
 	return err
 }
 

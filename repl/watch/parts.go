@@ -286,8 +286,11 @@ func collection(c report.Collection, width int) line {
 // findings are what is wrong and why, then what is worth knowing.
 func (v View) findings(width int) part {
 	p := part{title: "Findings"}
-	a := v.Now.Answer
-	for _, list := range [][]diagnosis.Finding{a.Symptoms, v.Now.Causes(), a.Notes} {
+	s := v.Now.Answer.Summary()
+	if len(s.ToDo)+len(s.Then)+len(s.ByItself) == 0 && len(v.Now.Answer.Symptoms) > 0 {
+		s.ByItself = []diagnosis.Group{v.Now.Answer.Symptoms}
+	}
+	for _, list := range slices.Concat(s.ToDo, s.Then, s.ByItself, s.Notes) {
 		for _, f := range list {
 			do := diagnosis.Define(f.Code).Remedy
 			if len(f.Commands) > 0 {
