@@ -31,6 +31,7 @@ type View struct {
 	Tab    Tab
 	Offset int
 	Color  bool
+	Choice
 }
 
 // Size is that of a screen.
@@ -176,8 +177,10 @@ func (v View) footer() []line {
 	if !v.Keys {
 		return nil
 	}
-	l := line{of("q", bold), of(" quit  ", dim), of("p", bold), of(" pause  ", dim), of("tab", bold), of(" view  ", dim),
-		of("↑↓", bold), of(" scroll  ", dim)}
+	if v.Typing {
+		return []line{{of("filter: ", bold), of(v.Filter+"▏", plain), of(" (enter keeps it, esc ends it)", dim)}}
+	}
+	l := line{of("q", bold), of(" quit  ", dim), of("p", bold), of(" pause  ", dim), of("?", bold), of(" keys  ", dim)}
 	for t, name := range tabNames {
 		s := dim
 		if Tab(t) == v.Tab {
@@ -185,5 +188,5 @@ func (v View) footer() []line {
 		}
 		l = append(l, of(" "+name, s))
 	}
-	return []line{l}
+	return []line{append(l, of("  "+v.text(), yellow))}
 }

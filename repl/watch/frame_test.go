@@ -158,13 +158,16 @@ func TestFrameShowsNamesAsText(t *testing.T) {
 }
 
 func TestPressed(t *testing.T) {
-	for sent, want := range map[string]string{
-		"q": "[1]", "\x03": "[1]", "p\t": "[2 3]", "\x1b[A\x1b[B": "[5 6]", "\x1bOC\x1b[Z": "[3 4]",
-		"\x1b[5~\x1b[6~": "[7 8]", "": "[]", "xyz": "[]", "\x1b": "[]", "\x1b[200~q": "[1]", "\x1b[1;5A": "[]",
-		"\x1b[": "[]", "\x1a": "[9]", "éq": "[1]",
+	type keys = []watch.Key
+	for sent, want := range map[string]keys{
+		"q": {watch.KeyQuit}, "\x03": {watch.KeyInterrupt}, "p\t": {watch.KeyPause, watch.KeyNext},
+		"\x1b[A\x1b[B": {watch.KeyUp, watch.KeyDown}, "\x1bOC\x1b[Z": {watch.KeyNext, watch.KeyPrevious},
+		"\x1b[5~\x1b[6~": {watch.KeyPageUp, watch.KeyPageDown}, "": nil, "xyz": {'x', 'y', 'z'}, "\x1b": {watch.KeyEscape},
+		"\x1b[200~q": {watch.KeyQuit}, "\x1b[1;5A": nil, "\x1b[": nil, "\x1a": {watch.KeySuspend}, "éq": {'é', watch.KeyQuit},
+		"\r": {watch.KeyEnter}, "\x7f": {watch.KeyErase}, "\xff\x00": nil,
 	} {
-		if got := fmt.Sprint(watch.Pressed(sent)); got != want {
-			t.Errorf("%q is %s, want %s", sent, got, want)
+		if got := watch.Pressed(sent); !slices.Equal(got, want) {
+			t.Errorf("%q is %v, want %v", sent, got, want)
 		}
 	}
 }
