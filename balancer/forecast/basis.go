@@ -36,7 +36,7 @@ func (b basis) words() (list []string) {
 	if f := b.rates.failing; f >= 0.005 {
 		list = append(list, fmt.Sprintf("%.0f %% of the migrations failed, assumed to stay so", 100*f))
 	}
-	if idle := b.simulated.done.Sub(b.at) - b.simulated.working(); b.deletions > 0 && idle > longIdle {
+	if b.deletions > 0 && b.simulated.longestGap(b.at) > longIdle {
 		list = append(list, "ranges that a shard gave away lately come back only once it has deleted them, "+
 			"orphanCleanupDelaySecs after the move")
 	}
