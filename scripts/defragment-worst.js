@@ -58,7 +58,8 @@ function worst(only) {
   const sizes = Object.fromEntries(cli.distribution().map(d => [d.ns, cli.sum(d.shards.map(s => s.ownedSizeBytes))]));
   return sh
     .balancerSummary()
-    .collections.filter(c => !only || only.includes(c.ns))
+    // Servers give their own collections the chunks that they are to have: 1,024 before 7.0.
+    .collections.filter(c => (only ? only.includes(c.ns) : !c.ns.startsWith("config.")))
     .map(c => {
       const bytes = c.ns in sizes ? sizes[c.ns] : Number(cli.collection(c.ns).stats().size);
       const owners = sh

@@ -69,10 +69,14 @@ func PlanResult(r action.PlanResult) string {
 	switch {
 	case r.Already != "":
 		return r.Already
+	case r.DryRun && r.Steps == 0 && r.Stopped == "":
+		return "Nothing to move, split or merge."
 	case r.Possible:
 		return fmt.Sprintf("%s can be applied: %s; nothing was sent.", r.Plan, humanize.Count(r.Steps-r.StepsDone, "step"))
 	case r.DryRun && r.Stopped != "":
 		return fmt.Sprintf("%s can't be applied to its end: %s; nothing was sent.", r.Plan, r.Stopped)
+	case r.DryRun:
+		return fmt.Sprintf("%s can't be applied as things stand; nothing was sent.", r.Plan)
 	case r.Finished && r.Steps == 0:
 		return "Nothing to move, split or merge."
 	case r.Finished:

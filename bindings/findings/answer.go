@@ -36,7 +36,9 @@ func Text(a diagnosis.Answer, long bool) string {
 	p.wrapped(0, sentence(headline))
 	if long {
 		p.listed("Wrong", a.Symptoms, a.Time)
-		p.listed("Because", a.Causes, a.Time)
+		p.listed("Because", slices.DeleteFunc(slices.Clone(a.Causes), func(f diagnosis.Finding) bool {
+			return slices.ContainsFunc(a.Symptoms, func(s diagnosis.Finding) bool { return s.Code == f.Code && s.Scope == f.Scope })
+		}), a.Time)
 		p.listed("Notes", a.Notes, a.Time)
 		p.faults(a.Faults, mostFaults)
 	} else {

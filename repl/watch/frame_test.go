@@ -244,3 +244,24 @@ func TestTheHeadIsWhole(t *testing.T) {
 		t.Errorf("the forecast: %s", text)
 	}
 }
+
+// Bars can be compared: as long as the data is much, whatever is said of a shard beside it.
+func TestBarsHaveOneScale(t *testing.T) {
+	p := snaptest.Large(t, snaptest.Scale{Shards: 2, Chunks: 200}).Parts()
+	p.Shards[0].Draining = true
+	v := watch.View{Now: report.Of(catalog.NewSnapshot(p)), Tab: watch.Shards}
+	bars := map[string]int{}
+	for _, l := range watch.Frame(v, watch.Size{Width: 100, Height: 24}) {
+		if id := strings.Fields(l + " .")[0]; id == "s000" || id == "s001" {
+			bars[id] = strings.Count(l, "█")
+		}
+	}
+	for _, a := range v.Now.Shards {
+		for _, b := range v.Now.Shards {
+			want := float64(bars[string(b.ID)]) * float64(a.Bytes) / float64(b.Bytes)
+			if got := float64(bars[string(a.ID)]); got < want-1.5 || got > want+1.5 {
+				t.Errorf("%s has %d blocks for %d B, %s %d for %d", a.ID, bars[string(a.ID)], a.Bytes, b.ID, bars[string(b.ID)], b.Bytes)
+			}
+		}
+	}
+}

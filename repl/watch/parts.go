@@ -179,16 +179,10 @@ func (v View) shards(width int) part {
 }
 
 func (v View) shard(s report.Shard, width int) line {
-	const size, rate, chunks = 10, 14, 13
+	const size, rate, chunks = 11, 14, 13
 	name := min(max(10, width/5), 24)
-	state, look := "", green
-	switch {
-	case s.Unreachable != "":
-		state, look = " "+s.Unreachable, red
-	case s.Draining:
-		state, look = " draining", yellow
-	}
-	bars := max(4, width-name-size-rate-chunks-min(len(state), 12))
+	state, look := stateOf(s)
+	bars := max(4, width-name-size-rate-chunks-v.states())
 	count := humanize.Count(s.Chunks, "chunk")
 	full, fullness := 0, ""
 	if v.disks() {
@@ -197,14 +191,37 @@ func (v View) shard(s report.Shard, width int) line {
 			fullness = humanize.Percent(s.Disk.Share) + " full"
 		}
 	}
-	if s.Orphans > 0 {
-		state += fmt.Sprintf(" %s to delete", humanize.Count(s.Orphans, "orphan"))
-	}
 	return line{
 		cell("  "+string(s.ID), name, bold), bar(s.Bytes, v.most(), bars, look),
 		number(humanize.Bytes(s.Bytes), size, plain), number(v.rate(s), rate, dim), number(count, chunks, dim),
 		number(fullness, full, fullStyle(s)), cell(state, max(0, width-name-bars-size-rate-chunks-full), look),
 	}
+}
+
+// stateOf returns what is to be known of a shard in a few words.
+func stateOf(s report.Shard) (state string, look style) {
+	look = green
+	switch {
+	case s.Unreachable != "":
+		state, look = " "+s.Unreachable, red
+	case s.Draining:
+		state, look = " draining", yellow
+	}
+	if s.Orphans > 0 {
+		state += fmt.Sprintf(" %s to delete", humanize.Count(s.Orphans, "orphan"))
+	}
+	return state, look
+}
+
+// states is how wide the column of states is: the same for all shards, so that their bars
+// can be compared.
+func (v View) states() (width int) {
+	const most = 12
+	for _, s := range v.Now.Shards {
+		state, _ := stateOf(s)
+		width = max(width, min(len(state), most))
+	}
+	return width
 }
 
 // nearlyFull is from where on a volume is marked.
