@@ -48,7 +48,7 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 	names, at := c.namespacesArgument("defragment")
 	o := c.options("defragment", at)
 	all := o.flag("all", false)
-	if o.paced("chunkSize", "wait", "timeout", "interval") || all || len(names) != 1 {
+	if o.paced("chunkSize", "wait", "timeout", "interval", "keepWaiting") || all || len(names) != 1 {
 		return c.act(sh, o, names, func(e action.RunOptions) planAction {
 			return action.Defragment{Namespaces: names, All: all, RunOptions: e}
 		})

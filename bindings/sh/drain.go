@@ -63,7 +63,7 @@ func shDrain(c *call, sh *Helpers) goja.Value {
 	o := c.options("drain", 1)
 	remove := o.flag("remove", false)
 	primaries := o.flag("movePrimaries", false)
-	paced := o.paced("wait", "timeout", "interval")
+	paced := o.paced("wait", "timeout", "interval", "keepWaiting")
 	waits := o.flag("wait", remove) || remove || paced
 	w := o.waitForDrain(id)
 	if primaries && !waits {
