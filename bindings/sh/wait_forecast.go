@@ -26,6 +26,9 @@ type outlook struct {
 	ours func(diagnosis.Finding) bool
 	// suspected: the forecast before had it that nothing moves any more.
 	suspected bool
+	// remains is what has to be done by hand as looks of a wait have it, detailed the same with
+	// the bounds of chunks.
+	remains, detailed string
 }
 
 const (

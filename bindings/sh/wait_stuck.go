@@ -84,19 +84,24 @@ func (o *outlook) end() {
 	}
 }
 
-// remainder says what has to be done before a shard is empty, with the bounds of chunks, which
-// the forecast knows.
+// remainder says what has to be done before a shard is empty, with the bounds of chunks, for
+// which the cluster is read once more; of the same remainder once only.
 func (o *outlook) remainder(d diagnosis.Drain) string {
-	if d.Flagged > 0 {
-		o.next = o.at
-		o.renew()
-		for _, f := range o.made.Because {
-			if f.Code == diagnosis.DrainNeedsOperator && f.Scope.Shard == d.Shard {
-				return f.Text()
-			}
+	plain := d.Remainder().Text()
+	switch {
+	case d.Flagged == 0:
+		return plain
+	case plain == o.remains:
+		return o.detailed
+	}
+	o.remains, o.detailed, o.next = plain, plain, o.at
+	o.renew()
+	for _, f := range o.made.Because {
+		if f.Code == diagnosis.DrainNeedsOperator && f.Scope.Shard == d.Shard {
+			o.detailed = f.Text()
 		}
 	}
-	return d.Remainder().Text()
+	return o.detailed
 }
 
 // texts says what is the case and what has to be done, of the weightiest.
