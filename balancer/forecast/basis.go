@@ -31,7 +31,8 @@ func (b basis) words() (list []string) {
 			humanize.Count(b.rates.known, "migration"), Text(max(b.rates.span, time.Minute)), Text(b.rates.median)))
 	default:
 		list = append(list, fmt.Sprintf("%s in the last %s: a median of %s each, %s while copying",
-			humanize.Count(b.rates.known, "migration"), Text(max(b.rates.span, time.Minute)), Text(b.rates.median), humanize.Rate(b.rates.perSecond)))
+			humanize.Count(b.rates.known, "migration"), Text(max(b.rates.span, time.Minute)), Text(b.rates.median),
+			humanize.Rate(b.rates.perSecond)))
 	}
 	if f := b.rates.failing; f >= 0.005 {
 		list = append(list, fmt.Sprintf("%.0f %% of the migrations failed, assumed to stay so", 100*f))

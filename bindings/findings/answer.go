@@ -37,7 +37,9 @@ func Text(a diagnosis.Answer, long bool) string {
 	if long {
 		p.listed("Wrong", a.Symptoms, a.Time)
 		p.listed("Because", slices.DeleteFunc(slices.Clone(a.Causes), func(f diagnosis.Finding) bool {
-			return slices.ContainsFunc(a.Symptoms, func(s diagnosis.Finding) bool { return s.Code == f.Code && s.Scope == f.Scope })
+			return slices.ContainsFunc(a.Symptoms, func(said diagnosis.Finding) bool {
+				return said.Code == f.Code && said.Scope == f.Scope
+			})
 		}), a.Time)
 		p.listed("Notes", a.Notes, a.Time)
 		p.faults(a.Faults, mostFaults)

@@ -129,7 +129,10 @@ func (sh *Helpers) waitForCollections(
 			return standing{done: true}
 		}
 		text := notBalanced(list)
-		return standing{stuck: cmp.Or(stuck, sh.withoutBalancer(text)), why: text, what: balancingText(list), amount: func() *display.Amount { return watch.amount(list) }}
+		return standing{
+			stuck: cmp.Or(stuck, sh.withoutBalancer(text)), why: text, what: balancingText(list),
+			amount: func() *display.Amount { return watch.amount(list) },
+		}
 	})
 	return waited, watch
 }

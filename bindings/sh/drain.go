@@ -38,8 +38,8 @@ func shardDrainMethods() []helper {
 		{"waitForDrain", "shard:string options?:object{" + waitOptions + "}", func(c *call, sh *Helpers) goja.Value {
 			o := c.options("waitForDrain", 1)
 			return sh.waitForDrain(c, o.waitForDrain(c.Text(0)), c.Text(0), drainEnd{})
-		}, "Waits until a draining shard is empty; {timeout, interval, progress}. An error says what has to be done when it " +
-			"is stuck, unless {keepWaiting: true}."},
+		}, "Waits until a draining shard is empty; {timeout, interval, progress}. An error says what has to be done when " +
+			"it is stuck, unless {keepWaiting: true}."},
 	}
 }
 
@@ -187,7 +187,8 @@ func (sh *Helpers) waitForDrain(c *call, w *wait, id string, end drainEnd) goja.
 			return standing{stuck: w.outlook.remainder(d), why: d.String()}
 		}
 		first = max(first, d.Chunks)
-		return standing{stuck: sh.withoutBalancer("shard " + id + " is not empty"), what: "draining " + id, why: d.String(), amount: func() *display.Amount {
+		stuck := sh.withoutBalancer("shard " + id + " is not empty")
+		return standing{stuck: stuck, what: "draining " + id, why: d.String(), amount: func() *display.Amount {
 			return &display.Amount{Done: float64(first - d.Chunks), Left: float64(d.Chunks), Text: display.ChunksText}
 		}}
 	})

@@ -85,8 +85,9 @@ func (v View) header(width int) []line {
 	}
 	head = append(head, number(" "+at, max(len(at)+1, width-used), dim))
 	lines := append([]line{head}, wrapped(v.balancer(), width)...)
-	verdict := wrapped(o.Verdict()+": "+o.Answer.Headline(), width)
-	verdict[0] = line{of(o.Verdict(), severities[o.Verdict()]), of(strings.TrimPrefix(verdict[0][0].text, o.Verdict()), plain)}
+	word := o.Verdict()
+	verdict := wrapped(word+": "+o.Answer.Headline(), width)
+	verdict[0] = line{of(word, severities[word]), of(strings.TrimPrefix(verdict[0][0].text, word), plain)}
 	lines = append(lines, verdict...)
 	for _, f := range v.Forecasts[:min(len(v.Forecasts), 2)] {
 		lines = append(lines, wrapped(forecastText(f, o.Time), width)...)
