@@ -16,7 +16,17 @@ function complain(text) {
   process.stderr.write(String(text).replace(hidden, c => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0")) + "\n");
 }
 
+/** The options of a script that waits for the balancer. */
+const WAITS = {
+  "keep-waiting": { about: "go on waiting where the end can't come as things stand, instead of ending with exit code 3" },
+};
+
 class Refusal extends Error {}
+
+/** Ends a wait for what can't come as things stand; the message says what has to be done. Exit code 3. */
+class Stuck extends Error {
+  name = "StuckError";
+}
 
 const plural = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
 const sum = list => list.reduce((all, n) => all + Number(n), 0);
@@ -93,18 +103,29 @@ class Run {
       this.leaves = this.leaves.filter(one => one !== text);
     };
   }
-  /** Looks again and again until the function returns something true, which is returned. */
-  wait(what, look, { timeout = TIMES.d, interval = 5000 } = {}) {
+  /**
+   * Looks again and again until the function returns something true, which is returned. The function stuck returns why
+   * that can't come as things stand, and what has to be done; it ends the wait.
+   */
+  wait(what, look, { timeout = TIMES.d, interval = 5000, stuck = () => "" } = {}) {
     const began = Date.now();
     for (let told = began; ; sleep(interval)) {
       const done = retried(look);
       if (done) return done;
+      this.stop(retried(stuck));
       if (Date.now() - began > timeout) throw new Error(`after ${time(timeout)}: still waiting until ${what}`);
       if (Date.now() - told >= 60000) {
         told = Date.now();
         this.warn(`waiting until ${what}, for ${time(told - began)}`);
       }
     }
+  }
+  /** Ends with exit code 3 for a reason, unless there is none; with --keep-waiting it says so once. */
+  stop(why) {
+    if (!why || this.told === why) return;
+    if (!this.options.keepWaiting) throw new Stuck(why);
+    this.told = why;
+    this.warn(`Waiting all the same: ${why}`);
   }
   putBack(one) {
     if (!this.toRestore.includes(one)) return;
@@ -126,7 +147,7 @@ function retried(act, times = 4) {
     try {
       return act();
     } catch (e) {
-      if (n >= times || e instanceof Refusal || e instanceof Usage) throw e;
+      if (n >= times || e instanceof Refusal || e instanceof Usage || e.name === "StuckError") throw e;
       sleep(500 * n);
     }
   }
@@ -182,20 +203,27 @@ function script(spec, act) {
     return alone || (isInteractive() && !run.json) ? undefined : result;
   } catch (e) {
     if (!alone) throw e;
-    process.exitCode = e instanceof Usage ? 2 : 1;
+    process.exitCode = { usage: 2, stuck: 3 }[kindOf(e)] || 1;
     fail(spec, run, words, e);
   }
 }
 
+function kindOf(e) {
+  if (e instanceof Refusal) return "refused";
+  if (e instanceof Usage) return "usage";
+  return e.name === "StuckError" ? "stuck" : "failed";
+}
+
 function fail(spec, run, words, e) {
   const left = run ? run.leaves : [],
-    kind = e instanceof Refusal ? "refused" : e instanceof Usage ? "usage" : "failed";
+    kind = kindOf(e);
   const again = kind === "failed" ? "Run it again to go on; what is done is not done twice." : undefined;
-  const known = e instanceof Refusal || e instanceof Usage || e.name === "Error" || /^Mongo/.test(e.name);
+  const known = kind !== "failed" || e.name === "Error" || /^Mongo/.test(e.name);
   if (words.includes("--json")) {
     print(EJSON.stringify({ ok: 0, [kind]: e.message, ...(left.length ? { left } : {}), ...(again ? { again } : {}) }));
   }
-  complain(`${spec.name}: ${kind === "refused" ? "refused: " : ""}${known ? e.message : e.stack || e}`);
+  const prefix = { refused: "refused: ", stuck: "stuck: " }[kind] || "";
+  complain(`${spec.name}: ${prefix}${known ? e.message : e.stack || e}`);
   for (const text of left) complain(text);
   if (again) complain(again);
   if (kind === "usage") complain(`See shardsh run ${spec.name} --help.`);
@@ -283,6 +311,8 @@ module.exports = {
   script,
   Usage,
   Refusal,
+  Stuck,
+  WAITS,
   size,
   time,
   plural,

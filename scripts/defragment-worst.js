@@ -14,6 +14,7 @@ cli.script(
       "chunk-size": { value: "MB", is: "number", about: "merge up to this size; the collection keeps it" },
       window: { value: "HH:MM-HH:MM", about: "be at work only then, in UTC: waits for it, and stops at its end" },
       for: { value: "TIME", is: "duration", default: "1d", about: "stop after this" },
+      ...cli.WAITS,
     },
     examples: ["mongodb://host:27017 --dry-run", "mongodb://host:27017 --window 22:00-06:00 --most 1"],
   },
@@ -57,7 +58,8 @@ function worst(only) {
   const sizes = Object.fromEntries(cli.distribution().map(d => [d.ns, cli.sum(d.shards.map(s => s.ownedSizeBytes))]));
   return sh
     .balancerSummary()
-    .collections.filter(c => !only || only.includes(c.ns))
+    // Servers give their own collections the chunks that they are to have: 1,024 before 7.0.
+    .collections.filter(c => (only ? only.includes(c.ns) : !c.ns.startsWith("config.")))
     .map(c => {
       const bytes = c.ns in sizes ? sizes[c.ns] : Number(cli.collection(c.ns).stats().size);
       const owners = sh
@@ -80,7 +82,10 @@ function defragment(run, c, over) {
   });
   const options = run.options.chunkSize ? { chunkSize: run.options.chunkSize } : {};
   if (!c.running) sh.defragment(c.ns, options);
-  run.wait(`${c.ns} is defragmented`, () => ended() || over(), { timeout: run.options.for + 6e4 });
+  run.wait(`${c.ns} is defragmented`, () => ended() || over(), {
+    timeout: run.options.for + 6e4,
+    stuck: () => sh.isBalancerRunning().mode === "off" && "the balancer is off, which does the work: sh.startBalancer()",
+  });
   stop(); // what is merged stays merged
 }
 
@@ -96,6 +101,7 @@ function parseWindow(text) {
   const m = /^(\d\d?):(\d\d)-(\d\d?):(\d\d)$/.exec(text);
   if (!m) throw new cli.Usage(`--window takes HH:MM-HH:MM, not ${JSON.stringify(text)}`);
   const [start, stop] = [m[1] * 60 + +m[2], m[3] * 60 + +m[4]];
+  if (start === stop) throw new cli.Usage(`--window ${text} is never open`);
   return {
     open() {
       const now = new Date(Date.now()),

@@ -1,6 +1,7 @@
 // Empties a shard and takes it out of the cluster, as an operator would: looks first
 // whether the others can take it all, waits for the balancer, moves what the balancer
-// leaves, removes. It switches nothing; where it fails it is run again.
+// leaves, removes. It switches nothing; where it fails it is run again. Where the shard can't
+// become empty as things stand, it says what has to be done, and ends with exit code 3.
 const cli = require("shardsh:cli");
 const { checks } = require("shardsh:draining");
 
@@ -24,6 +25,7 @@ cli.script(
       keep: { about: "don't remove the shard when it is empty" },
       "start-only": { about: "start draining, and don't wait" },
       for: { value: "TIME", is: "duration", default: "7d", about: "stop waiting after this; draining goes on" },
+      ...cli.WAITS,
     },
     examples: ["mongodb://host:27017 --shard shard3 --dry-run", "mongodb://host:27017 --shard shard3 --move-primaries"],
   },
@@ -42,7 +44,7 @@ cli.script(
       : `sh.drainStatus("${shard}") tells what is left`;
     const done = run.dryRun
       ? () => {}
-      : run.left(`Shard ${shard} may be draining, which goes on by itself; ${remedy}.`);
+      : run.left(`Shard ${shard} may be marked as draining, and stays so; ${remedy}.`);
     if (draining) run.say(`Shard ${shard} is draining already: going on.`);
     else run.step(`start draining ${shard}`, () => sh.drain(shard));
     if (startOnly) {
@@ -50,14 +52,16 @@ cli.script(
       done();
       return { shard, draining: true, removed: false };
     }
+    const found = run.dryRun ? obstacles(run) : [];
+    for (const text of found) run.warn(`It would not end by itself: ${text}`);
+    run.found = found.length;
     const rest = movePrimaries ? ", move its databases and unsharded collections," : "";
     run.step(
       `wait until ${shard} is empty${rest} and ${keep ? "leave it so" : "remove it"}`,
-      // What is left is ours, or was asked for: else it was refused before.
-      () => sh.drain(shard, { wait: true, remove: !keep, movePrimaries: true, timeout: run.options.for }),
+      () => empty(run),
     );
     done();
-    if (run.dryRun) return { shard, removed: false };
+    if (run.dryRun) return { shard, removed: false, obstacles: found };
     run.say(
       keep
         ? `Shard ${shard} is empty, and goes on draining so that nothing comes to it.`
@@ -66,6 +70,39 @@ cli.script(
     return { shard, removed: !keep };
   },
 );
+
+/** Waits for the balancer, and moves what it leaves: shardsh's own databases always, others if that was asked for. */
+function empty(run) {
+  const { shard, keep, keepWaiting } = run.options,
+    movePrimaries = run.options.movePrimaries || databases(shard).length === 0;
+  try {
+    sh.drain(shard, { wait: true, remove: !keep, movePrimaries, timeout: run.options.for, keepWaiting });
+  } catch (e) {
+    if (e.name !== "StuckError" || movePrimaries) throw e;
+    throw new cli.Stuck(`${e.message}; --move-primaries moves the databases`);
+  }
+}
+
+/** The databases of others than shardsh whose primary a shard is. */
+function databases(shard) {
+  return cli
+    .config()
+    .databases.find({ primary: shard, _id: { $ne: "shardsh" } })
+    .toArray()
+    .map(d => d._id);
+}
+
+/** What keeps the shard from becoming empty as things stand, and is not moved by this script. */
+function obstacles(run) {
+  const { shard, movePrimaries } = run.options,
+    byScript = command => /^sh\.move(Primary|Collection)\(/.test(command);
+  const ours = f =>
+    f.code === "drainNeedsOperator" && (movePrimaries || databases(shard).length === 0) && f.commands.every(byScript);
+  return sh
+    .forecast(null, { goal: { drain: shard } })
+    .obstacles.filter(f => !ours(f))
+    .map(f => `${f.sentence}: ${f.commands.join(", ")}`);
+}
 
 /** Says what will move, and refuses what would go wrong. */
 function look(run) {

@@ -22,6 +22,7 @@ cli.script(
       save: { value: "FILE", about: "write the zones into a file for zones-from-file, and change nothing" },
       wait: { about: "wait until the balancer has moved what has to move" },
       for: { value: "TIME", is: "duration", default: "1d", about: "wait so long at most" },
+      ...cli.WAITS,
     },
     examples: [
       "mongodb://host:27017 --ns shop.orders --zone EU=eu1,eu2 --zone US=us1 --dry-run",
@@ -57,7 +58,7 @@ cli.script(
       return { saved: save };
     }
     const result = bring(run, wanted, { replace });
-    settle(run, [ns], wait, run.options.for);
+    settle(run, [ns], wait, run.options.for, run.options.keepWaiting);
     return { ...result, ranges: wanted.ranges };
   },
 );

@@ -19,7 +19,7 @@ cli.script(
       "chunk size": sh.chunkSize(c.ns) + " MB",
     }));
     run.say(`balancer: ${summary.mode}`);
-    if (!run.json && rows.length > 0) console.table(rows);
+    run.table(rows);
     if (rows.length === 0) run.say("no sharded collections");
     for (const problem of summary.problems) run.say("! " + problem);
     if (summary.collections.some(c => !c.balanced)) process.exitCode = 1;

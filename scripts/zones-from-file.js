@@ -20,6 +20,7 @@ cli.script(
       prune: { about: "remove all other ranges of its collections, and its shards from all other zones" },
       wait: { about: "wait until the balancer has moved what has to move" },
       for: { value: "TIME", is: "duration", default: "1d", about: "wait so long at most" },
+      ...cli.WAITS,
     },
     examples: [
       "mongodb://host:27017 --file zones.json --dry-run",
@@ -33,7 +34,7 @@ cli.script(
     const wanted = checked(run, file);
     const result = bring(run, wanted, run.options);
     const namespaces = [...new Set(wanted.ranges.map(r => r.ns))];
-    if (namespaces.length > 0) settle(run, namespaces, run.options.wait, run.options.for);
+    if (namespaces.length > 0) settle(run, namespaces, run.options.wait, run.options.for, run.options.keepWaiting);
     return result;
   },
 );

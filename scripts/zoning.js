@@ -106,7 +106,7 @@ function bring(run, wanted, { prune = false, replace = false } = {}) {
 }
 
 /** Waits until the chunks are where the zones have them, or says how to look. */
-function settle(run, namespaces, wait, timeout) {
+function settle(run, namespaces, wait, timeout, keepWaiting) {
   if (run.dryRun) return;
   if (!wait) {
     run.say(`The balancer moves what has to move; sh.waitForBalance(${JSON.stringify(namespaces[0])}) waits for it.`);
@@ -114,7 +114,7 @@ function settle(run, namespaces, wait, timeout) {
   }
   for (const ns of namespaces) {
     run.say(`waiting until ${ns} is balanced`);
-    sh.waitForBalance(ns, { timeout });
+    sh.waitForBalance(ns, { timeout, keepWaiting });
   }
 }
 

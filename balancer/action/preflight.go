@@ -277,14 +277,13 @@ var told = []diagnosis.Code{diagnosis.ChunkUnmovable, diagnosis.ConfigShardLeave
 // pass returns an error when something stops a run, before anything is sent. A dry run, which
 // needs less, says what would stop the run.
 func pass(report preflight.Report, dryRun bool, r *serial) error {
-	spell := func(option string) string { return option }
 	for _, o := range report.Obstacles {
-		text := o.Text(spell)
+		text := o.Text(func(option string) string { return option })
 		switch {
 		case !o.Stops && slices.Contains(told, o.Code):
 			r.note(strings.ToUpper(text[:1]) + text[1:] + ".")
 		case dryRun && o.Stops && o.Err == nil && !o.Waits:
-			r.note("In the way: " + text + ".")
+			r.Report(InTheWay{o})
 		}
 	}
 	if dryRun {

@@ -216,7 +216,7 @@ func waysNotToDrain() []way {
 			}},
 		{name: "a resharding", code: diagnosis.Resharding, says: "db.c", drain: whole,
 			prepare: config("collections", one("reshardingFields", one("state", "cloning")), "db.c")},
-		{name: "a collection is unsharded", code: diagnosis.Resharding, says: "unshardCollection of db.c", drain: whole,
+		{name: "a collection is unsharded", code: diagnosis.Resharding, says: "or abort it", drain: whole,
 			prepare: func(w *world) {
 				config("collections", one("reshardingFields", one("state", "cloning")), "db.c")(w)
 				config("reshardingOperations", bson.D{{Key: "ns", Value: "db.c"}, {Key: "state", Value: "cloning"},

@@ -12,6 +12,7 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
+	"shardsh/balancer/preflight"
 	"shardsh/balancer/runner"
 	"shardsh/balancer/sim"
 )
@@ -52,6 +53,8 @@ type (
 		Report check.Report
 		Left   time.Duration
 	}
+	// InTheWay is what would stop a run that is not a dry one.
+	InTheWay struct{ preflight.Obstacle }
 	// Note is a sentence for people.
 	Note struct{ Text string }
 )
@@ -67,6 +70,7 @@ func (Reading) isEvent()    {}
 func (Read) isEvent()       {}
 func (Simulating) isEvent() {}
 func (Unwell) isEvent()     {}
+func (InTheWay) isEvent()   {}
 func (Note) isEvent()       {}
 
 // serial reports one event at a time: steps, waits and notes come from several

@@ -28,6 +28,8 @@ type PlanResult struct {
 	// Steps are those of the plan; done ones count those of earlier runs.
 	Steps     int `json:"steps"`
 	StepsDone int `json:"stepsDone"`
+	// StepsHere were done by this run.
+	StepsHere int `json:"stepsHere"`
 	// What was done is as the donors have counted it, what is left as it was planned. What
 	// earlier plans of the run have moved counts.
 	Moves         int   `json:"moves"`
@@ -75,8 +77,8 @@ func resultOf(r apply.Result, err error, dryRun bool) PlanResult {
 	result := PlanResult{
 		Plan: r.Plan.ID, Finished: r.Finished && err == nil, DryRun: dryRun,
 		Possible: r.Possible && err == nil, Stopped: r.Stopped, Steps: p.Steps, StepsDone: p.StepsDone,
-		Moves: p.Moves, MovesDone: p.MovesDone, Bytes: p.Bytes, BytesDone: p.BytesDone, Replans: r.Replans,
-		DocumentsDone: p.DocumentsDone, BytesPlanned: p.BytesPlanned,
+		StepsHere: p.StepsHere, Moves: p.Moves, MovesDone: p.MovesDone, Bytes: p.Bytes, BytesDone: p.BytesDone,
+		Replans: r.Replans, DocumentsDone: p.DocumentsDone, BytesPlanned: p.BytesPlanned,
 		Left: left(r), Undoes: r.Plan.Goal.Kind == plan.Undo, MS: r.Ended.Sub(r.Began).Milliseconds(),
 	}
 	if err != nil {

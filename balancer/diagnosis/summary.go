@@ -55,6 +55,14 @@ func (a Answer) Summary() Summary {
 	return s
 }
 
+// Grouped returns findings each thing once, the gravest first, those together that differ only
+// in what they are about.
+func Grouped(list []Finding) []Group {
+	rest := withoutRepeats(list)
+	slices.SortStableFunc(rest, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
+	return grouped(rest)
+}
+
 // Repeats reports whether the answer's headline says no more than the first thing to do.
 func (s Summary) Repeats(a Answer) bool {
 	return len(s.ToDo) > 0 && sameThing(s.ToDo[0].First(), a.Symptoms[0])
@@ -64,6 +72,11 @@ func (s Summary) Repeats(a Answer) bool {
 // commands end, and that a shard is draining where another says why it does not end.
 func withoutRepeats(list []Finding) (rest []Finding) {
 	for _, f := range list {
+		if f.Code == OnlyJumboChunks && slices.ContainsFunc(list, func(o Finding) bool {
+			return o.Code == JumboChunks && o.Scope.Namespace == f.Scope.Namespace && slices.Equal(o.Commands, f.Commands)
+		}) {
+			continue // which says where they are
+		}
 		if !slices.ContainsFunc(rest, func(said Finding) bool { return repeats(said, f) }) {
 			rest = append(rest, f)
 		}

@@ -46,6 +46,13 @@ func TestSummary(t *testing.T) {
 			Answer{Symptoms: []Finding{of(Draining, shard)}, Causes: []Finding{of(NoRecipient, ns("x.y"), "sh.addShard")}},
 			[]string{"noRecipient 1"}, []string{"draining 1"}, nil, nil, "draining: noRecipient",
 		},
+		"one jumbo chunk is one thing": {
+			Answer{Symptoms: []Finding{of(NotBalanced, ns("x.a"))}, Causes: []Finding{
+				of(OnlyJumboChunks, Scope{Namespace: "x.b", Shard: "a"}, "sh.chunks"), of(JumboChunks, ns("x.b"), "sh.chunks"),
+				of(OnlyJumboChunks, Scope{Namespace: "x.c", Shard: "a"}, "sh.chunks")}},
+			[]string{"onlyJumboChunks 1", "jumboChunks 1"}, nil, []string{"notBalanced 1"}, nil,
+			"notBalanced: the balancer is working on it",
+		},
 		"one remedy for two findings": {
 			Answer{Symptoms: []Finding{of(NotBalancedHeld, ns("x.y"), "sh.enableBalancing")},
 				Causes: []Finding{of(BalancingOff, ns("x.y"), "sh.enableBalancing")}},

@@ -14,7 +14,11 @@ type basis struct {
 	clock     clock
 	simulated simulation
 	at        time.Time
+	deletions int // of ranges, that are pending
 }
+
+// longIdle is how long nothing moves in a simulation before the basis says why.
+const longIdle = 5 * time.Minute
 
 // words returns the basis as sentences without a full stop, the weightiest first.
 func (b basis) words() (list []string) {
@@ -22,15 +26,20 @@ func (b basis) words() (list []string) {
 	case b.rates.known == 0:
 		list = append(list, "no migration in the change log: assuming 4 to 64 MiB/s for a pair of shards")
 	case b.rates.unmeasured:
-		list = append(list, fmt.Sprintf("%d migrations in the last %s: a median of %s each, but they copied too little to "+
+		list = append(list, fmt.Sprintf("%s in the last %s: a median of %s each, but they copied too little to "+
 			"tell a rate: assuming 4 to 64 MiB/s for a pair of shards",
-			b.rates.known, Text(max(b.rates.span, time.Minute)), Text(b.rates.median)))
+			humanize.Count(b.rates.known, "migration"), Text(max(b.rates.span, time.Minute)), Text(b.rates.median)))
 	default:
-		list = append(list, fmt.Sprintf("%d migrations in the last %s: a median of %s each, %s while copying",
-			b.rates.known, Text(max(b.rates.span, time.Minute)), Text(b.rates.median), humanize.Rate(b.rates.perSecond)))
+		list = append(list, fmt.Sprintf("%s in the last %s: a median of %s each, %s while copying",
+			humanize.Count(b.rates.known, "migration"), Text(max(b.rates.span, time.Minute)), Text(b.rates.median),
+			humanize.Rate(b.rates.perSecond)))
 	}
 	if f := b.rates.failing; f >= 0.005 {
 		list = append(list, fmt.Sprintf("%.0f %% of the migrations failed, assumed to stay so", 100*f))
+	}
+	if b.deletions > 0 && b.simulated.longestGap(b.at) > longIdle {
+		list = append(list, "ranges that a shard gave away lately come back only once it has deleted them, "+
+			"orphanCleanupDelaySecs after the move")
 	}
 	if b.clock.settings.Windowed() {
 		list = append(list, "rounds begin only in the balancer's window, in "+b.clockText())

@@ -126,9 +126,9 @@ func TestWhatStays(t *testing.T) {
 	}
 	f := of(t, s.WithCollection(coll.WithTable(table)), forecast.Options{Goal: plan.Goal{Kind: plan.Drain, Shard: "s01"}})
 	jumbo := slices.ContainsFunc(f.Because, func(x diagnosis.Finding) bool {
-		return x.Code == diagnosis.JumboChunks || x.Code == diagnosis.OnlyJumboChunks
+		return x.Code == diagnosis.DrainNeedsOperator && strings.Contains(x.Sentence, "move 1 jumbo chunk by force")
 	})
-	if !f.Never || f.IfOn || f.Left != 1 || f.Moves != 9 || f.High == 0 || !jumbo {
+	if !f.Never || f.IfOn || f.Left != 1 || f.Moves != 9 || f.High == 0 || !jumbo || len(f.Because) != 1 { // said once
 		t.Errorf("%s; %+v", f.Headline(), f)
 	}
 }

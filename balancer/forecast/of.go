@@ -39,7 +39,7 @@ func Of(s *catalog.Snapshot, o Options) (Forecast, error) {
 	opens := f.span(k, simulations, r, e.round)
 	f.blocked(s, likely, opens)
 	f.Done = likely.idle(s.Time()) && len(f.Because) == 0
-	f.Basis = append(changed, basis{r, e, k, likely, s.Time()}.words()...)
+	f.Basis = append(changed, basis{r, e, k, likely, s.Time(), len(diagnosis.PendingDeletions(s))}.words()...)
 	return f, nil
 }
 
@@ -171,11 +171,18 @@ func (f *Forecast) stuck(c simulation) (list []diagnosis.Finding) {
 	case plan.Drain:
 		end := c.end
 		shard, _ := end.Shard(f.Goal.Shard)
-		if drain := diagnosis.DrainOf(end, shard); len(drain.Commands()) > 0 {
+		drain := diagnosis.DrainOf(end, shard)
+		if len(drain.Commands()) > 0 {
 			list = append(list, drain.Remainder())
 		}
 		if c.left > 0 {
-			list = append(list, causes(end, diagnosis.Scope{Shard: f.Goal.Shard})...)
+			for _, f := range causes(end, diagnosis.Scope{Shard: f.Goal.Shard}) {
+				// What is to be moved by hand was said, of which jumbo chunks are a part.
+				byHand := f.Code == diagnosis.DrainNeedsOperator || f.Code == diagnosis.JumboChunks && drain.Flagged > 0
+				if !byHand {
+					list = append(list, f)
+				}
+			}
 		}
 	case plan.Balance, plan.Zones:
 		if f.Goal.Kind == plan.Balance && len(f.Goal.Namespaces) == 0 {

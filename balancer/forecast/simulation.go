@@ -41,6 +41,19 @@ func (c simulation) working() (sum time.Duration) {
 	return sum
 }
 
+// longestGap returns the longest time in which nothing moved before it was done.
+func (c simulation) longestGap(start time.Time) (longest time.Duration) {
+	last := start
+	for _, s := range c.work {
+		if s.began.After(c.done) {
+			break
+		}
+		longest = max(longest, s.began.Sub(last))
+		last = s.ended
+	}
+	return longest
+}
+
 // unused returns the share of the time of moves on links that are not known.
 func (c simulation) unused(l links) float64 {
 	var unused, all float64

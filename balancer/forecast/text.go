@@ -113,11 +113,14 @@ func (f Forecast) MarshalJSON() ([]byte, error) {
 		Left     int                 `json:"left"`
 		Windowed bool                `json:"windowed"`
 		Because  []diagnosis.Finding `json:"because"`
+		Stuck    bool                `json:"stuck"`
+		InTheWay []diagnosis.Finding `json:"obstacles"`
 		Basis    []string            `json:"basis"`
 	}{
 		f.Headline(), f.Goal, f.At, f.Done, f.Never, f.IfOn,
 		f.Low.Milliseconds(), f.Likely.Milliseconds(), f.High.Milliseconds(),
 		f.At.Add(f.Low), f.At.Add(f.Likely), f.Latest(), f.Moves, f.Bytes, f.Left, f.Windowed,
-		append([]diagnosis.Finding{}, f.Because...), append([]string{}, f.Basis...),
+		append([]diagnosis.Finding{}, f.Because...), len(f.Stuck()) > 0, append([]diagnosis.Finding{}, f.Obstacles()...),
+		append([]string{}, f.Basis...),
 	})
 }

@@ -65,9 +65,9 @@ func (r causeReading) suspects() []*catalog.CollectionState {
 	sharded := len(list)
 	list = slices.DeleteFunc(list, func(c *catalog.CollectionState) bool { return c.Table == nil })
 	if asked := min(len(list), probedColls); r.chooses() && asked < sharded || asked < len(list) {
-		r.gap(catalog.Gap{What: "causes"}, fmt.Errorf(
-			"of %d collections the indexes, jumbo chunks and zones of %d were looked at; sh.why(\"db.collection\") looks at one",
-			sharded, asked))
+		r.gap(catalog.Gap{What: fmt.Sprintf("the causes in %d of %d collections", sharded-asked, sharded)}, fmt.Errorf(
+			"the indexes, jumbo chunks and zones of %d were looked at, the most uneven; sh.why(\"db.collection\") looks at one",
+			asked))
 	}
 	if len(list) <= probedColls {
 		return list

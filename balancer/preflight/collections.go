@@ -112,9 +112,10 @@ func (l *look) operations() {
 	for _, r := range l.Snapshot.Parts().Reshardings {
 		told[r.Namespace] = true
 		f := diagnosis.ReshardingFinding(l.Snapshot, r)
-		f.Commands, f.Instead = append(f.Commands, f.Instead...), nil
+		f.Commands, f.Instead, f.Actor = append(f.Commands, f.Instead...), nil, diagnosis.Operator
 		switch {
 		case about(r.Namespace):
+			f.Sentence += "; wait for its end, or abort it"
 			l.stops(f)
 		case l.Remove:
 			f.Sentence += "; the manual allows no removal of a shard meanwhile"

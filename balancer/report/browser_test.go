@@ -144,6 +144,10 @@ const contrast = `(() => {
 	return [...bad];
 })()`
 
+// smallTexts counts the labels of drawings that are lower than 11 pixels, line and all.
+const smallTexts = `[...document.querySelectorAll("svg text")].filter(e => {
+	const h = e.getBoundingClientRect().height; return h > 0 && h < 11; }).length`
+
 // Light and dark, wide and narrow, on paper: everything can be read, and nothing
 // is wider than the window.
 func TestPageLooksInBrowser(t *testing.T) {
@@ -157,13 +161,14 @@ func TestPageLooksInBrowser(t *testing.T) {
 		b.Open(page(t, o))
 		b.Eval(`document.querySelectorAll("details").forEach(d => d.open = true) ?? 0`, new(int))
 		for _, scheme := range []string{"light", "dark"} {
-			for _, width := range []int{1280, 420} {
+			for _, width := range []int{1280, 900, 420} {
 				b.Width(width)
 				b.Media(scheme, "screen")
 				dark := `parseInt(getComputedStyle(document.body).backgroundColor.slice(4)) < 128`
 				b.Is(dark, fmt.Sprint(scheme == "dark"))
 				b.Is(contrast, "[]")
 				b.Is("document.documentElement.scrollWidth <= innerWidth", "true")
+				b.Is(smallTexts, "0")
 				if *shots != "" {
 					b.Shot(filepath.Join(*shots, fmt.Sprintf("%s-%s-%d.png", name, scheme, width)))
 				}

@@ -24,23 +24,30 @@ type Box struct {
 type Label struct {
 	X, Y float64
 	Text string
+	// Anchor is what of the text is at X: start where it is empty, middle or end.
+	Anchor string
 }
 
 // Chart is a drawing.
 type Chart struct {
-	W, H   float64
+	W, H float64
+	// Class says for which windows it is, wide or narrow; empty is for all.
+	Class  string
 	Boxes  []Box
 	Lines  []Box // from X, Y by W, H
 	Labels []Label
 }
 
-// The drawings are so wide; a browser scales them.
+// The drawings are so wide; a browser scales them. On narrow windows others are shown, so
+// that their texts stay as large.
 const (
-	chartWidth = 960.0
-	plotHeight = 140.0
-	axisHeight = 18.0
-	barWidth   = 160.0
-	barHeight  = 10.0
+	chartWidth  = 960.0
+	narrowWidth = 380.0
+	letter      = 7.0 // the width of one, about
+	plotHeight  = 140.0
+	axisHeight  = 18.0
+	barWidth    = 160.0
+	barHeight   = 10.0
 )
 
 func round(x float64) float64 { return math.Round(x*10) / 10 }
@@ -52,9 +59,20 @@ func part(n, of int64) float64 {
 	return float64(n) / float64(of)
 }
 
+// drawn returns a drawing for wide windows and one for narrow ones.
+func drawn(draw func(width float64) Chart) []Chart {
+	wide, narrow := draw(chartWidth), draw(narrowWidth)
+	wide.Class, narrow.Class = "wide", "narrow"
+	return []Chart{wide, narrow}
+}
+
 // ShardChart has a column for each shard, the fullest first, with a line at the
 // mean of those that don't drain.
-func (page) ShardChart(shards []Shard) Chart {
+func (page) ShardChart(shards []Shard) []Chart {
+	return drawn(func(width float64) Chart { return shardChart(shards, width) })
+}
+
+func shardChart(shards []Shard, chartWidth float64) Chart {
 	list := slices.Clone(shards)
 	slices.SortStableFunc(list, func(a, b Shard) int { return int(max(-1, min(1, b.Bytes-a.Bytes))) })
 	most := int64(0)
@@ -78,15 +96,43 @@ func (page) ShardChart(shards []Shard) Chart {
 			c.Boxes = append(c.Boxes, Box{x, round(plotHeight - owned - orphans), round(width), orphans, "orphan",
 				fmt.Sprintf("%s: %s of orphans", s.ID, humanize.Bytes(s.OrphanBytes))})
 		}
-		if len(list) <= 12 {
-			c.Labels = append(c.Labels, Label{round(x + width/2), plotHeight + 13, clip(string(s.ID), int(step/7))})
-		}
 	}
+	c.Labels = shardLabels(list, chartWidth)
 	if mean := SpreadOf(shards).Mean; mean > 0 {
 		c.Lines = append(c.Lines, Box{X: 0, Y: round(plotHeight - part(mean, most)*plotHeight), W: chartWidth,
 			Title: "mean " + humanize.Bytes(mean)})
 	}
 	return c
+}
+
+// shardLabels names as many of some shards as there is room for, the first and the last
+// among them.
+func shardLabels(list []Shard, width float64) (labels []Label) {
+	const shortest, longest = 40.0, 120.0
+	step, need := width/float64(max(1, len(list))), shortest
+	for _, s := range list {
+		need = max(need, letter*float64(len(s.ID)+2))
+	}
+	need = min(need, longest)
+	every := max(1, int(math.Ceil(need/step)))
+	if len(list)*int(shortest) <= int(width) {
+		every, need = 1, step // all, if shortened
+	}
+	for i, s := range list {
+		last := i == len(list)-1
+		if i%every != 0 && !last || !last && i > 0 && len(list)-1-i < every && every > 1 {
+			continue
+		}
+		l := Label{round((float64(i) + 0.5) * step), plotHeight + 13, clip(string(s.ID), int(need/letter)), "middle"}
+		switch {
+		case every > 1 && i == 0:
+			l.X, l.Anchor = 0, "start"
+		case every > 1 && last:
+			l.X, l.Anchor = width, "end"
+		}
+		labels = append(labels, l)
+	}
+	return labels
 }
 
 func clip(text string, most int) string {
@@ -98,9 +144,12 @@ func clip(text string, most int) string {
 }
 
 // Bar is how much one has of what the fullest has.
-func (page) Bar(n, orphans, most int64) Chart {
-	owned := round(part(n, most) * barWidth)
-	c := Chart{W: barWidth, H: barHeight, Boxes: []Box{{0, 0, owned, barHeight, "owned", ""}}}
+func (page) Bar(s Shard, most int64) Chart {
+	owned, orphans, class := round(part(s.Bytes, most)*barWidth), s.OrphanBytes, "owned"
+	if s.Draining {
+		class = "draining"
+	}
+	c := Chart{W: barWidth, H: barHeight, Boxes: []Box{{0, 0, owned, barHeight, class, ""}}}
 	if orphans > 0 {
 		c.Boxes = append(c.Boxes, Box{owned, 0, max(1, round(part(orphans, most)*barWidth)), barHeight, "orphan", ""})
 	}
@@ -115,18 +164,36 @@ func (o *Overview) Most() (most int64) {
 	return most
 }
 
-// hues is how many colours there are for shards.
-const hues = 12
+// hues is how many colours there are for shards, greys how many for those beyond them.
+const (
+	hues  = 12
+	greys = 3
+)
 
-// Hue returns the class of a shard's colour: the same in the whole page.
+// Hue returns the class of a shard's colour: the same in the whole page, and no other
+// shard's. Where there are more shards than colours, those have one that come first on the
+// page, and the others are grey.
 func (p page) Hue(id catalog.ShardID) string {
-	ids := make([]string, len(p.Shards))
-	for i, s := range p.Shards {
+	first := p.Shards[:min(hues, len(p.Shards))]
+	if !slices.ContainsFunc(first, func(s Shard) bool { return s.ID == id }) {
+		i := slices.IndexFunc(p.Shards, func(s Shard) bool { return s.ID == id })
+		return fmt.Sprintf("rest%d", max(0, i)%greys)
+	}
+	ids := make([]string, len(first))
+	for i, s := range first {
 		ids[i] = string(s.ID)
 	}
 	slices.Sort(ids)
 	i, _ := slices.BinarySearch(ids, string(id))
-	return fmt.Sprintf("hue%d", i%hues)
+	return fmt.Sprintf("hue%d", i)
+}
+
+// Colours says which shards have none of their own; empty where all have.
+func (p page) Colours() string {
+	if len(p.Shards) <= hues {
+		return ""
+	}
+	return fmt.Sprintf(" The first %d shards of the list above have colours, the others are grey.", hues)
 }
 
 // Strip shows how a collection is spread over the shards, in bytes; in chunks
@@ -152,7 +219,11 @@ func (p page) Strip(c Collection) Chart {
 
 // Timeline has a column for each part of the day: moves, and on top of them those
 // that failed.
-func (page) Timeline(h History) Chart {
+func (page) Timeline(h History) []Chart {
+	return drawn(func(width float64) Chart { return timeline(h, width) })
+}
+
+func timeline(h History, chartWidth float64) Chart {
 	c := Chart{W: chartWidth, H: plotHeight + axisHeight}
 	most := 0
 	for _, s := range h.Slots {
@@ -171,8 +242,8 @@ func (page) Timeline(h History) Chart {
 			c.Boxes = append(c.Boxes, Box{x, plotHeight - height(s.Moves+s.Failed), round(step - 1), height(s.Failed),
 				"failed", title})
 		}
-		if i%(len(h.Slots)/8) == 0 {
-			c.Labels = append(c.Labels, Label{x, plotHeight + 13, clockText(s.Begin)})
+		if marks := int(chartWidth / 90); i%max(1, len(h.Slots)/min(marks, 8)) == 0 {
+			c.Labels = append(c.Labels, Label{x, plotHeight + 13, clockText(s.Begin), ""})
 			c.Lines = append(c.Lines, Box{X: x, Y: 0, H: plotHeight})
 		}
 	}
@@ -181,7 +252,11 @@ func (page) Timeline(h History) Chart {
 
 // Range draws a forecast: from its lowest to its highest, with a mark at what is
 // likely.
-func (page) Range(f forecast.Forecast) Chart {
+func (page) Range(f forecast.Forecast) []Chart {
+	return drawn(func(width float64) Chart { return rangeChart(f, width) })
+}
+
+func rangeChart(f forecast.Forecast, chartWidth float64) Chart {
 	c := Chart{W: chartWidth, H: 44}
 	at := func(d time.Duration) float64 { return round(part(int64(d), int64(f.High)) * (chartWidth - 80)) }
 	c.Boxes = []Box{
@@ -190,9 +265,9 @@ func (page) Range(f forecast.Forecast) Chart {
 		{at(f.Likely) - 1.5, 2, 3, 22, "likely", "likely " + humanize.Duration(f.Likely)},
 	}
 	c.Lines = []Box{{X: 0, Y: 13, W: at(f.Low)}}
-	c.Labels = []Label{{at(f.Low), 38, humanize.Duration(f.Low)}}
+	c.Labels = []Label{{at(f.Low), 38, humanize.Duration(f.Low), ""}}
 	if gap := at(f.High) - at(f.Low); gap > 80 {
-		c.Labels = append(c.Labels, Label{at(f.High), 38, humanize.Duration(f.High)})
+		c.Labels = append(c.Labels, Label{at(f.High), 38, humanize.Duration(f.High), ""})
 	}
 	return c
 }
@@ -215,7 +290,15 @@ const mapCells = 240
 
 // Map draws a collection in the order of its shard key, shards by colour, widths
 // by bytes, a mark under jumbo chunks, and a line under the ranges of zones.
-func (p page) Map(m *ChunkMap) Chart {
+func (p page) Map(m *ChunkMap) []Chart {
+	wide := p.chunkMap(m, chartWidth)
+	if len(m.Zones) == 0 {
+		return []Chart{wide} // no text in it
+	}
+	return drawn(func(width float64) Chart { return p.chunkMap(m, width) })
+}
+
+func (p page) chunkMap(m *ChunkMap, chartWidth float64) Chart {
 	const height, mark = 34.0, 5.0
 	c := Chart{W: chartWidth, H: height + mark}
 	step := chartWidth / float64(max(1, len(m.Cells)))
@@ -240,7 +323,7 @@ func (p page) Map(m *ChunkMap) Chart {
 		x, w := round(float64(z.From)*step), round(float64(z.To-z.From)*step-1)
 		c.H = height + mark + axisHeight
 		c.Boxes = append(c.Boxes, Box{x, height + mark, w, 2, "likely", "zone " + z.Zone})
-		c.Labels = append(c.Labels, Label{x, height + mark + 13, z.Zone})
+		c.Labels = append(c.Labels, Label{x, height + mark + 13, z.Zone, ""})
 	}
 	return c
 }

@@ -202,19 +202,6 @@ func balancerOf(s *catalog.Snapshot) Balancer {
 	return b
 }
 
-// Causes are what keeps wrong what is wrong, but for what is among the symptoms
-// itself.
-func (o *Overview) Causes() (list []diagnosis.Finding) {
-	for _, f := range o.Answer.Causes {
-		if !slices.ContainsFunc(o.Answer.Symptoms, func(s diagnosis.Finding) bool {
-			return s.Code == f.Code && s.Scope == f.Scope
-		}) {
-			list = append(list, f)
-		}
-	}
-	return list
-}
-
 func (o *Overview) totals() Totals {
 	t := Totals{Shards: len(o.Shards)}
 	for _, c := range o.Collections {

@@ -79,7 +79,7 @@ var words = template.FuncMap{
 	"bytes": humanize.Bytes[int64], "count": countText, "counted": countedText,
 	"time": timeText, "clock": clockText, "span": humanize.Duration,
 	"share": shareText, "deviation": deviationText, "remedy": remedyOf, "join": strings.Join,
-	"top": func(i int) bool { return i < topLines }, "spread": SpreadOf, "list": listOf,
+	"top": func(i int) bool { return i < topLines }, "spread": SpreadOf, "list": listOf, "grouped": groupsOf,
 	"sum": func(a, b float64) float64 { return round(a + b) },
 }
 
@@ -122,6 +122,9 @@ func (o *Overview) Verdict() string {
 	worst := diagnosis.Info
 	for _, f := range o.Answer.Symptoms {
 		worst = max(worst, f.Severity)
+	}
+	for _, g := range o.Answer.Summary().ToDo {
+		worst = max(worst, g.First().Severity)
 	}
 	switch {
 	case o.Answer.Healthy():
@@ -192,6 +195,26 @@ type findingList struct {
 type findingGroup struct {
 	Code          diagnosis.Code
 	Shown, Folded []diagnosis.Finding
+}
+
+// Summary is what an operator has to know first, each thing once. What the headline alone
+// says is in it, too.
+func (p page) Summary() diagnosis.Summary {
+	s := p.Answer.Summary()
+	if len(s.ToDo)+len(s.Then)+len(s.ByItself) == 0 && len(p.Answer.Symptoms) > 0 {
+		s.ByItself = []diagnosis.Group{p.Answer.Symptoms}
+	}
+	return s
+}
+
+// groupsOf are the groups of a summary, of which the first few findings are in sight.
+func groupsOf(title string, groups []diagnosis.Group) findingList {
+	l := findingList{Title: title}
+	for _, g := range groups {
+		n := min(len(g), topAlike)
+		l.Groups = append(l.Groups, findingGroup{Code: g.First().Code, Shown: g[:n], Folded: g[n:]})
+	}
+	return l
 }
 
 // listOf puts findings of one code together, where the first of them stands.

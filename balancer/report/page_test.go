@@ -147,6 +147,30 @@ func TestPageEscapesNames(t *testing.T) {
 	}
 }
 
+// With more shards than colours, no two shards have the same one, and the columns are named.
+func TestColoursAreNotRepeated(t *testing.T) {
+	text := page(t, report.Full(crowd(t, 100, 60)))
+	list := text[strings.Index(text, `id="shard-list"`):]
+	list = list[:strings.Index(list, "</table>")]
+	seen := map[string]int{}
+	for _, hue := range regexp.MustCompile(`key (hue\d+)`).FindAllStringSubmatch(list, -1) {
+		if seen[hue[1]]++; seen[hue[1]] > 1 {
+			t.Errorf("two shards have %s", hue[1])
+		}
+	}
+	if len(seen) < 10 || !strings.Contains(text, "the others are grey") {
+		t.Errorf("%d colours", len(seen))
+	}
+	chart := text[strings.Index(text, `<section id="shards">`):strings.Index(text, `id="shard-list"`)]
+	for _, class := range []string{"wide", "narrow"} {
+		svg := chart[strings.Index(chart, `class="chart `+class):]
+		svg = svg[:strings.Index(svg, "</svg>")]
+		if n := strings.Count(svg, "<text"); n < 5 || n > 30 {
+			t.Errorf("%d labels in the %s chart", n, class)
+		}
+	}
+}
+
 // A hundred shards and a thousand collections: all are there, the worst in sight.
 func TestPageOfManyCollections(t *testing.T) {
 	if testing.Short() {

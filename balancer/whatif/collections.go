@@ -60,7 +60,6 @@ func collectionEdit(ns string, do func(r catalog.Release, c *catalog.CollectionS
 			return nil, err
 		}
 		next := *c
-		next.Reported = nil // it was the verdict on another state
 		if err := do(s.Release(), &next); err != nil {
 			return nil, err
 		}
@@ -164,6 +163,5 @@ func grown(c *catalog.CollectionState, times float64) *catalog.CollectionState {
 	for i, size := range next.ChunkSizes {
 		next.ChunkSizes[i].Documents, next.ChunkSizes[i].Bytes = scaled(size.Documents, size.Bytes)
 	}
-	next.Reported = nil
 	return next
 }

@@ -50,6 +50,9 @@ type Outcome struct {
 	Mode     catalog.Mode      `json:"mode"`
 	Plan     *plan.Plan        `json:"plan"`
 	Forecast forecast.Forecast `json:"forecast"`
+	// UnderWay counts the migrations that run already, which the plan leaves out and the
+	// times of the forecast have in them.
+	UnderWay int `json:"underWay"`
 	// Links are what moves from one shard to another, the most first.
 	Links []Link `json:"links"`
 }
@@ -92,7 +95,7 @@ func (a Alternative) outcome(s *catalog.Snapshot, o Options) (Outcome, error) {
 	if err != nil {
 		return out, err
 	}
-	out.Mode = diagnosis.ModeOf(changed)
+	out.Mode, out.UnderWay = diagnosis.ModeOf(changed), len(changed.Parts().Migrations)
 	out.Forecast, err = forecast.Of(changed, forecast.Options{Seed: o.Seed, Watch: o.Watch})
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", out.Name, err)

@@ -33,7 +33,20 @@ func (c change) Apply(s *catalog.Snapshot) (*catalog.Snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.text, err)
 	}
-	return next, nil
+	return unjudged(next), nil
+}
+
+// unjudged returns a Snapshot without the server's verdicts, which were on the cluster as it
+// was before a change.
+func unjudged(s *catalog.Snapshot) *catalog.Snapshot {
+	for _, c := range s.Collections() {
+		if c.Reported != nil {
+			next := *c
+			next.Reported = nil
+			s = s.WithCollection(&next)
+		}
+	}
+	return s
 }
 
 // UnknownError says that there is no change of some name.

@@ -58,8 +58,7 @@ func PlanResult(r action.PlanResult) string {
 	what := fmt.Sprintf("%d of %d steps are done, %d of %d moves, %s of %s", r.StepsDone, r.Steps, r.MovesDone, r.Moves,
 		humanize.Bytes(r.BytesDone), humanize.Bytes(r.Bytes))
 	if r.Finished {
-		what = fmt.Sprintf("%s and %s moved in %s", humanize.Count(r.Steps, "step"), humanize.Bytes(r.Bytes),
-			humanize.Duration((time.Duration(r.MS) * time.Millisecond).Truncate(time.Second)))
+		what = movedText(r)
 	}
 	if d := r.Bytes - r.BytesPlanned; max(d, -d) > r.BytesPlanned/worthSaying {
 		what += fmt.Sprintf(" (planned were %s)", humanize.Bytes(r.BytesPlanned))
@@ -70,10 +69,14 @@ func PlanResult(r action.PlanResult) string {
 	switch {
 	case r.Already != "":
 		return r.Already
+	case r.DryRun && r.Steps == 0 && r.Stopped == "":
+		return "Nothing to move, split or merge."
 	case r.Possible:
 		return fmt.Sprintf("%s can be applied: %s; nothing was sent.", r.Plan, humanize.Count(r.Steps-r.StepsDone, "step"))
 	case r.DryRun && r.Stopped != "":
 		return fmt.Sprintf("%s can't be applied to its end: %s; nothing was sent.", r.Plan, r.Stopped)
+	case r.DryRun:
+		return fmt.Sprintf("%s can't be applied as things stand; nothing was sent.", r.Plan)
 	case r.Finished && r.Steps == 0:
 		return "Nothing to move, split or merge."
 	case r.Finished:
@@ -87,6 +90,19 @@ func PlanResult(r action.PlanResult) string {
 		text += " " + r.Warning
 	}
 	return text
+}
+
+// movedText says what a finished plan has moved, and how long this run took for its part.
+func movedText(r action.PlanResult) string {
+	text := fmt.Sprintf("%s and %s moved", humanize.Count(r.Steps, "step"), humanize.Bytes(r.Bytes))
+	took := humanize.Duration((time.Duration(r.MS) * time.Millisecond).Truncate(time.Second))
+	switch {
+	case r.StepsHere == 0 && r.Replans == 0:
+		return text + " before, nothing now"
+	case r.StepsHere < r.Steps && r.Replans == 0:
+		return fmt.Sprintf("%s, %s of them now in %s", text, humanize.Count(r.StepsHere, "step"), took)
+	}
+	return text + " in " + took
 }
 
 // stepLine is what happens, in a line; empty for what progress shows.

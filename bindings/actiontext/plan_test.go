@@ -29,6 +29,7 @@ func TestPlanResultOfADryRun(t *testing.T) {
 		"plan-1 can't be applied to its end: the limit of 1 move is reached; nothing was sent.": {
 			Stopped: "the limit of 1 move is reached",
 		},
+		"plan-1 can't be applied as things stand; nothing was sent.": {}, // the error says why
 	} {
 		r.Plan, r.Steps, r.DryRun = "plan-1", 4, true
 		if got := PlanResult(r); got != want {

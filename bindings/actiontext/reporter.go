@@ -20,6 +20,8 @@ import (
 type Reporter struct {
 	// Progress is nil where it is not wanted.
 	Progress *display.Progress
+	// Spell writes the name of an option as the user enters it; nil leaves it as it is.
+	Spell func(option string) string
 	// Note writes a line of its own.
 	Note func(text string)
 	// Move writes a line for each thing that happens while the engine balances; nil
@@ -73,6 +75,12 @@ func (r *Reporter) Report(e action.Event) {
 			r.Progress.Say("Reading "+e.Namespace, &display.Amount{Done: float64(e.Bytes),
 				Left: float64(max(0, e.OfBytes-e.Bytes)), Text: humanize.Bytes[float64]})
 		}
+	case action.InTheWay:
+		spell := r.Spell
+		if spell == nil {
+			spell = func(option string) string { return option }
+		}
+		r.line("In the way: " + e.Text(spell) + ".")
 	case action.Note:
 		r.line(e.Text)
 	}

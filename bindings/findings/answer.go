@@ -36,7 +36,11 @@ func Text(a diagnosis.Answer, long bool) string {
 	p.wrapped(0, sentence(headline))
 	if long {
 		p.listed("Wrong", a.Symptoms, a.Time)
-		p.listed("Because", a.Causes, a.Time)
+		p.listed("Because", slices.DeleteFunc(slices.Clone(a.Causes), func(f diagnosis.Finding) bool {
+			return slices.ContainsFunc(a.Symptoms, func(said diagnosis.Finding) bool {
+				return said.Code == f.Code && said.Scope == f.Scope
+			})
+		}), a.Time)
 		p.listed("Notes", a.Notes, a.Time)
 		p.faults(a.Faults, mostFaults)
 	} else {
@@ -98,11 +102,12 @@ const unshown = ": --long, or text(true) at the prompt"
 func (p *page) toDo(g diagnosis.Group) {
 	f := g.First()
 	p.headed(f.Severity.String(), together(g))
-	if len(f.Commands) == 0 {
+	switch {
+	case len(f.Commands) > 0:
+		p.commands(indent, f.Commands)
+	case f.Actor == diagnosis.Operator:
 		p.wrapped(indent, diagnosis.Define(f.Code).Remedy)
-		return
 	}
-	p.commands(indent, f.Commands)
 }
 
 // commands writes the first of them.

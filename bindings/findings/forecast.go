@@ -1,8 +1,7 @@
 package findings
 
 import (
-	"fmt"
-
+	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/forecast"
 )
 
@@ -14,11 +13,9 @@ func ForecastText(f forecast.Forecast) string {
 	if len(f.Because) > 0 {
 		p.heading("Because")
 	}
-	for _, x := range f.Because {
-		p.wrapped(2, fmt.Sprintf("%s (%s)", x.Sentence, x.Code))
-		for _, command := range x.Commands {
-			p.line(4, command)
-		}
+	for _, g := range diagnosis.Grouped(f.Because) {
+		p.wrapped(2, together(g))
+		p.commands(4, g.First().Commands)
 	}
 	if f.Done {
 		return p.String()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
+	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/policy"
 	"shardsh/bindings/plaintext"
@@ -43,9 +44,21 @@ func PlanText(p *plan.Plan, detail PlanDetail) string {
 		out.wrapped(0, sentence(p.Note))
 	}
 	if len(p.Left) > 0 && (len(p.Steps) > 0 || !p.Reached) {
-		out.listed("Left", p.Left, p.Basis.Time)
+		out.left(p, detail)
 	}
 	return out.String()
+}
+
+// left writes what keeps the goal from being reached; all of it, with its numbers, for all steps.
+func (p *page) left(of *plan.Plan, detail PlanDetail) {
+	if detail.All {
+		p.listed("Left", of.Left, of.Basis.Time)
+		return
+	}
+	p.heading("Left")
+	for _, g := range diagnosis.Grouped(of.Left) {
+		p.toDo(g)
+	}
 }
 
 // PlanToApprove is PlanText with the hash at the end.

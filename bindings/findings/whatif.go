@@ -19,7 +19,8 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// How alternatives stand side by side: so many beside what is, in lines of Width.
+// How alternatives stand side by side: so many beside what is, in lines of Width. Names that
+// are longer than labelWidth take what columns leave.
 const (
 	sideBySide  = 3
 	labelWidth  = 20
@@ -54,7 +55,7 @@ func WhatIfText(o whatif.Outcomes, all bool) string {
 		for i := from; i < min(from+sideBySide, len(o.Alternatives)); i++ {
 			shown = append(shown, i)
 		}
-		s := sides{&out, o, shown, all}
+		s := sides{&out, o, shown, all, labelsOf(o, len(shown))}
 		s.table(letters)
 	}
 	for i, a := range o.Alternatives {
@@ -85,8 +86,8 @@ func (p *page) stays(name string, a whatif.Outcome) {
 		return
 	}
 	p.heading("Blocked: " + name)
-	for _, f := range list {
-		p.wrapped(2, fmt.Sprintf("%s (%s)", f.Sentence, f.Code))
+	for _, g := range diagnosis.Grouped(list) {
+		p.wrapped(2, together(g))
 	}
 }
 
@@ -96,11 +97,27 @@ type sides struct {
 	o     whatif.Outcomes
 	shown []int
 	all   bool
+	label int // the width of labels
+}
+
+// labelsOf returns how wide the labels of so many columns are: the names of links and shards
+// are shown whole where there is room.
+func labelsOf(o whatif.Outcomes, columns int) int {
+	width := labelWidth
+	for _, a := range o.Alternatives {
+		for _, link := range a.Links {
+			width = max(width, twwidth.Width("  "+string(link.From)+" to "+string(link.To))+2)
+		}
+		for _, shard := range a.Plan.Shards {
+			width = max(width, twwidth.Width("  "+string(shard.Shard))+2)
+		}
+	}
+	return min(width, Width-columns*columnWidth)
 }
 
 // row writes a line: a label, and a text for each alternative.
 func (s sides) row(label string, of func(a whatif.Outcome) string) {
-	text := pad(label, labelWidth)
+	text := pad(label, s.label)
 	for _, i := range s.shown {
 		text += pad(of(s.o.Alternatives[i]), columnWidth)
 	}
@@ -118,7 +135,7 @@ func pad(text string, width int) string {
 
 func (s sides) table(letters map[int]string) {
 	s.WriteString("\n")
-	text := pad("", labelWidth)
+	text := pad("", s.label)
 	for _, i := range s.shown {
 		text += pad(letters[i], columnWidth)
 	}
@@ -130,6 +147,9 @@ func (s sides) table(letters map[int]string) {
 		return "on"
 	})
 	s.row("moves", func(a whatif.Outcome) string { return grouped(a.Plan.Totals.Moves) })
+	if s.o.Alternatives[0].UnderWay > 0 {
+		s.row("  under way", func(a whatif.Outcome) string { return grouped(a.UnderWay) })
+	}
 	s.row("data to move", func(a whatif.Outcome) string { return humanize.Bytes(a.Plan.Totals.Bytes) })
 	s.row("splits, merges", func(a whatif.Outcome) string {
 		return fmt.Sprintf("%s, %s", grouped(a.Plan.Totals.Splits), grouped(a.Plan.Totals.Merges))

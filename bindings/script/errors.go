@@ -252,8 +252,11 @@ func OptionalText(v goja.Value) string {
 
 // Names of the shell's own errors and the codes they carry in their messages.
 const (
-	InvalidInput  = "MongoshInvalidInputError"
-	RuntimeError  = "MongoshRuntimeError"
+	InvalidInput = "MongoshInvalidInputError"
+	RuntimeError = "MongoshRuntimeError"
+	// StuckError ends a wait for what can't come as things stand; its message says what has
+	// to be done.
+	StuckError    = "StuckError"
 	Deprecated    = "MongoshDeprecatedError"
 	Unimplemented = "MongoshUnimplementedError"
 	internalError = "MongoshInternalError"
@@ -269,6 +272,12 @@ const (
 	CodeNotConnected     = "SHAPI-10004"
 	CodeNoEncryption     = "SHAPI-10005"
 )
+
+// IsStuck reports whether a script ended with a StuckError.
+func IsStuck(err error) bool {
+	thrown, is := errors.AsType[*Error](err)
+	return is && thrown.Name == StuckError
+}
 
 // Throw ends the running Go code with a JavaScript error.
 func (s *Engine) Throw(name, format string, args ...any) {

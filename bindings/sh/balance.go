@@ -1,6 +1,7 @@
 package sh
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -37,11 +38,13 @@ func (sh *Helpers) balancer() catalog.BalancerState {
 	return sh.look(live.ReaderOptions{Parts: live.Balancer}).Parts().Balancer
 }
 
-// needBalancer throws when the balancer is off: what is waited for will not come.
-func (sh *Helpers) needBalancer(what string) {
+// withoutBalancer says that what is waited for will not come when the balancer is off;
+// nothing while it is on.
+func (sh *Helpers) withoutBalancer(what string) string {
 	if sh.balancer().Mode == catalog.ModeOff {
-		sh.s.JS.Throw(script.RuntimeError, "%s, and the balancer is off: run sh.startBalancer()", what)
+		return what + ", and the balancer is off: run sh.startBalancer()"
 	}
+	return ""
 }
 
 func shWaitForBalance(c *call, sh *Helpers) goja.Value {
@@ -111,13 +114,13 @@ func (sh *Helpers) waitForCollections(
 	w.outlook = &outlook{sh: sh, goal: goal}
 	waited := w.until(func() standing {
 		var list []diagnosis.Balance
+		stuck := ""
 		for _, b := range sh.balances(collections) {
 			switch {
 			case b.Balanced:
 				continue
 			case b.Hold != diagnosis.NotHeld:
-				sh.s.JS.Throw(script.RuntimeError,
-					"%s is not balanced (%s), and %s for it: run sh.enableBalancing or sh.enableMigrations",
+				stuck = fmt.Sprintf("%s is not balanced (%s), and %s for it: run sh.enableBalancing or sh.enableMigrations",
 					b.Namespace, b.Why(), b.Hold)
 			}
 			list = append(list, b)
@@ -126,8 +129,10 @@ func (sh *Helpers) waitForCollections(
 			return standing{done: true}
 		}
 		text := notBalanced(list)
-		sh.needBalancer(text)
-		return standing{why: text, what: balancingText(list), amount: func() *display.Amount { return watch.amount(list) }}
+		return standing{
+			stuck: cmp.Or(stuck, sh.withoutBalancer(text)), why: text, what: balancingText(list),
+			amount: func() *display.Amount { return watch.amount(list) },
+		}
 	})
 	return waited, watch
 }

@@ -48,7 +48,7 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 	names, at := c.namespacesArgument("defragment")
 	o := c.options("defragment", at)
 	all := o.flag("all", false)
-	if o.paced("chunkSize", "wait", "timeout", "interval") || all || len(names) != 1 {
+	if o.paced("chunkSize", "wait", "timeout", "interval", "keepWaiting") || all || len(names) != 1 {
 		return c.act(sh, o, names, func(e action.RunOptions) planAction {
 			return action.Defragment{Namespaces: names, All: all, RunOptions: e}
 		})
@@ -71,13 +71,16 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 	var phase string
 	first := int64(0) // chunks the phase had when it was first seen
 	waited := w.until(func() standing {
-		sh.needBalancer(ns + " is not defragmented")
 		d := sh.defragmentation(ns)
 		if d.Phase != phase {
 			phase, first = d.Phase, d.Remaining
 			w.progress.Restart()
 		}
-		return defragmentationStanding(ns, d, first)
+		now := defragmentationStanding(ns, d, first)
+		if !now.done {
+			now.stuck = sh.withoutBalancer(ns + " is not defragmented")
+		}
+		return now
 	})
 	return c.JS.NewObject("defragmented", true, "ns", ns, "waitedMS", waited.Milliseconds())
 }

@@ -38,7 +38,8 @@ func shardDrainMethods() []helper {
 		{"waitForDrain", "shard:string options?:object{" + waitOptions + "}", func(c *call, sh *Helpers) goja.Value {
 			o := c.options("waitForDrain", 1)
 			return sh.waitForDrain(c, o.waitForDrain(c.Text(0)), c.Text(0), drainEnd{})
-		}, "Waits until a draining shard is empty; {timeout, interval, progress}."},
+		}, "Waits until a draining shard is empty; {timeout, interval, progress}. An error says what has to be done when " +
+			"it is stuck, unless {keepWaiting: true}."},
 	}
 }
 
@@ -62,7 +63,7 @@ func shDrain(c *call, sh *Helpers) goja.Value {
 	o := c.options("drain", 1)
 	remove := o.flag("remove", false)
 	primaries := o.flag("movePrimaries", false)
-	paced := o.paced("wait", "timeout", "interval")
+	paced := o.paced("wait", "timeout", "interval", "keepWaiting")
 	waits := o.flag("wait", remove) || remove || paced
 	w := o.waitForDrain(id)
 	if primaries && !waits {
@@ -163,25 +164,31 @@ type drainEnd struct{ movePrimaries, remove bool }
 
 // waitForDrain waits until a shard is empty, and removes it if asked to.
 func (sh *Helpers) waitForDrain(c *call, w *wait, id string, end drainEnd) goja.Value {
-	first := int64(-1)
-	w.outlook = &outlook{sh: sh, goal: plan.Goal{Kind: plan.Drain, Shard: catalog.ShardID(id)}}
+	first, byHand := int64(-1), false
+	w.outlook = &outlook{
+		sh: sh, goal: plan.Goal{Kind: plan.Drain, Shard: catalog.ShardID(id)},
+		ours: func(f diagnosis.Finding) bool {
+			return end.movePrimaries && f.Code == diagnosis.DrainNeedsOperator && !byHand
+		},
+	}
 	waited := w.until(func() standing {
 		d := sh.drainOf(id)
+		byHand = len(d.Held) > 0 || d.Flagged > 0
 		switch {
 		case d.Done():
 			return standing{done: true}
 		case d.State == diagnosis.DrainOff:
 			c.JS.Throw(script.RuntimeError, "shard %s is not draining: run sh.drain(%q)", id, id)
-		case d.Stuck() && end.movePrimaries && len(d.Held) == 0 && d.Flagged == 0:
+		case d.Stuck() && end.movePrimaries && !byHand:
 			w.progress.End()
 			sh.moveRest(d)
 			return standing{why: d.String(), what: "draining " + id}
 		case d.Stuck():
-			c.JS.Throw(script.RuntimeError, "%s", d.Remainder().Text())
+			return standing{stuck: w.outlook.remainder(d), why: d.String()}
 		}
-		sh.needBalancer("shard " + id + " is not empty")
 		first = max(first, d.Chunks)
-		return standing{what: "draining " + id, why: d.String(), amount: func() *display.Amount {
+		stuck := sh.withoutBalancer("shard " + id + " is not empty")
+		return standing{stuck: stuck, what: "draining " + id, why: d.String(), amount: func() *display.Amount {
 			return &display.Amount{Done: float64(first - d.Chunks), Left: float64(d.Chunks), Text: display.ChunksText}
 		}}
 	})

@@ -8,6 +8,7 @@ import (
 
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
+	"shardsh/balancer/plan"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/rawdoc"
 	"shardsh/bindings/script"
@@ -174,6 +175,9 @@ func (sh *Helpers) waitForRoundEnd(timeout, interval time.Duration) {
 }
 
 func (sh *Helpers) waitForRound(timeout, interval time.Duration) {
+	if why := sh.withoutBalancer("no round begins"); why != "" {
+		sh.s.JS.Throw(script.StuckError, "%s", why)
+	}
 	_, before := sh.rounds()
 	grown := sh.s.JS.Poll(timeout, interval, func() bool {
 		in, now := sh.rounds()
@@ -204,9 +208,14 @@ func shAwaitCollectionBalance(c *call, sh *Helpers) goja.Value {
 	ns := c.namespaceArgument(0)
 	timeout, interval := c.timeoutAndInterval("awaitCollectionBalance", 1)
 	db, coll, _ := strings.Cut(ns, ".")
+	ahead := &outlook{sh: sh, goal: plan.Goal{Kind: plan.Balance, Namespaces: []string{ns}}}
 	balanced := c.JS.Poll(timeout, interval, func() bool {
 		seen := sh.look(live.ReaderOptions{Parts: live.Statuses, Namespaces: []string{ns}})
-		return diagnosis.Balances(seen.Snapshot)[0].Balanced
+		if diagnosis.Balances(seen.Snapshot)[0].Balanced {
+			return true
+		}
+		ahead.end()
+		return false
 	})
 	if !balanced {
 		c.JS.Throw("Error", "%s was not balanced within %v", ns, timeout)

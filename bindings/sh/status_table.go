@@ -127,6 +127,16 @@ func (r *statusReport) balancerLines(t *display.Tables) {
 		t.Line("last error", fmt.Sprintf("%s (%s)", script.OptionalText(failed.message), s.Display.Inspect(failed.when)))
 	}
 	r.migrationLines(t)
+	r.drainLines(t)
+}
+
+// drainLines say what an operator has to do before draining shards are empty.
+func (r *statusReport) drainLines(t *display.Tables) {
+	for _, shard := range r.seen.Shards() {
+		if d := diagnosis.DrainOf(r.seen.Snapshot, shard); shard.Draining && len(d.Commands()) > 0 {
+			t.Line("problem", d.Remainder().Text())
+		}
+	}
 }
 
 func (r *statusReport) migrationLines(t *display.Tables) {

@@ -36,7 +36,8 @@ func (sh *Helpers) summary() *balancerSummary {
 	}
 	seen := sh.look(live.ReaderOptions{
 		Parts: live.Settings | live.Balancer | live.Clock | live.Shards | live.Collections | live.Statuses | live.Counts |
-			live.Chunks | live.Zones | live.Outcomes | live.Migrations | live.Reshardings | live.Unsharded | live.Sizes,
+			live.Chunks | live.Zones | live.Outcomes | live.Migrations | live.Reshardings | live.Unsharded | live.Sizes |
+			live.Databases,
 		Tabled: uncounted, Span: diagnosis.FailureSpan, Release: release, Required: required,
 	})
 	return &balancerSummary{
@@ -61,7 +62,7 @@ func (b *balancerSummary) problems() []string {
 				continue
 			}
 			list = append(list, f.Text())
-		case diagnosis.JumboChunks:
+		case diagnosis.DrainNeedsOperator, diagnosis.OnlyShardOfZone, diagnosis.ShardUnreachable, diagnosis.JumboChunks:
 			list = append(list, f.Text())
 		case diagnosis.MigrationsFailing, diagnosis.NotBalancedHeld, diagnosis.ZoneWithoutShards:
 			list = append(list, f.Sentence)

@@ -39,7 +39,10 @@ func movingText(m catalog.ActiveMigration, now time.Time) string {
 	if m.From != "" {
 		text += fmt.Sprintf(" from %s to %s", m.From, m.To)
 	}
-	if len(m.Min) > 0 {
+	switch {
+	case len(m.Min) > 0 && len(m.Max) == 0: // the shard decides how much it moves
+		text += fmt.Sprintf(" (from %s on)", bound(m.Min))
+	case len(m.Min) > 0:
 		text += fmt.Sprintf(" (%s to %s)", bound(m.Min), bound(m.Max))
 	}
 	if !m.Since.IsZero() {

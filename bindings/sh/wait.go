@@ -20,7 +20,7 @@ const (
 )
 
 // waitOptions are the options all waiting helpers have, in signatures.
-const waitOptions = "timeout,interval,progress"
+const waitOptions = "timeout,interval,progress,keepWaiting"
 
 // wait is a wait for work that others do: the balancer, or a resharding.
 type wait struct {
@@ -33,8 +33,11 @@ type wait struct {
 	away              bool      // nobody answered the last time
 	told              bool      // that somebody was away, or what else took its place
 	answered          time.Time // the last time that somebody did
-	// outlook says how long it takes; nil where unknown.
+	// outlook says how long it takes, and whether it comes at all; nil where unknown.
 	outlook *outlook
+	// keep: wait on for what can't come as things stand, which is said once.
+	keep   bool
+	warned map[string]bool // of what
 }
 
 // standing is how the work stood when it was looked at.
@@ -47,6 +50,8 @@ type standing struct {
 	// amount measures the work; nil when that is unknown. It is asked only
 	// when it is to be shown.
 	amount func() *display.Amount
+	// stuck says why it can't come as things stand, and what has to be done.
+	stuck string
 	// lost is why nobody could be asked; the rest is zero then.
 	lost *goja.Exception
 }
@@ -58,11 +63,13 @@ func (h helperOptions) wait(goesOn, how string) *wait {
 		s: h.c.s, goesOn: goesOn, how: how,
 		timeout: h.duration("timeout", longWait), interval: max(h.duration("interval", longPause), time.Millisecond),
 		progress: h.c.s.Display.Progress(h.flag("progress", true)),
+		keep:     h.flag("keepWaiting", false),
 	}
 }
 
 // until looks again and again until the work is done, and returns how long that
-// took. It throws when time is over. Ctrl-C ends the waiting, not the work.
+// took. It throws when time is over, and when nobody does the work as things stand. Ctrl-C
+// ends the waiting, not the work.
 func (w *wait) until(look func() standing) time.Duration {
 	began := w.s.JS.Clock.Now()
 	w.answered = began
@@ -83,8 +90,11 @@ func (w *wait) until(look func() standing) time.Duration {
 			}
 			w.s.JS.Throw(script.RuntimeError, "after %s: %s", humanize.Duration(w.timeout), now.why)
 		}
-		if now.lost == nil && w.progress.Due() {
-			w.tell(now)
+		if now.lost == nil {
+			w.foresee(now)
+			if w.progress.Due() {
+				w.tell(now)
+			}
 		}
 		w.s.JS.Sleep(min(w.interval, w.timeout-waited))
 	}

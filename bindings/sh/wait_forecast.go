@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"shardsh/balancer/action"
+	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/forecast"
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/plan"
@@ -21,6 +22,13 @@ type outlook struct {
 	at   time.Time // of made
 	next time.Time // when it may be made anew
 	off  bool      // it can't be made
+	// ours reports whether the caller sees to what a finding says.
+	ours func(diagnosis.Finding) bool
+	// suspected: the forecast before had it that nothing moves any more.
+	suspected bool
+	// remains is what has to be done by hand as looks of a wait have it, detailed the same with
+	// the bounds of chunks.
+	remains, detailed string
 }
 
 const (
@@ -31,11 +39,8 @@ const (
 
 // toGo returns how much longer it takes in words; empty where unknown.
 func (o *outlook) toGo() string {
-	now := o.sh.s.JS.Clock.Now()
-	if !o.off && !now.Before(o.next) {
-		o.make(now)
-	}
-	gone := now.Sub(o.at)
+	o.renew()
+	gone := o.sh.s.JS.Clock.Now().Sub(o.at)
 	if o.off || o.made.Never || o.made.Done || gone >= o.made.High {
 		return ""
 	}
@@ -44,6 +49,13 @@ func (o *outlook) toGo() string {
 		return high + " to go"
 	}
 	return low + " to " + high + " to go"
+}
+
+// renew makes the forecast anew when it is time.
+func (o *outlook) renew() {
+	if now := o.sh.s.JS.Clock.Now(); !o.off && !now.Before(o.next) {
+		o.make(now)
+	}
 }
 
 func (o *outlook) make(now time.Time) {

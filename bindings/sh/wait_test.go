@@ -81,8 +81,8 @@ func TestWaitForBalance(t *testing.T) {
 			"MongoshRuntimeError: after 1ms: not balanced: app.orders (the server does not say why)", time.Millisecond},
 		{map[string][]bson.D{"balancerCollectionStatus": {even}}, `sh.waitForBalance().balanced`, "true", 0},
 		{nil, `sh.waitForBalance("app.users")`,
-			"MongoshRuntimeError: app.users is not balanced (chunksImbalance), and balancing is disabled for it: run sh.enableBalancing or sh.enableMigrations", 0},
-		{off, `sh.waitForBalance("app.orders")`, "MongoshRuntimeError: not balanced: app.orders (chunksImbalance), and the balancer is off: run sh.startBalancer()", 0},
+			"StuckError: app.users is not balanced (chunksImbalance), and balancing is disabled for it: run sh.enableBalancing or sh.enableMigrations", 0},
+		{off, `sh.waitForBalance("app.orders")`, "StuckError: not balanced: app.orders (chunksImbalance), and the balancer is off: run sh.startBalancer()", 0},
 		{map[string][]bson.D{"balancerCollectionStatus": {defragmenting("mergeChunks", 5), defragmenting("mergeChunks", 2), even}},
 			`sh.defragment("app.orders", {wait: true})`, "{ defragmented: true, ns: 'app.orders', waitedMS: 10000 }", 10 * time.Second},
 		{map[string][]bson.D{"balancerCollectionStatus": {defragmenting("mergeChunks", 5)}},
@@ -153,8 +153,8 @@ func TestProgressOfPhases(t *testing.T) {
 		defragmenting("moveAndMergeChunks", 90), defragmenting("moveAndMergeChunks", 60), defragmenting("mergeChunks", 4), collectionStatus(""),
 	}})
 	_, _ = c.Show(`sh.defragment("app.orders", {wait: true, interval: 60000})`)
-	want := "app.orders (moveAndMergeChunks): 30 chunks done, 60 chunks left, 30 chunks/min, 11h to go\n" +
-		"app.orders (mergeChunks): 0 chunks done, 4 chunks left, 10h59m to go\n"
+	want := "app.orders (moveAndMergeChunks): 30 chunks done, 60 chunks left, 30 chunks/min, 10h59m to go\n" +
+		"app.orders (mergeChunks): 0 chunks done, 4 chunks left, 10h58m to go\n"
 	if got := c.Errs.String(); got != want {
 		t.Error(got)
 	}
@@ -195,19 +195,22 @@ func TestDrainOnNewServers(t *testing.T) {
 			"shardDrainingStatus": statuses,
 		}
 	}
+	// The catalog has what is left in the end.
+	const later = `As things stand this will not end by itself: shard sh1 is stuck draining; you must enable balancing of ` +
+		`1 collection, move 1 database: sh.enableBalancing("app.users"), sh.enableMigrations("app.users"), sh.movePrimary("test", <shard>)` + "\n"
 	for _, tc := range []struct {
 		statuses   []bson.D
 		call, want string
 	}{
 		{[]bson.D{draining("ongoing", 4, 0), draining("ongoing", 2, 0), draining("drainingComplete", 0, 0)},
-			`sh.drain("sh1", {wait: true})`, "{ drained: true, shard: 'sh1', removed: false, waitedMS: 10000 }"},
+			`sh.drain("sh1", {wait: true})`, later + "{ drained: true, shard: 'sh1', removed: false, waitedMS: 10000 }"},
 		{[]bson.D{draining("ongoing", 4, 0), draining("drainingComplete", 0, 0)},
-			`sh.drain("sh1", {remove: true, interval: 1})`, "{ drained: true, shard: 'sh1', removed: true, waitedMS: 1 }"},
+			`sh.drain("sh1", {remove: true, interval: 1})`, later + "{ drained: true, shard: 'sh1', removed: true, waitedMS: 1 }"},
 		{[]bson.D{draining("ongoing", 1, 1, "shop")}, `sh.waitForDrain("sh1")`, // app.users has a chunk there, and may not be balanced
-			`MongoshRuntimeError: shard sh1 is stuck draining; you must enable balancing of 1 collection, move 1 database: ` +
+			`StuckError: shard sh1 is stuck draining; you must enable balancing of 1 collection, move 1 database: ` +
 				`sh.enableBalancing("app.users"), sh.enableMigrations("app.users"), sh.movePrimary("shop", <shard>)`},
 		{[]bson.D{draining("ongoing", 4, 1, "shop")}, `sh.waitForDrain("sh1", {timeout: 3000})`,
-			"MongoshRuntimeError: after 3s: shard sh1 is draining, 4 chunks left, databases to move: shop"},
+			later + "MongoshRuntimeError: after 3s: shard sh1 is draining, 4 chunks left, databases to move: shop"},
 		{[]bson.D{ok(field("state", "notDraining"))}, `sh.waitForDrain("sh1")`, `MongoshRuntimeError: shard sh1 is not draining: run sh.drain("sh1")`},
 	} {
 		if got, _ := watching(t, newServer(tc.statuses...)).Show(tc.call); got != tc.want {

@@ -92,8 +92,8 @@ func actionReporter(env environment, js *script.Engine, progress, quiet bool) *a
 	d := display.New(display.Options{Terminal: isTerminal(env.stderr)})
 	d.JS = js
 	return &actiontext.Reporter{
-		Progress: d.Progress(progress),
-		Note:     func(text string) { notice(env.stderr, quiet, "%s", secret.Redact(text)) },
+		Progress: d.Progress(progress), Spell: action.Flag,
+		Note: func(text string) { notice(env.stderr, quiet, "%s", secret.Redact(text)) },
 	}
 }
 

@@ -18,7 +18,7 @@ const (
 	exitOK       = 0
 	exitFailure  = 1   // a script failed, or the cluster can't be asked
 	exitUsage    = 2   // the command line is wrong, or names what the cluster does not have
-	exitFindings = 3   // check: there are findings that fail; a preflight: something is in the way
+	exitFindings = 3   // check: there are findings that fail; a preflight: something is in the way; a wait can't end
 	exitRefused  = 4   // a policy does not allow it
 	exitSIGINT   = 130 // interrupted by Ctrl-C
 	exitSIGTERM  = 143
@@ -84,7 +84,7 @@ func exitCode(ctx context.Context, err error) int {
 		return plugin.state
 	case errors.As(err, &usage), errors.As(err, new(*diagnosis.UnknownError)):
 		return exitUsage
-	case errors.As(err, &findings):
+	case errors.As(err, &findings), script.IsStuck(err):
 		return exitFindings
 	case errors.As(err, new(*consent.RefusedError)):
 		return exitRefused

@@ -43,6 +43,10 @@ func TestPreflight(t *testing.T) {
 	if code != exitFailure || !strings.Contains(stderr, "--move-primaries moves it") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
+	code, _, stderr = runProgram(t, "", "drain", address, "--shard", "a", "--remove", "--dry-run")
+	if !strings.Contains(stderr, "In the way: ") || !strings.Contains(stderr, "; --move-primaries moves it") {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
 	code, stdout, _ = runProgram(t, "", "drain", address, "--shard", "nope", "--preflight")
 	if code != exitFindings || !strings.Contains(stdout, "(noPlan)") {
 		t.Errorf("exit code %d, %s", code, stdout)

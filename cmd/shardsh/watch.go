@@ -57,9 +57,9 @@ func (o *watchFlags) run(ctx context.Context, env environment) error {
 
 func (o *watchFlags) watch(ctx context.Context, env environment) error {
 	c := watch.Config{
-		Every: time.Duration(o.interval), Clock: wallClock{}, Out: env.out(), JSON: o.json,
-		Color: env.color(), Once: o.once,
-	}
+		Every: time.Duration(o.interval), Clock: wallClock{}, Out: env.stdout, JSON: o.json,
+		Color: env.color(), Once: o.once, Width: env.columns(),
+	} // frames hold nothing that a terminal would obey
 	if o.json {
 		c.Out = env.jsonOut()
 	}
@@ -119,7 +119,8 @@ func watchText() cmdline.Text {
 data of each shard, what is wrong, what moved and failed last. Only what changed is
 read again. Nothing on the cluster changes.
 
-Keys: q quits, p pauses, tab and left or right switch views, up and down scroll.`,
+Keys: ? lists them. q quits, p pauses, tab and left or right switch views, up and down
+scroll, / filters, s sorts, enter opens a collection, esc closes it.`,
 		Examples: []string{
 			"shardsh watch mongodb://host:27017",
 			"shardsh watch --mock --mock-time 20x",

@@ -11,6 +11,7 @@ import (
 
 	"shardsh/balancer/forecast"
 	"shardsh/balancer/report"
+	"shardsh/bindings/plaintext"
 )
 
 // View is what a frame shows, and how.
@@ -30,6 +31,7 @@ type View struct {
 	Tab    Tab
 	Offset int
 	Color  bool
+	Choice
 }
 
 // Size is that of a screen.
@@ -82,16 +84,38 @@ func (v View) header(width int) []line {
 		used += twwidth.Width(s.text)
 	}
 	head = append(head, number(" "+at, max(len(at)+1, width-used), dim))
-	lines := []line{head, {of(v.balancer(), plain)}, {
-		of(o.Verdict(), severities[o.Verdict()]), of(": "+o.Answer.Headline(), plain),
-	}}
+	lines := append([]line{head}, wrapped(v.balancer(), width)...)
+	word := o.Verdict()
+	verdict := wrapped(word+": "+o.Answer.Headline(), width)
+	verdict[0] = line{of(word, severities[word]), of(strings.TrimPrefix(verdict[0][0].text, word), plain)}
+	lines = append(lines, verdict...)
 	for _, f := range v.Forecasts[:min(len(v.Forecasts), 2)] {
-		lines = append(lines, line{of(forecastText(f, o.Time), plain)})
+		lines = append(lines, wrapped(forecastText(f, o.Time), width)...)
 	}
 	if v.Trouble != "" {
 		lines = append(lines, line{of("Reading the cluster failed: "+v.Trouble, red)})
 	}
 	return lines
+}
+
+// mostWrapped is how many lines a text of the head has at most.
+const mostWrapped = 3
+
+// wrapped breaks a text at blanks into lines of a width. What does not fit the last is cut.
+func wrapped(text string, width int) (lines []line) {
+	var now string
+	for word := range strings.FieldsSeq(plaintext.VisibleLine(text)) {
+		switch {
+		case now == "":
+			now = word
+		case twwidth.Width(now)+1+twwidth.Width(word) <= width || len(lines) == mostWrapped-1:
+			now += " " + word
+		default:
+			lines = append(lines, line{of(now, plain)})
+			now = word
+		}
+	}
+	return append(lines, line{of(now, plain)})
 }
 
 // balancer is the line about the balancer and the cluster as a whole.
@@ -114,7 +138,7 @@ func (v View) balancer() string {
 	} else if b.Window != "" {
 		text += ", window " + b.Window + " open"
 	}
-	text += fmt.Sprintf(".  %s in %s on %s", humanize.Bytes(t.Bytes), humanize.Count(t.Chunks, "chunk"),
+	text += fmt.Sprintf(". %s in %s on %s", humanize.Bytes(t.Bytes), humanize.Count(t.Chunks, "chunk"),
 		humanize.Count(int64(t.Shards), "shard"))
 	if t.Jumbo > 0 {
 		text += fmt.Sprintf(", %d jumbo", t.Jumbo)
@@ -132,6 +156,9 @@ func forecastText(f forecast.Forecast, now time.Time) string {
 		what = string(f.Goal.Shard) + " drained"
 	}
 	switch {
+	case f.Never && f.High > 0 && !f.IfOn:
+		return fmt.Sprintf("%s: not possible as it is; what can move takes %s to %s", what,
+			humanize.Duration(max(0, f.Low-now.Sub(f.At))), humanize.Duration(max(0, f.High-now.Sub(f.At))))
 	case f.High > 0:
 		left := func(d time.Duration) string { return humanize.Duration(max(0, d-now.Sub(f.At))) }
 		text := fmt.Sprintf("%s in %s to %s, likely by %s, %s in %s", what, left(f.Low), left(f.High),
@@ -151,8 +178,10 @@ func (v View) footer() []line {
 	if !v.Keys {
 		return nil
 	}
-	l := line{of("q", bold), of(" quit  ", dim), of("p", bold), of(" pause  ", dim), of("tab", bold), of(" view  ", dim),
-		of("↑↓", bold), of(" scroll  ", dim)}
+	if v.Typing {
+		return []line{{of("filter: ", bold), of(v.Filter+"▏", plain), of(" (enter keeps it, esc ends it)", dim)}}
+	}
+	l := line{of("q", bold), of(" quit  ", dim), of("p", bold), of(" pause  ", dim), of("?", bold), of(" keys  ", dim)}
 	for t, name := range tabNames {
 		s := dim
 		if Tab(t) == v.Tab {
@@ -160,5 +189,5 @@ func (v View) footer() []line {
 		}
 		l = append(l, of(" "+name, s))
 	}
-	return []line{l}
+	return []line{append(l, of("  "+v.text(), yellow))}
 }

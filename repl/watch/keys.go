@@ -1,12 +1,16 @@
 package watch
 
-// Key is what a key is for.
-type Key uint8
+import (
+	"unicode"
+	"unicode/utf8"
+)
 
-// The keys that a loop obeys.
+// Key is what was pressed: a letter, which is itself, or one of the keys below.
+type Key rune
+
+// The keys that are no letters.
 const (
-	KeyQuit Key = iota + 1
-	KeyPause
+	KeyInterrupt Key = unicode.MaxRune + 1 + iota
 	KeyNext
 	KeyPrevious
 	KeyUp
@@ -14,6 +18,18 @@ const (
 	KeyPageUp
 	KeyPageDown
 	KeySuspend
+	KeyEnter
+	KeyEscape
+	KeyErase
+)
+
+// The letters that a loop obeys.
+const (
+	KeyQuit   Key = 'q'
+	KeyPause  Key = 'p'
+	KeyHelp   Key = '?'
+	KeySort   Key = 's'
+	KeyFilter Key = '/'
 )
 
 // keys are what terminals send. The longest come first, so that an arrow is not
@@ -25,8 +41,23 @@ var keys = []struct {
 	{"\x1b[5~", KeyPageUp}, {"\x1b[6~", KeyPageDown},
 	{"\x1b[A", KeyUp}, {"\x1b[B", KeyDown}, {"\x1b[C", KeyNext}, {"\x1b[D", KeyPrevious}, {"\x1b[Z", KeyPrevious},
 	{"\x1bOA", KeyUp}, {"\x1bOB", KeyDown}, {"\x1bOC", KeyNext}, {"\x1bOD", KeyPrevious},
-	{"\x03", KeyQuit}, {"\x04", KeyQuit}, {"\x1a", KeySuspend}, {"\t", KeyNext}, {" ", KeyPageDown},
-	{"q", KeyQuit}, {"Q", KeyQuit}, {"p", KeyPause}, {"P", KeyPause}, {"k", KeyUp}, {"j", KeyDown},
+	{"\x03", KeyInterrupt}, {"\x04", KeyInterrupt}, {"\x1a", KeySuspend}, {"\t", KeyNext}, {"\r", KeyEnter},
+	{"\n", KeyEnter}, {"\x7f", KeyErase}, {"\b", KeyErase},
+}
+
+// same are letters that do what another key does.
+var same = map[Key]Key{
+	'Q': KeyQuit, 'P': KeyPause, 'S': KeySort, 'k': KeyUp, 'j': KeyDown, ' ': KeyPageDown, 'h': KeyHelp,
+}
+
+// keysText are the keys and what they do, for people.
+var keysText = [][2]string{
+	{"q", "quit"}, {"p", "pause, and go on"}, {"tab ← →", "the next view, or the one before"},
+	{"↑ ↓ k j", "scroll"}, {"space, page keys", "scroll by a page"},
+	{"s", "sort shards and collections: worst first, by data, name, chunks, jumbo chunks"},
+	{"/", "filter by words; enter keeps the filter"},
+	{"enter", "open the first collection in sight, in the view collections"},
+	{"esc", "close what is open, or end the filter"}, {"?", "these keys"},
 }
 
 // Pressed returns what was pressed. A key that means nothing here is left out, and
@@ -40,7 +71,16 @@ next:
 				continue next
 			}
 		}
-		sent = sent[unknown(sent):]
+		r, size := utf8.DecodeRuneInString(sent)
+		switch {
+		case r == 0x1b && (len(sent) == 1 || sent[1] != '[' && sent[1] != 'O'):
+			list = append(list, KeyEscape)
+		case r == 0x1b:
+			size = unknown(sent)
+		case r != utf8.RuneError && unicode.IsPrint(r):
+			list = append(list, Key(r))
+		}
+		sent = sent[size:]
 	}
 	return list
 }
@@ -48,7 +88,7 @@ next:
 // unknown is how long a key is that means nothing here.
 func unknown(sent string) int {
 	if len(sent) < 2 || sent[0] != 0x1b || sent[1] != '[' {
-		return 1
+		return min(len(sent), 2)
 	}
 	for i := 2; i < len(sent); i++ {
 		if sent[i] >= '@' && sent[i] <= '~' {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,8 @@ type Config struct {
 	Out    io.Writer
 	JSON   bool
 	Color  bool
+	// Width is that of frames which are written; 0 is as wide as they are by default.
+	Width int
 	// Once ends the loop after a frame.
 	Once bool
 }
@@ -122,10 +125,9 @@ func (l *loop) step(ctx context.Context) (done bool, err error) {
 	case <-ctx.Done():
 		return true, context.Cause(ctx)
 	case key, open := <-keys:
-		if !open || key == KeyQuit {
+		if !open || l.press(ctx, key) {
 			return true, nil
 		}
-		l.press(ctx, key)
 		return false, l.draw()
 	case <-resized:
 		return false, l.draw()
@@ -184,6 +186,9 @@ func (l *loop) see(ctx context.Context, seen look) (done bool, err error) {
 		return false, l.draw()
 	}
 	l.view.Trouble = ""
+	if changed(l.view.Now, seen.overview) {
+		l.fresh = time.Time{} // what was forecast is of another cluster
+	}
 	l.last, l.view.Now = seen.snapshot, seen.overview
 	l.remember(seen.overview)
 	l.foresee()
@@ -191,6 +196,25 @@ func (l *loop) see(ctx context.Context, seen look) (done bool, err error) {
 		return false, nil // the forecast ends it
 	}
 	return false, l.show()
+}
+
+// changed reports whether what a forecast goes by is not as it was: the balancer's mode and
+// window, and which shards drain.
+func changed(before, now *report.Overview) bool {
+	if before == nil {
+		return true
+	}
+	draining := func(o *report.Overview) (list []string) {
+		for _, s := range o.Shards {
+			if s.Draining {
+				list = append(list, string(s.ID))
+			}
+		}
+		slices.Sort(list)
+		return list
+	}
+	return before.Balancer.Mode != now.Balancer.Mode || before.Balancer.Window != now.Balancer.Window ||
+		before.Totals.NotBalanced == 0 != (now.Totals.NotBalanced == 0) || !slices.Equal(draining(before), draining(now))
 }
 
 // remember keeps overviews to compare with: the youngest that is old enough, and
@@ -243,20 +267,43 @@ func forecasts(s *catalog.Snapshot, shards []report.Shard) (list []forecast.Fore
 	return list
 }
 
-// press obeys a key.
-func (l *loop) press(ctx context.Context, key Key) {
+// press obeys a key, and reports whether it ends the loop.
+func (l *loop) press(ctx context.Context, key Key) (quit bool) {
+	if key == KeyInterrupt {
+		return true
+	}
+	if l.view.Typing {
+		l.view.Offset = 0
+		l.view.typed(key)
+		return false
+	}
+	if as, known := same[key]; known {
+		key = as
+	}
 	size := l.size()
 	page := max(1, size.Height-6)
 	switch key {
+	case KeyQuit:
+		return true
+	case KeyHelp:
+		l.view.Help, l.view.Offset = !l.view.Help, 0
+	case KeySort:
+		l.view.Order, l.view.Offset = (l.view.Order+1)%orders, 0
+	case KeyFilter:
+		l.view.Typing, l.view.Filter, l.view.Offset = true, "", 0
+	case KeyEnter:
+		l.view.open()
+	case KeyEscape:
+		l.view.back()
 	case KeyPause:
 		l.view.Paused = !l.view.Paused
 		if !l.view.Paused && l.next == nil {
 			l.start(ctx)
 		}
 	case KeyNext:
-		l.view.Tab, l.view.Offset = (l.view.Tab+1)%tabs, 0
+		l.view.turn(1)
 	case KeyPrevious:
-		l.view.Tab, l.view.Offset = (l.view.Tab+tabs-1)%tabs, 0
+		l.view.turn(tabs - 1)
 	case KeyUp:
 		l.view.Offset--
 	case KeyDown:
@@ -271,13 +318,17 @@ func (l *loop) press(ctx context.Context, key Key) {
 		most = l.view.Rows(size.Width) - 1
 	}
 	l.view.Offset = max(0, min(l.view.Offset, most))
+	return false
 }
 
 func (l *loop) size() Size {
-	if l.Screen == nil {
-		return plainSize
+	switch {
+	case l.Screen != nil:
+		return l.Screen.Size()
+	case l.Width > 0:
+		return Size{Width: l.Width, Height: plainSize.Height}
 	}
-	return l.Screen.Size()
+	return plainSize
 }
 
 // show draws a frame, or writes the next one.
@@ -288,7 +339,7 @@ func (l *loop) show() error {
 	case l.Screen != nil:
 		return l.draw()
 	}
-	_, err := fmt.Fprintln(l.Out, strings.Join(Frame(l.view, plainSize), "\n")+"\n")
+	_, err := fmt.Fprintln(l.Out, strings.Join(Frame(l.view, l.size()), "\n")+"\n")
 	return err
 }
 

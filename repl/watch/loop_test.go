@@ -246,3 +246,82 @@ func TestLoopWritesLinesOfJSON(t *testing.T) {
 		t.Errorf("sums %v", sums)
 	}
 }
+
+// Keys that choose: what is sorted, filtered and opened shows, and goes again.
+func TestLoopChooses(t *testing.T) {
+	r := &reader{t: t, takes: 10 * time.Millisecond}
+	err := run(t, watch.Config{Read: r.read, Every: 2 * time.Second}, true, func(s *screen) {
+		time.Sleep(time.Second)
+		press := func(keys ...watch.Key) string {
+			for _, key := range keys {
+				s.keys <- key
+			}
+			synctest.Wait()
+			return s.last()
+		}
+		see := func(text string, want, not []string) {
+			t.Helper()
+			for _, w := range want {
+				if !strings.Contains(text, w) {
+					t.Errorf("no %q in\n%s", w, text)
+				}
+			}
+			for _, n := range not {
+				if strings.Contains(text, n) {
+					t.Errorf("%q in\n%s", n, text)
+				}
+			}
+		}
+		see(press('?'), []string{"Keys", "filter by words", "quit"}, []string{"Moving now"})
+		see(press(watch.KeyEscape), []string{"Moving now"}, []string{"filter by words"})
+		see(press(watch.KeyNext), []string{"s000", "s001", "s002"}, nil)
+		// In a filter letters are letters, q and s as well.
+		see(press('/', 's', '0', '0', '1', 'q'), []string{"filter: s001q"}, []string{"  s000"})
+		see(press(watch.KeyErase, watch.KeyEnter), []string{"  s001", "/s001"}, []string{"  s000", "  s002"})
+		see(press(watch.KeyEscape), []string{"  s000", "  s001"}, []string{"/s001"})
+		by := press('s', 's')
+		see(by, []string{"by name"}, nil)
+		if a, b := strings.Index(by, "  s000"), strings.Index(by, "  s002"); a < 0 || b < a {
+			t.Errorf("not by name:\n%s", by)
+		}
+		see(press(watch.KeyNext, watch.KeyEnter), []string{"db.c0  shard key", "    s001"}, []string{"Collections"})
+		see(press(watch.KeyEscape), []string{"Collections"}, []string{"shard key"})
+		s.keys <- 'q'
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A forecast is made anew with the reading that finds another cluster, not only when it is old.
+func TestForecastIsRenewed(t *testing.T) {
+	var off atomic.Bool
+	s := snaptest.Large(t, snaptest.Scale{Shards: 3, Chunks: 300})
+	p := s.Parts()
+	p.Settings.Mode, p.Balancer.Mode = catalog.ModeOff, catalog.ModeOff
+	stopped := catalog.NewSnapshot(p)
+	read := func(context.Context, *catalog.Snapshot) (*catalog.Snapshot, error) {
+		if off.Load() {
+			return stopped, nil
+		}
+		return s, nil
+	}
+	err := run(t, watch.Config{Read: read, Every: 2 * time.Second}, true, func(s *screen) {
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		const proviso = "if the balancer is turned on"
+		if text := s.last(); !strings.Contains(text, "Balanced in") || strings.Contains(text, proviso) {
+			t.Errorf("at first:\n%s", text)
+		}
+		off.Store(true)
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if text := strings.Join(strings.Fields(s.last()), " "); !strings.Contains(text, proviso) {
+			t.Errorf("after a look:\n%s", text)
+		}
+		s.keys <- 'q'
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

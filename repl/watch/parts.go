@@ -37,7 +37,7 @@ type part struct {
 
 // body lays the parts out in so many lines.
 func (v View) body(width, height int) []line {
-	if v.Tab != All {
+	if v.Tab != All || v.Help || v.Open != "" {
 		return v.one(width, height)
 	}
 	parts := []part{v.moving(width), v.shards(width), v.collections(width, true), v.findings(width), v.moves(width)}
@@ -95,6 +95,12 @@ func (v View) one(width, height int) []line {
 }
 
 func (v View) part(width int) part {
+	switch {
+	case v.Help:
+		return v.help()
+	case v.Open != "":
+		return v.opened(width)
+	}
 	switch v.Tab {
 	case Shards:
 		return v.shards(width)
@@ -108,7 +114,7 @@ func (v View) part(width int) part {
 
 // Rows is how many rows the tab has to scroll through.
 func (v View) Rows(width int) int {
-	if v.Tab == All {
+	if v.Tab == All && !v.Help && v.Open == "" {
 		return 0
 	}
 	return len(v.part(max(width, leastWidth)).rows)
@@ -152,18 +158,19 @@ func (v View) shards(width int) part {
 	s := report.SpreadOf(v.Now.Shards)
 	p := part{title: "Shards", note: fmt.Sprintf("min %s, mean %s, max %s", humanize.Bytes(s.Least),
 		humanize.Bytes(s.Mean), humanize.Bytes(s.Most))}
-	columns := max(1, min(width/90, (len(v.Now.Shards)+7)/8))
+	list := v.chosenShards()
+	columns := max(1, min(width/90, (len(list)+7)/8))
 	each := (width - 3*(columns-1)) / columns
-	height := (len(v.Now.Shards) + columns - 1) / columns
+	height := (len(list) + columns - 1) / columns
 	for row := range height {
 		var l line
 		for column := range columns {
 			// Row by row, so that the worst are in the first rows.
-			if i := row*columns + column; i < len(v.Now.Shards) {
+			if i := row*columns + column; i < len(list) {
 				if column > 0 {
 					l = append(l, span{width: 3})
 				}
-				l = append(l, v.shard(v.Now.Shards[i], each)...)
+				l = append(l, v.shard(list[i], each)...)
 			}
 		}
 		p.rows = append(p.rows, l)
@@ -172,16 +179,10 @@ func (v View) shards(width int) part {
 }
 
 func (v View) shard(s report.Shard, width int) line {
-	const size, rate, chunks = 10, 14, 13
+	const size, rate, chunks = 11, 14, 13
 	name := min(max(10, width/5), 24)
-	state, look := "", green
-	switch {
-	case s.Unreachable != "":
-		state, look = " "+s.Unreachable, red
-	case s.Draining:
-		state, look = " draining", yellow
-	}
-	bars := max(4, width-name-size-rate-chunks-min(len(state), 12))
+	state, look := stateOf(s)
+	bars := max(4, width-name-size-rate-chunks-v.states())
 	count := humanize.Count(s.Chunks, "chunk")
 	full, fullness := 0, ""
 	if v.disks() {
@@ -190,14 +191,37 @@ func (v View) shard(s report.Shard, width int) line {
 			fullness = humanize.Percent(s.Disk.Share) + " full"
 		}
 	}
-	if s.Orphans > 0 {
-		state += fmt.Sprintf(" %s to delete", humanize.Count(s.Orphans, "orphan"))
-	}
 	return line{
 		cell("  "+string(s.ID), name, bold), bar(s.Bytes, v.most(), bars, look),
 		number(humanize.Bytes(s.Bytes), size, plain), number(v.rate(s), rate, dim), number(count, chunks, dim),
 		number(fullness, full, fullStyle(s)), cell(state, max(0, width-name-bars-size-rate-chunks-full), look),
 	}
+}
+
+// stateOf returns what is to be known of a shard in a few words.
+func stateOf(s report.Shard) (state string, look style) {
+	look = green
+	switch {
+	case s.Unreachable != "":
+		state, look = " "+s.Unreachable, red
+	case s.Draining:
+		state, look = " draining", yellow
+	}
+	if s.Orphans > 0 {
+		state += fmt.Sprintf(" %s to delete", humanize.Count(s.Orphans, "orphan"))
+	}
+	return state, look
+}
+
+// states is how wide the column of states is: the same for all shards, so that their bars
+// can be compared.
+func (v View) states() (width int) {
+	const most = 12
+	for _, s := range v.Now.Shards {
+		state, _ := stateOf(s)
+		width = max(width, min(len(state), most))
+	}
+	return width
 }
 
 // nearlyFull is from where on a volume is marked.
@@ -244,7 +268,7 @@ func (v View) rate(now report.Shard) string {
 func (v View) collections(width int, bad bool) part {
 	p := part{title: "Collections"}
 	fine := 0
-	for _, c := range v.Now.Collections {
+	for _, c := range v.chosenCollections() {
 		if bad && (c.State == report.Balanced || c.State == report.Unsharded) && c.Jumbo == 0 {
 			fine++
 			continue
@@ -286,21 +310,17 @@ func collection(c report.Collection, width int) line {
 // findings are what is wrong and why, then what is worth knowing.
 func (v View) findings(width int) part {
 	p := part{title: "Findings"}
-	a := v.Now.Answer
-	for _, list := range [][]diagnosis.Finding{a.Symptoms, v.Now.Causes(), a.Notes} {
-		for _, f := range list {
-			do := diagnosis.Define(f.Code).Remedy
-			if len(f.Commands) > 0 {
-				do = strings.Join(f.Commands, ", ")
-			}
-			l := line{cell("  "+f.Severity.String(), 11, severities[f.Severity.String()]), of(f.Sentence, plain)}
-			if v.Tab == All && width >= 120 {
-				l = append(l, of("  "+f.Actor.String()+": "+do, dim))
-			}
-			p.rows = append(p.rows, l)
-			if v.Tab == Findings {
-				p.rows = append(p.rows, line{of(strings.Repeat(" ", 11)+f.Actor.String()+": "+do, dim)})
-			}
+	for _, f := range v.all() {
+		if !v.has(f.Sentence, f.Severity.String(), string(f.Code)) {
+			continue
+		}
+		l := found(f)
+		if v.Tab == All && width >= 120 {
+			l = append(l, of("  "+remedy(f), dim))
+		}
+		p.rows = append(p.rows, l)
+		if v.Tab == Findings {
+			p.rows = append(p.rows, line{of(strings.Repeat(" ", 11)+remedy(f), dim)})
 		}
 	}
 	if len(p.rows) == 0 {
@@ -309,12 +329,37 @@ func (v View) findings(width int) part {
 	return p
 }
 
+// all are the findings, each thing once, what the operator has to do first.
+func (v View) all() []diagnosis.Finding {
+	s := v.Now.Answer.Summary()
+	if len(s.ToDo)+len(s.Then)+len(s.ByItself) == 0 && len(v.Now.Answer.Symptoms) > 0 {
+		s.ByItself = []diagnosis.Group{v.Now.Answer.Symptoms}
+	}
+	return slices.Concat(slices.Concat(s.ToDo, s.Then, s.ByItself, s.Notes)...)
+}
+
+// found is a finding in a line, remedy who has to do what about it.
+func found(f diagnosis.Finding) line {
+	return line{cell("  "+f.Severity.String(), 11, severities[f.Severity.String()]), of(f.Sentence, plain)}
+}
+
+func remedy(f diagnosis.Finding) string {
+	do := diagnosis.Define(f.Code).Remedy
+	if len(f.Commands) > 0 {
+		do = strings.Join(f.Commands, ", ")
+	}
+	return f.Actor.String() + ": " + do
+}
+
 // moves are the newest events.
 func (v View) moves(width int) part {
 	h := v.Now.History
 	p := part{title: "Last moves"}
 	p.note = fmt.Sprintf("last 24h: %d, %s, %d failed", h.Moves, humanize.Bytes(h.Bytes), h.Failed)
 	for _, e := range h.Events {
+		if !v.has(e.Namespace, string(e.From), string(e.To), e.What, e.Error) {
+			continue
+		}
 		p.rows = append(p.rows, event(e, width))
 	}
 	return p

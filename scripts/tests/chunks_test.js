@@ -231,3 +231,14 @@ describe("defragment-worst", { topology: of(small) }, () => {
     expect(run("shardsh:defragment-worst", { args: ["--json"] }).json.collections).toEqual([]);
   });
 });
+
+// Servers before 7.0 give it 1,024 chunks, and want it so.
+describe("defragment-worst beside the sessions collection", { serverVersion: "4.4", topology: of(small) }, () => {
+  it("leaves the chunks that the servers made", { everyFault: false }, () => {
+    sleep("10m");
+    expect(sh.chunks("config.system.sessions").itcount()).toBe(1024);
+    const r = run("shardsh:defragment-worst", { args: ["--dry-run"] });
+    expect(r.output).not.toContain("system.sessions");
+    expect(run("shardsh:defragment-worst", { args: ["--dry-run", "--window", "22:00-22:00"] }).exitCode).toBe(2);
+  });
+});

@@ -58,8 +58,9 @@ describe("drain", { topology: { shards, databases, collections: [collection()] }
   it("goes on after the balancer was switched off on the way", { everyFault: false }, () => {
     cluster.onMigration("done", () => sh.stopBalancer());
     const r = run("shardsh:drain", { args: ["--shard", "shard2"] });
-    expect(r.exitCode).toBe(1);
-    expect(r.errors).toContain("Shard shard2 may be draining");
+    expect(r.exitCode).toBe(3);
+    expect(r.errors).toContain("Shard shard2 may be marked as draining");
+    expect(r.errors).toContain("sh.startBalancer()");
     sh.startBalancer();
     expect(run("shardsh:drain", { args: ["--shard", "shard2"] }).exitCode).toBe(0);
     expect(ids()).toEqual(["shard0", "shard1"]);
@@ -90,6 +91,52 @@ describe(
       expect(ids()).toEqual(["shard0", "shard1"]);
       expect(db.getSiblingDB("app").small.countDocuments({})).toEqual(2);
       expect(cluster).toHaveLostNothing();
+    });
+  },
+);
+
+const jumbo = orders.map((c, i) => (i === 2 ? { ...c, jumbo: true } : c));
+describe(
+  "drain with a jumbo chunk, which servers since 8.2.6 leave",
+  { serverVersion: "8.2.6", topology: { shards, databases, collections: [collection({ chunks: jumbo })] } },
+  () => {
+    it("says in a dry run that it would not end", { everyFault: false }, () => {
+      const r = run("shardsh:drain", { args: ["--shard", "shard2", "--dry-run"] });
+      expect(r.exitCode).toBe(3);
+      expect(r.errors).toContain("It would not end by itself: shard shard2");
+      expect(r.errors).toContain("forceJumbo: true");
+      expect(sh.drainStatus("shard2").state).toBe("notDraining");
+    });
+    it("ends with 3 when only that is left, and goes on once it is moved", { everyFault: false }, () => {
+      const r = run("shardsh:drain", { args: ["--shard", "shard2"] });
+      expect(r.exitCode).toBe(3);
+      expect(r.errors).toContain("move 1 jumbo chunk by force");
+      expect(ids().length).toBe(3);
+      sh.moveRange("app.orders", "shard0", { k: 100 }, { k: 200 }, { forceJumbo: true });
+      expect(run("shardsh:drain", { args: ["--shard", "shard2"] }).exitCode).toBe(0);
+      expect(ids()).toEqual(["shard0", "shard1"]);
+    });
+    it("waits on where that is asked for", { everyFault: false }, () => {
+      const r = run("shardsh:drain", { args: ["--shard", "shard2", "--keep-waiting", "--for", "20m"] });
+      expect(r.exitCode).toBe(1);
+      expect(r.errors).toContain("Waiting all the same");
+      expect(r.errors).toContain("after 20m");
+    });
+  },
+);
+
+describe(
+  "drain that is under way, of a primary",
+  { topology: { shards, databases: [{ name: "app", primary: "shard2" }], collections: [collection()] } },
+  () => {
+    it("moves no database that it was not asked to move", { everyFault: false }, () => {
+      sh.drain("shard2");
+      expect(run("shardsh:drain", { args: ["--shard", "shard2", "--dry-run"] }).exitCode).toBe(3);
+      const r = run("shardsh:drain", { args: ["--shard", "shard2"] });
+      expect(r.exitCode).toBe(3);
+      expect(r.errors).toContain("--move-primaries");
+      expect(db.getSiblingDB("config").databases.findOne({ _id: "app" }).primary).toBe("shard2");
+      expect(run("shardsh:drain", { args: ["--shard", "shard2", "--move-primaries"] }).exitCode).toBe(0);
     });
   },
 );

@@ -1,0 +1,34 @@
+package forecast
+
+import (
+	"slices"
+
+	"shardsh/balancer/diagnosis"
+)
+
+// Obstacles returns what keeps the goal from being reached however long anybody waits;
+// nothing where all that is in the way passes by itself.
+func (f Forecast) Obstacles() (list []diagnosis.Finding) {
+	if !f.Never {
+		return nil
+	}
+	passing := []diagnosis.Code{
+		diagnosis.ConfigUnreachable, diagnosis.ShardUnreachable, diagnosis.SettingsUnreadable, diagnosis.ShardSlow,
+		diagnosis.BalanceUnknown,
+	}
+	for _, of := range f.Because {
+		if of.Actor != diagnosis.Balancer && of.Severity > diagnosis.Info && !slices.Contains(passing, of.Code) {
+			list = append(list, of)
+		}
+	}
+	return list
+}
+
+// Stuck returns Obstacles where nothing more is done for the goal as things stand, and
+// nothing where the balancer has yet to do a part of it.
+func (f Forecast) Stuck() []diagnosis.Finding {
+	if !f.IfOn && f.High > 0 {
+		return nil
+	}
+	return f.Obstacles()
+}

@@ -1,0 +1,195 @@
+package watch
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/report"
+)
+
+// Order is how shards and collections are sorted.
+type Order int
+
+// The orders.
+const (
+	WorstFirst Order = iota
+	ByData
+	ByName
+	ByChunks
+	ByJumbo
+	orders
+)
+
+var orderNames = [orders]string{"worst first", "by data", "by name", "by chunks", "by jumbo chunks"}
+
+// Choice is what of a cluster is shown, and in which order.
+type Choice struct {
+	Order Order
+	// Filter has words; what has not all of them is left out.
+	Filter string
+	// Typing tells that the filter is being typed.
+	Typing bool
+	// Open is the collection that is shown alone, Help that the keys are.
+	Open string
+	Help bool
+}
+
+// has reports whether texts have all words of the filter.
+func (c Choice) has(texts ...string) bool {
+	text := strings.ToLower(strings.Join(texts, " "))
+	for word := range strings.FieldsSeq(strings.ToLower(c.Filter)) {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// text says in a few words what was chosen; empty where nothing was.
+func (c Choice) text() string {
+	var parts []string
+	if c.Order != WorstFirst {
+		parts = append(parts, orderNames[c.Order])
+	}
+	if c.Filter != "" {
+		parts = append(parts, "/"+c.Filter)
+	}
+	return strings.Join(parts, " ")
+}
+
+// chosenShards returns the shards that are to be shown.
+func (v View) chosenShards() []report.Shard {
+	list := slices.DeleteFunc(slices.Clone(v.Now.Shards), func(s report.Shard) bool {
+		return !v.has(string(s.ID), s.Drain, s.Unreachable, s.ZoneText())
+	})
+	sorted(list, v.Order, func(s report.Shard) (string, report.Holding) { return string(s.ID), s.Holding })
+	return list
+}
+
+// chosenCollections returns the collections that are to be shown.
+func (v View) chosenCollections() []report.Collection {
+	list := slices.DeleteFunc(slices.Clone(v.Now.Collections), func(c report.Collection) bool {
+		return !v.has(c.Namespace, c.State.Words(), c.Why)
+	})
+	sorted(list, v.Order, func(c report.Collection) (string, report.Holding) { return c.Namespace, c.Holding })
+	return list
+}
+
+func sorted[T any](list []T, by Order, of func(T) (name string, has report.Holding)) {
+	if by == WorstFirst {
+		return
+	}
+	slices.SortStableFunc(list, func(a, b T) int {
+		an, ah := of(a)
+		bn, bh := of(b)
+		switch by {
+		case ByData:
+			return cmp.Or(cmp.Compare(bh.Bytes, ah.Bytes), cmp.Compare(an, bn))
+		case ByChunks:
+			return cmp.Or(cmp.Compare(bh.Chunks, ah.Chunks), cmp.Compare(an, bn))
+		case ByJumbo:
+			return cmp.Or(cmp.Compare(bh.Jumbo, ah.Jumbo), cmp.Compare(an, bn))
+		}
+		return cmp.Compare(an, bn)
+	})
+}
+
+// opened is a collection alone: where it lies, what is wrong with it, what moved of it.
+func (v View) opened(width int) part {
+	p := part{title: v.Open}
+	i := slices.IndexFunc(v.Now.Collections, func(c report.Collection) bool { return c.Namespace == v.Open })
+	if i < 0 {
+		p.note = "is gone"
+		return p
+	}
+	c := v.Now.Collections[i]
+	p.note = "shard key " + c.Key
+	p.rows = append(p.rows, collection(c, width))
+	for _, on := range c.Parts {
+		p.rows = append(p.rows, line{cell("    "+string(on.Shard), min(max(12, width/5), 24), bold),
+			bar(on.Bytes, c.Bytes, max(4, width/3), green), number(humanize.Bytes(on.Bytes), 12, plain),
+			number(humanize.Count(on.Chunks, "chunk"), 14, dim), of(jumboText(on.Jumbo), yellow)})
+	}
+	for _, f := range v.about(v.Open) {
+		p.rows = append(p.rows, found(f), line{of(strings.Repeat(" ", 11)+remedy(f), dim)})
+	}
+	for _, e := range v.Now.History.Events {
+		if e.Namespace == v.Open {
+			p.rows = append(p.rows, event(e, width))
+		}
+	}
+	return p
+}
+
+func jumboText(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("  %d jumbo", n)
+}
+
+// about returns the findings about a collection.
+func (v View) about(ns string) (list []diagnosis.Finding) {
+	for _, f := range v.all() {
+		if f.Scope.Namespace == ns {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// help is the list of keys.
+func (View) help() part {
+	p := part{title: "Keys"}
+	for _, k := range keysText {
+		p.rows = append(p.rows, line{cell("  "+k[0], 20, bold), of(k[1], plain)})
+	}
+	return p
+}
+
+// typed takes over a key while the filter is typed.
+func (c *Choice) typed(key Key) {
+	switch {
+	case key == KeyEnter:
+		c.Typing = false
+	case key == KeyEscape:
+		c.Typing, c.Filter = false, ""
+	case key == KeyErase:
+		runes := []rune(c.Filter)
+		c.Filter = string(runes[:max(0, len(runes)-1)])
+	case key < KeyInterrupt:
+		c.Filter += string(rune(key))
+	}
+}
+
+// turn shows another tab.
+func (v *View) turn(by Tab) {
+	v.Tab, v.Offset, v.Help, v.Open = (v.Tab+by)%tabs, 0, false, ""
+}
+
+// open shows the first collection in sight alone.
+func (v *View) open() {
+	if v.Tab != Collections || v.Now == nil || v.Open != "" {
+		return
+	}
+	if list := v.chosenCollections(); v.Offset < len(list) {
+		v.Open, v.Offset = list[v.Offset].Namespace, 0
+	}
+}
+
+// back closes what is open, or ends the filter.
+func (v *View) back() {
+	v.Offset = 0
+	switch {
+	case v.Help:
+		v.Help = false
+	case v.Open != "":
+		v.Open = ""
+	default:
+		v.Filter = ""
+	}
+}
