@@ -103,6 +103,9 @@ func (l *preflightLook) read(ctx context.Context, had *catalog.Snapshot) error {
 	} else if l.run.Shard == "" && l.run.Plan != nil {
 		o.Namespaces = l.namespaces()
 	}
+	if had == nil {
+		o.Direct = l.Settings
+	}
 	s, err := live.NewReader(l.Client, o).Read(ctx)
 	if err != nil {
 		return &AccessError{err}

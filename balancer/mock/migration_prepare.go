@@ -333,7 +333,7 @@ func (m *migration) donated() (catalog.Collection, error) {
 	if !coll.AllowMigrations || !coll.PermitMigrations && heard() {
 		return coll, mongoerr.New(mongoerr.ConflictingOperationInProgress, "Collection %s does not allow migrations", ns)
 	}
-	if coll.Frozen(m.ms.release) {
+	if coll.Frozen(m.ms.installed.onShard(m.donor.id)) {
 		return coll, mongoerr.New(mongoerr.ConflictingOperationInProgress,
 			"Collection is undergoing changes so moveChunk is not allowed. allowMigrations: %v, allowChunkOperations: false",
 			coll.AllowMigrations)

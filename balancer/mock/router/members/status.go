@@ -76,7 +76,7 @@ func indexConsistency(c *call.Call) any {
 
 func compatibilityStatus(c *call.Call) any {
 	var major, minor int32
-	_, _ = fmt.Sscanf(c.Cluster.Release().String(), "%d.%d", &major, &minor) // always has this form
+	_, _ = fmt.Sscanf(c.Node.Release().String(), "%d.%d", &major, &minor) // always has this form
 	return bson.D{{Key: "major", Value: major}, {Key: "minor", Value: minor}, {Key: "transitioning", Value: int32(0)}}
 }
 

@@ -238,7 +238,7 @@ func takeSource(c *call.Call, a *Aggregation, stages []bson.Raw) ([]bson.Raw, er
 		}
 	}
 	if src, known := c.Node.Stages[name]; known {
-		if src.Since != (catalog.Release{}) && !c.Cluster.Release().AtLeast(src.Since) {
+		if src.Since != (catalog.Release{}) && !c.Node.Release().AtLeast(src.Since) {
 			return nil, mongoerr.New(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)
 		}
 		if src.AdminOnly && c.DB != "admin" || src.Database != a.Database && !src.Anywhere {
