@@ -170,6 +170,7 @@ const (
 const (
 	WrongFieldType            Code = 13111
 	SameMachineIDs            Code = 13258
+	RangeOfChunks             Code = 11089203
 	BoundFieldMismatch        Code = 16634
 	CollStatsSpec             Code = 40166
 	UnknownStage              Code = 40324

@@ -131,9 +131,32 @@ func memberShardingStatistics(c *call.Call) any {
 	if id == mock.ConfigServerID {
 		stats = append(stats,
 			bson.E{Key: "catalogCache::ConfigServerRoutingInfo", Value: servers.CatalogCache(routing.Stats{})})
+		if c.Node.Release().FindsMaxKeyZones() {
+			stats = append(stats, zoneScanCounts(c)...)
+		}
 	}
 	stats = append(stats,
 		bson.E{Key: "rangeDeleterTasks", Value: call.Smallest(int64(c.Cluster.Statistics().RangeDeletions(id)))},
 		bson.E{Key: "configServerInShardCache", Value: slices.Contains(c.Cluster.ShardIDs(), mock.ConfigServerID)})
 	return append(stats, reshardingStatistics(c)...)
+}
+
+// zoneScanCounts are those of the search for zones that end early.
+func zoneScanCounts(c *call.Call) bson.D {
+	scan := c.Cluster.Balancer().ZoneScan()
+	counts := bson.D{}
+	for _, n := range []struct {
+		name string
+		set  bool
+	}{
+		{"maxKeyZoneScanComplete", scan.Complete}, {"maxKeyZoneScanFoundBuggyZone", scan.Found},
+		{"maxKeyZoneScanAlertEmitted", scan.Found}, {"maxKeyZoneScanErrors", scan.Failed},
+	} {
+		value := int64(0)
+		if n.set {
+			value = 1
+		}
+		counts = append(counts, bson.E{Key: n.name, Value: value})
+	}
+	return counts
 }
