@@ -201,7 +201,7 @@ func (l *preflightLook) indexes(ctx context.Context) {
 			of = append(of, c)
 		}
 	}
-	list, skipped, err := live.ReadIndexes(ctx, live.NewCommandRunner(l.Client), of)
+	list, skipped, err := live.ReadIndexes(ctx, live.NewCommandRunner(l.Client), l.facts.Snapshot.Release(), of)
 	l.facts.Indexes = list
 	l.failed("indexes", err)
 	if skipped > 0 {

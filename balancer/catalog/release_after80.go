@@ -66,6 +66,15 @@ func (r Release) EndsReadsOfOrphans() bool { return r.runs(Release82, 0) }
 // ShowsServices reports whether serverStatus has the field service.
 func (r Release) ShowsServices() bool { return !r.runs(Release83, 0) }
 
+// WildcardServesKey reports whether a compound wildcard index that begins with the shard key
+// counts as one of its indexes (SERVER-103774). That 8.1 has the old way is inferred.
+func (r Release) WildcardServesKey() bool {
+	if r.Line() == Release80 {
+		return !r.runs(Release80, 18)
+	}
+	return !r.runs(Release82, 2)
+}
+
 // ParsesBalancerWhole reports whether the settings of the balancer are read as one structure: a
 // mode that is unknown fails, whatever else is set. The codes are inferred.
 func (r Release) ParsesBalancerWhole() bool { return r.runs(Release83, 0) }

@@ -72,6 +72,14 @@ func TestWhatDiffersAfter80(t *testing.T) {
 		{"allowChunkOperations", Release.BlocksChunkOperations, "---------x"},
 		{"windows of weekdays", Release.ReadsDayWindows, "--------xx"},
 		{"the balancer's settings are one structure", Release.ParsesBalancerWhole, "--------xx"},
+		{"random migrations of config, by the donor", Release.RandomMovesByDonor, "---------x"},
+		{"that nothing can receive is a warning", Release.WarnsOfRecipients, "-----xxxxx"},
+		{"config servers check the range of a move", Release.ChecksMovedRanges, "---------x"},
+		{"config servers look for zones that end early", Release.FindsMaxKeyZones, "---------x"},
+		{"reads of orphans end", Release.EndsReadsOfOrphans, "-----xxxxx"},
+		{"serverStatus has the field service", Release.ShowsServices, "xxxxxxxx--"},
+		{"shards own metadata", Release.ShardsOwnMetadata, "---------x"},
+		{"compound wildcard indexes serve the key", Release.WildcardServesKey, "xx--xx----"},
 		{"an hour until deletions", func(r Release) bool { return r.CleanupDelay() == time.Hour }, "-----xxxxx"},
 	} {
 		for i, version := range columns {
@@ -80,6 +88,9 @@ func TestWhatDiffersAfter80(t *testing.T) {
 				t.Errorf("%s in %s: want %v, %v", row.name, version, want, err)
 			}
 		}
+	}
+	if r := Release90.WithFCV("8.3"); r.ShardsOwnMetadata() || r.FindsMaxKeyZones() || !r.BlocksChunkOperations() {
+		t.Error("what shards own goes by the compatibility version, the flag does not")
 	}
 	old := Release83.WithFCV("8.0")
 	if old.ReadsDayWindows() || !old.IgnoresDayWindows() || Release83.IgnoresDayWindows() || Release80.IgnoresDayWindows() {
