@@ -63,6 +63,10 @@ func (r Release) FindsMaxKeyZones() bool { return r.AtLeast(Release90) }
 // with an error when its documents are deleted.
 func (r Release) EndsReadsOfOrphans() bool { return r.runs(Release82, 0) }
 
+// FindsLostDeletions reports whether checkMetadataConsistency finds range deletions that lack an
+// index on the shard key.
+func (r Release) FindsLostDeletions() bool { return r.runs(Release82, 0) }
+
 // ShowsServices reports whether serverStatus has the field service.
 func (r Release) ShowsServices() bool { return !r.runs(Release83, 0) }
 

@@ -77,6 +77,7 @@ func TestWhatDiffersAfter80(t *testing.T) {
 		{"config servers check the range of a move", Release.ChecksMovedRanges, "---------x"},
 		{"config servers look for zones that end early", Release.FindsMaxKeyZones, "---------x"},
 		{"reads of orphans end", Release.EndsReadsOfOrphans, "-----xxxxx"},
+		{"range deletions without an index are found", Release.FindsLostDeletions, "-----xxxxx"},
 		{"serverStatus has the field service", Release.ShowsServices, "xxxxxxxx--"},
 		{"shards own metadata", Release.ShardsOwnMetadata, "---------x"},
 		{"compound wildcard indexes serve the key", Release.WildcardServesKey, "xx--xx----"},
