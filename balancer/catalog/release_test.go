@@ -204,6 +204,25 @@ func TestTrap18WindowsOfDays(t *testing.T) {
 		}
 	}
 
+	// The example of the windows' definition: ends are inclusive at one second, and a window that
+	// ends before it begins is of one day, before its end and after its start.
+	example := SettingsOf(Release90)
+	if err := example.LoadBalancer(doc(t, bson.D{e("activeWindowDOW", bson.A{monday("Monday"),
+		bson.D{e("day", "Saturday"), e("start", "00:00"), e("stop", "23:59")}})})); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		day, clock string
+		want       bool
+	}{
+		{"02", "05:59:00", true}, {"02", "06:00:01", false}, {"02", "23:00:00", true}, {"03", "02:00:00", false},
+		{"07", "23:59:00", true}, {"07", "23:59:01", false},
+	} {
+		if got := example.ShouldBalance(at(c.day, c.clock)); got != c.want {
+			t.Errorf("the example, 2026-03-%s %s: %v", c.day, c.clock, got)
+		}
+	}
+
 	for _, c := range []struct {
 		name  string
 		value any

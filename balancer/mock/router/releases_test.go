@@ -2,8 +2,7 @@ package router_test
 
 import "testing"
 
-// What commands answer in releases after 8.0.10, with the section of the list of differences
-// before each line's name. The form is that of spec03_test.go.
+// What commands answer in releases from 8.0.10 on, line by line. The form is that of spec03_test.go.
 func TestReleasesAfter80(t *testing.T) {
 	for _, c := range readSpecCases(t, "testdata/releases.jsonl") {
 		if len(c.Releases) == 0 {
