@@ -199,7 +199,9 @@ func (sh *Helpers) waitForDrain(c *call, w *wait, id string, end drainEnd) goja.
 // removeDrained removes an empty shard.
 func (sh *Helpers) removeDrained(id string) {
 	reply := sh.commitDrain(id)
-	if state := rawdoc.Text(reply, "state"); state != "completed" && (state != "" || !sh.version().AtLeast(withDrainCommands)) {
+	state := rawdoc.Text(reply, "state")                                // of removeShard
+	committed := state == "" && sh.version().AtLeast(withDrainCommands) // which answers nothing
+	if state != "completed" && !committed {
 		sh.s.JS.Throw(script.RuntimeError, "shard %s was not removed: %s", id, rawdoc.Text(reply, "msg"))
 	}
 }
