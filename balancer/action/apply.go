@@ -109,7 +109,7 @@ func unmark(l *leased, work *apply.Execution, o *apply.Options) {
 			s, err := live.NewCommandReader(l.runner, o).Read(ctx)
 			return s, live.ServerError(err)
 		}
-		release := l.steps.Release()
+		release := l.steps.Router()
 		state, found, err := live.DrainOf(read, release, shard)
 		switch {
 		case err != nil:

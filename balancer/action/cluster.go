@@ -95,7 +95,9 @@ func (e *AccessError) Unwrap() error { return e.Err }
 // because of us, or of a run before this one that was killed, count as on. What a
 // plan can do without is noted when it could not be read.
 func (c Cluster) snapshot(ctx context.Context, namespaces []string, r *serial) (*catalog.Snapshot, error) {
-	s, err := live.NewReader(c.Client, live.ReaderOptions{Parts: c.parts(), Zone: c.zone, Watch: r.reading}).Read(ctx)
+	s, err := live.NewReader(c.Client, live.ReaderOptions{
+		Parts: c.parts(), Zone: c.zone, Watch: r.reading, Direct: c.Settings,
+	}).Read(ctx)
 	if err != nil {
 		return nil, &AccessError{err}
 	}

@@ -139,7 +139,7 @@ func (d *drainEnd) ready(ctx context.Context) error {
 }
 
 // unmarks reports whether a command takes the mark back.
-func (d *drainEnd) unmarks() bool { return d.lease.Release().AtLeast(catalog.Release83) }
+func (d *drainEnd) unmarks() bool { return d.lease.Router().AtLeast(catalog.Release83) }
 
 // start marks the shard as draining, where it is to be removed.
 func (d *drainEnd) start(ctx context.Context) error {
@@ -158,7 +158,7 @@ func (d *drainEnd) start(ctx context.Context) error {
 	if err := d.record(apply.Marked); err != nil {
 		return err
 	}
-	_, err = d.lease.Admin(ctx, live.StartDrainCommand(d.lease.Release(), d.shard))
+	_, err = d.lease.Admin(ctx, live.StartDrainCommand(d.lease.Router(), d.shard))
 	if err == nil {
 		d.note(fmt.Sprintf("Shard %s is marked as draining.", d.shard))
 	}
@@ -283,12 +283,12 @@ func (d *drainEnd) leaveCluster(ctx context.Context) error {
 		}
 		why := string(state.State)
 		if state.Done() {
-			reply, err := d.lease.Admin(ctx, live.CommitDrainCommand(d.lease.Release(), d.shard))
+			reply, err := d.lease.Admin(ctx, live.CommitDrainCommand(d.lease.Router(), d.shard))
 			if err != nil {
 				return err
 			}
 			if text, _ := reply.Lookup("state").StringValueOK(); text == "completed" ||
-				d.lease.Release().AtLeast(catalog.Release83) {
+				d.lease.Router().AtLeast(catalog.Release83) {
 				break
 			}
 			why = reply.String()

@@ -31,10 +31,11 @@ type leased struct {
 	restored string
 }
 
-// stepper carries out steps on servers of a release.
+// stepper carries out steps on servers of some releases.
 type stepper interface {
 	apply.Cluster
-	Release() catalog.Release
+	Release() catalog.Release // by which rounds go
+	Router() catalog.Release  // by which commands go
 }
 
 // acquire takes the lease, to do what a few words say. The error is a *live.HeldError
@@ -45,13 +46,13 @@ func (c Cluster) acquire(ctx context.Context, runner live.CommandRunner, doing s
 	if dryRun {
 		var steps *live.Steps
 		if steps, err = live.NewSteps(ctx, runner); err == nil {
-			steps.SetZone(c.zone)
+			c.describes(ctx, steps)
 			l.steps = steps
 		}
 	} else {
 		l.lease, err = live.Acquire(ctx, c.Client, runner, live.Self(doing))
 		if l.steps = l.lease; err == nil {
-			l.lease.SetZone(c.zone)
+			c.describes(ctx, l.lease.Steps)
 		}
 	}
 	if err == nil && l.lease != nil {
@@ -63,6 +64,14 @@ func (c Cluster) acquire(ctx context.Context, runner live.CommandRunner, doing s
 		err = &AccessError{err}
 	}
 	return l, err
+}
+
+// describes tells steps what is known of the config servers.
+func (c Cluster) describes(ctx context.Context, steps *live.Steps) {
+	steps.SetZone(c.zone)
+	if c.Settings != nil {
+		steps.AskConfigServers(ctx, c.Settings)
+	}
 }
 
 // releaseLeftover gives back the lease of a run that was killed when all was done but

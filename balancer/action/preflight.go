@@ -103,6 +103,9 @@ func (l *preflightLook) read(ctx context.Context, had *catalog.Snapshot) error {
 	} else if l.run.Shard == "" && l.run.Plan != nil {
 		o.Namespaces = l.namespaces()
 	}
+	if had == nil {
+		o.Direct = l.Settings
+	}
 	s, err := live.NewReader(l.Client, o).Read(ctx)
 	if err != nil {
 		return &AccessError{err}
@@ -198,7 +201,7 @@ func (l *preflightLook) indexes(ctx context.Context) {
 			of = append(of, c)
 		}
 	}
-	list, skipped, err := live.ReadIndexes(ctx, live.NewCommandRunner(l.Client), of)
+	list, skipped, err := live.ReadIndexes(ctx, live.NewCommandRunner(l.Client), l.facts.Snapshot.Release(), of)
 	l.facts.Indexes = list
 	l.failed("indexes", err)
 	if skipped > 0 {

@@ -24,7 +24,7 @@ func engine() []access.Privilege {
 	return []access.Privilege{
 		{Resource: access.TheCluster(), Actions: []access.Action{"connPoolStats", "getParameter", "getShardMap", "hostInfo",
 			"inprog", "listDatabases", "listShards", "serverStatus", "shardedDataDistribution", "checkMetadataConsistency",
-			"killop", "removeShard", "transitionToDedicatedConfigServer"}},
+			"killop", "removeShard", "shardDrainingStatus", "transitionToDedicatedConfigServer"}},
 		{Resource: access.In("config"), Actions: []access.Action{"collStats", "dbStats", "find", "indexStats", "listCollections",
 			"listIndexes"}},
 		{Resource: access.On("config", "collections"), Actions: []access.Action{"update"}},

@@ -10,6 +10,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
@@ -35,7 +36,8 @@ type world struct {
 	client    *mongo.Client
 	release   catalog.Release
 	documents map[string]int64
-	runner    *mongo.Client // of a user who has no more than a run needs; nil where all may do all
+	settings  *options.ClientOptions // with which members are reached; nil reaches none
+	runner    *mongo.Client          // of a user who has no more than a run needs; nil where all may do all
 }
 
 func newWorld(t testing.TB, topology string, release catalog.Release, seed uint64) *world {
@@ -113,7 +115,9 @@ func (w *world) plan(goal plan.Goal) *plan.Plan {
 	return p
 }
 
-func (w *world) actionCluster() Cluster { return Cluster{Client: w.client, Clock: w.cluster.Clock()} }
+func (w *world) actionCluster() Cluster {
+	return Cluster{Client: w.client, Settings: w.settings, Clock: w.cluster.Clock()}
+}
 
 // reach carries a plan to a goal out.
 func (w *world) reach(goal plan.Goal, change func(*apply.Options, *leased)) (apply.Result, error) {

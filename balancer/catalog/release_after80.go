@@ -44,6 +44,41 @@ func (r Release) BlocksChunkOperations() bool { return r.runs(Release90, 0) }
 // and config.chunks is what routers and the balancer read. It goes by the compatibility version.
 func (r Release) ShardsOwnMetadata() bool { return r.AtLeast(Release90) }
 
+// RandomMovesByDonor reports whether the fail point for random migrations moves collections of
+// config, too, and leaves the end of the range to the donor.
+func (r Release) RandomMovesByDonor() bool { return r.runs(Release90, 0) }
+
+// WarnsOfRecipients reports whether it is a warning that no shard of a zone can receive data.
+func (r Release) WarnsOfRecipients() bool { return r.runs(Release82, 0) }
+
+// ChecksMovedRanges reports whether config servers compare the bounds of a move with the shard
+// key and the chunks, before a shard is asked.
+func (r Release) ChecksMovedRanges() bool { return r.runs(Release90, 0) }
+
+// FindsMaxKeyZones reports whether config servers look once for zones that end at MaxKey followed
+// by MinKey. That it goes by the compatibility version is inferred.
+func (r Release) FindsMaxKeyZones() bool { return r.AtLeast(Release90) }
+
+// EndsReadsOfOrphans reports whether reads of secondaries that began before a chunk went away end
+// with an error when its documents are deleted.
+func (r Release) EndsReadsOfOrphans() bool { return r.runs(Release82, 0) }
+
+// FindsLostDeletions reports whether checkMetadataConsistency finds range deletions that lack an
+// index on the shard key.
+func (r Release) FindsLostDeletions() bool { return r.runs(Release82, 0) }
+
+// ShowsServices reports whether serverStatus has the field service.
+func (r Release) ShowsServices() bool { return !r.runs(Release83, 0) }
+
+// WildcardServesKey reports whether a compound wildcard index that begins with the shard key
+// counts as one of its indexes (SERVER-103774). That 8.1 has the old way is inferred.
+func (r Release) WildcardServesKey() bool {
+	if r.Line() == Release80 {
+		return !r.runs(Release80, 18)
+	}
+	return !r.runs(Release82, 2)
+}
+
 // ParsesBalancerWhole reports whether the settings of the balancer are read as one structure: a
 // mode that is unknown fails, whatever else is set. The codes are inferred.
 func (r Release) ParsesBalancerWhole() bool { return r.runs(Release83, 0) }

@@ -72,6 +72,15 @@ func TestWhatDiffersAfter80(t *testing.T) {
 		{"allowChunkOperations", Release.BlocksChunkOperations, "---------x"},
 		{"windows of weekdays", Release.ReadsDayWindows, "--------xx"},
 		{"the balancer's settings are one structure", Release.ParsesBalancerWhole, "--------xx"},
+		{"random migrations of config, by the donor", Release.RandomMovesByDonor, "---------x"},
+		{"that nothing can receive is a warning", Release.WarnsOfRecipients, "-----xxxxx"},
+		{"config servers check the range of a move", Release.ChecksMovedRanges, "---------x"},
+		{"config servers look for zones that end early", Release.FindsMaxKeyZones, "---------x"},
+		{"reads of orphans end", Release.EndsReadsOfOrphans, "-----xxxxx"},
+		{"range deletions without an index are found", Release.FindsLostDeletions, "-----xxxxx"},
+		{"serverStatus has the field service", Release.ShowsServices, "xxxxxxxx--"},
+		{"shards own metadata", Release.ShardsOwnMetadata, "---------x"},
+		{"compound wildcard indexes serve the key", Release.WildcardServesKey, "xx--xx----"},
 		{"an hour until deletions", func(r Release) bool { return r.CleanupDelay() == time.Hour }, "-----xxxxx"},
 	} {
 		for i, version := range columns {
@@ -80,6 +89,9 @@ func TestWhatDiffersAfter80(t *testing.T) {
 				t.Errorf("%s in %s: want %v, %v", row.name, version, want, err)
 			}
 		}
+	}
+	if r := Release90.WithFCV("8.3"); r.ShardsOwnMetadata() || r.FindsMaxKeyZones() || !r.BlocksChunkOperations() {
+		t.Error("what shards own goes by the compatibility version, the flag does not")
 	}
 	old := Release83.WithFCV("8.0")
 	if old.ReadsDayWindows() || !old.IgnoresDayWindows() || Release83.IgnoresDayWindows() || Release80.IgnoresDayWindows() {
@@ -189,6 +201,25 @@ func TestTrap18WindowsOfDays(t *testing.T) {
 	} {
 		if got := s.ShouldBalance(at(c.day, c.clock)); got != c.want {
 			t.Errorf("2026-03-%s %s: %v", c.day, c.clock, got)
+		}
+	}
+
+	// The example of the windows' definition: ends are inclusive at one second, and a window that
+	// ends before it begins is of one day, before its end and after its start.
+	example := SettingsOf(Release90)
+	if err := example.LoadBalancer(doc(t, bson.D{e("activeWindowDOW", bson.A{monday("Monday"),
+		bson.D{e("day", "Saturday"), e("start", "00:00"), e("stop", "23:59")}})})); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		day, clock string
+		want       bool
+	}{
+		{"02", "05:59:00", true}, {"02", "06:00:01", false}, {"02", "23:00:00", true}, {"03", "02:00:00", false},
+		{"07", "23:59:00", true}, {"07", "23:59:01", false},
+	} {
+		if got := example.ShouldBalance(at(c.day, c.clock)); got != c.want {
+			t.Errorf("the example, 2026-03-%s %s: %v", c.day, c.clock, got)
 		}
 	}
 

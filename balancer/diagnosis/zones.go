@@ -140,7 +140,7 @@ func (d *Diagnosis) zones() (list []Finding) {
 // ofEarlyEnds finds ranges that end before MaxKey where that was meant.
 func ofEarlyEnds(s *catalog.Snapshot) (list []Finding) {
 	for zone, r := range zoneRanges(s) {
-		end, early := meantEnd(r.Max)
+		end, early := catalog.MeantEnd(r.Max)
 		if c := s.Collection(r.Namespace); !early || c == nil || c.Unsplittable {
 			continue
 		}
@@ -151,29 +151,6 @@ func ofEarlyEnds(s *catalog.Snapshot) (list []Finding) {
 			fmt.Sprintf("sh.updateZoneKeyRange(%q, %s, %s, %q)", r.Namespace, lower, humanize.Literal(end), zone)))
 	}
 	return list
-}
-
-// meantEnd returns MaxKey in all fields for a bound that has it in the first ones and MinKey
-// in all others; false for other bounds.
-func meantEnd(bound bson.Raw) (end bson.Raw, early bool) {
-	elements, err := bound.Elements()
-	if err != nil {
-		return nil, false
-	}
-	all, last := bson.D{}, bson.TypeMaxKey
-	for i, e := range elements {
-		kind := e.Value().Type
-		if kind != bson.TypeMaxKey && kind != bson.TypeMinKey || i == 0 && kind == bson.TypeMinKey ||
-			kind == bson.TypeMaxKey && last == bson.TypeMinKey {
-			return nil, false
-		}
-		last, all = kind, append(all, bson.E{Key: e.Key(), Value: bson.MaxKey{}})
-	}
-	if len(elements) == 0 || last != bson.TypeMinKey {
-		return nil, false
-	}
-	end, err = bson.Marshal(all)
-	return end, err == nil
 }
 
 // emptyZonesShown is how many ranges without data of a collection are reported.

@@ -5,6 +5,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/humanize"
 )
 
@@ -37,7 +38,7 @@ func TestMeantEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		if end, early := meantEnd(raw); early {
+		if end, early := catalog.MeantEnd(raw); early {
 			got = humanize.Literal(end)
 		}
 		if got != tt.want {

@@ -80,5 +80,5 @@ func (t *LeasedCluster) Drain(ctx context.Context, id catalog.ShardID) (diagnosi
 	return DrainOf(func(o ReaderOptions) (*catalog.Snapshot, error) {
 		s, err := NewCommandReader(t.executor.commands, o).Read(ctx)
 		return s, ServerError(err)
-	}, t.Release(), id)
+	}, t.Router(), id)
 }

@@ -8,6 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer"
 	"shardsh/balancer/catalog"
@@ -25,8 +26,11 @@ import (
 // change before the command.
 type Executor struct {
 	commands CommandRunner
-	release  catalog.Release // of the cluster: by its feature compatibility version
-	comment  string          // of moves, where there is one
+	// release is that of the router, by which commands go, and deciding that of the config
+	// servers, by which rounds go; both by the feature compatibility version.
+	release, deciding catalog.Release
+	compatible        catalog.Compatibility
+	comment           string // of moves, where there is one
 	// ready, if set, is called right before a move; its error cancels the move.
 	ready func(context.Context) error
 }
@@ -56,16 +60,31 @@ func newExecutor(ctx context.Context, commands CommandRunner) (*Executor, error)
 	if !known {
 		return nil, fmt.Errorf("the server's version is %q", version)
 	}
-	compatible, err := readCompatibility(ctx, commands)
-	d.release = compatible.Release(router)
+	d.compatible, err = readCompatibility(ctx, commands)
+	d.release = d.compatible.Release(router)
+	d.deciding = d.release
 	return d, err
 }
 
 // With calls exchange with the cluster. Several may run at the same time.
 func (d *Executor) With(exchange func(balancer.Cluster)) { exchange(d) }
 
-// Release returns the release of the cluster.
-func (d *Executor) Release() catalog.Release { return d.release }
+// Release returns the release by which the cluster's rounds go.
+func (d *Executor) Release() catalog.Release { return d.deciding }
+
+// askConfigServers has rounds go by what runs on the config servers' primary. Where it can't be
+// reached, the router stands for it. Settings are those of the cluster's client.
+func (d *Executor) askConfigServers(ctx context.Context, settings *options.ClientOptions) {
+	reply, err := d.ask(ctx, "admin", bson.D{{Key: "getShardMap", Value: int32(1)}})
+	if err != nil {
+		return
+	}
+	list := catalog.MembersOf(catalog.ConfigServers, text(reply, "map", "config"))
+	askMembers(ctx, settings, list)
+	if is, known := catalog.ReleaseOf(catalog.VersionOf(list, catalog.ConfigServers)); known {
+		d.deciding = d.compatible.Release(is)
+	}
+}
 
 // UnsupportedError says that no command of a mongos does something. It is an
 // errors.ErrUnsupported.
@@ -110,7 +129,7 @@ func (d *Executor) settings(ctx context.Context) (catalog.Settings, error) {
 	if err != nil {
 		return catalog.Settings{}, err
 	}
-	known := catalog.SettingsOf(d.release)
+	known := catalog.SettingsOf(d.deciding)
 	err = known.Load(func(id string) (bson.Raw, error) {
 		for _, doc := range docs {
 			if text(doc, "_id") == id {

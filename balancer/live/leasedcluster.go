@@ -13,7 +13,6 @@ import (
 
 	"shardsh/balancer"
 	"shardsh/balancer/apply"
-	"shardsh/balancer/catalog"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/policy"
 )
@@ -170,9 +169,6 @@ func (t *LeasedCluster) Do(ctx context.Context, c apply.Command) error {
 	}
 	return ended(t.Steps.Do(ctx, c))
 }
-
-// Release returns the release of the cluster.
-func (t *LeasedCluster) Release() catalog.Release { return t.executor.release }
 
 // Admin sends a command that changes something to the database admin, after a renewal of
 // the lease.

@@ -33,7 +33,7 @@ const (
 // ReadIndexes returns the indexes of collections by namespace, and how many of the
 // collections were not looked at because there are too many or they took too long. What
 // may not be read is left out.
-func ReadIndexes(ctx context.Context, a CommandRunner, of []*catalog.CollectionState) (
+func ReadIndexes(ctx context.Context, a CommandRunner, r catalog.Release, of []*catalog.CollectionState) (
 	list map[string]preflight.Indexes, skipped int, err error) {
 	reading, cancel := context.WithTimeout(ctx, preflightIndexTime)
 	defer cancel()
@@ -42,7 +42,7 @@ func ReadIndexes(ctx context.Context, a CommandRunner, of []*catalog.CollectionS
 	var mu sync.Mutex
 	_ = inParallel(reading, preflightIndexReads, of[:min(len(of), preflightIndexes)], // which notes its errors itself
 		func(ctx context.Context, c *catalog.CollectionState) error {
-			has, refused := readIndexes(ctx, a, c)
+			has, refused := readIndexes(ctx, a, r, c)
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -57,7 +57,8 @@ func ReadIndexes(ctx context.Context, a CommandRunner, of []*catalog.CollectionS
 	return list, len(of) - len(list) - failed, err
 }
 
-func readIndexes(ctx context.Context, a CommandRunner, c *catalog.CollectionState) (preflight.Indexes, error) {
+func readIndexes(ctx context.Context, a CommandRunner, r catalog.Release, c *catalog.CollectionState) (
+	preflight.Indexes, error) {
 	db, name, err := catalog.SplitNamespace(c.Namespace)
 	if err != nil {
 		return nil, err
@@ -71,7 +72,7 @@ func readIndexes(ctx context.Context, a CommandRunner, c *catalog.CollectionStat
 	has := preflight.Indexes{}
 	for _, doc := range docs {
 		id := catalog.ShardID(text(doc, "shard"))
-		has[id] = append(has[id], preflight.Index{Name: text(doc, "name"), ForKey: servesKey(doc, c.Pattern)})
+		has[id] = append(has[id], preflight.Index{Name: text(doc, "name"), ForKey: servesKey(r, doc, c.Pattern)})
 	}
 	return has, nil
 }

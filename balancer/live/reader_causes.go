@@ -112,7 +112,7 @@ func (r causeReading) indexes(ctx context.Context, c *catalog.CollectionState) e
 	for _, doc := range docs {
 		id := catalog.ShardID(text(doc, "shard"))
 		asked = append(asked, id)
-		if servesKey(doc, c.Pattern) {
+		if servesKey(r.parts.Release, doc, c.Pattern) {
 			usable = append(usable, id)
 		}
 	}
@@ -139,9 +139,11 @@ func indexStages() []bson.D {
 }
 
 // servesKey reports whether chunks can be moved by an index.
-func servesKey(index bson.Raw, p catalog.KeyPattern) bool {
+func servesKey(r catalog.Release, index bson.Raw, p catalog.KeyPattern) bool {
 	partial, _ := index.Lookup("spec", "partialFilterExpression").DocumentOK()
-	return partial == nil && !isSet(index.Lookup("spec", "sparse")) && beginsWith(document(index, "key"), p.Doc())
+	wildcard := !document(index, "key").Lookup("$**").IsZero()
+	return partial == nil && (!wildcard || r.WildcardServesKey()) && !isSet(index.Lookup("spec", "sparse")) &&
+		beginsWith(document(index, "key"), p.Doc())
 }
 
 // beginsWith reports whether the first fields of an index are those of a key.

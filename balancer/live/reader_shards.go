@@ -90,6 +90,8 @@ func (r *reading) drains(ctx context.Context) error {
 		switch {
 		case err == nil:
 			s.Reported = reportedDrain(reply)
+		case mongoerr.Is(ServerError(err), mongoerr.CommandNotFound):
+			return nil // a router of before, in an upgrade
 		case NotDraining(err):
 			s.Draining, err = false, nil // nor does it if config.shards has said so before
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
@@ -47,7 +48,7 @@ func (s *Steps) Snapshot(ctx context.Context, namespaces []string) (*catalog.Sna
 	}
 	seen, err := NewCommandReader(s.executor.commands, ReaderOptions{
 		Parts: Settings | Balancer | Clock | Shards | Collections | Zones, Required: All, Namespaces: namespaces,
-		Wait: time.Minute, Now: now, Release: s.executor.release, Zone: s.zone,
+		Wait: time.Minute, Now: now, Release: s.executor.deciding, Zone: s.zone,
 	}).Read(ctx)
 	if err != nil {
 		return nil, ServerError(err)
@@ -221,8 +222,18 @@ func Changes(name string) bool {
 		"configureCollectionBalancing", "stopShardDraining", "stopTransitionToDedicatedConfigServer"}, name)
 }
 
-// Release returns the release of the cluster.
-func (s *Steps) Release() catalog.Release { return s.executor.release }
+// Release returns the release by which the cluster's rounds go: that of the router, unless the
+// config servers were asked.
+func (s *Steps) Release() catalog.Release { return s.executor.deciding }
+
+// Router returns the release of the router, by which commands go.
+func (s *Steps) Router() catalog.Release { return s.executor.release }
+
+// AskConfigServers has rounds go by the release of the config servers' primary, if that can be
+// reached with the settings of the cluster's client.
+func (s *Steps) AskConfigServers(ctx context.Context, settings *options.ClientOptions) {
+	s.executor.askConfigServers(ctx, settings)
+}
 
 // Sizes returns the bytes of collections on each shard, on every release, without orphans
 // if the server reports them. A shard without data has 0.

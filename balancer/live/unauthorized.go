@@ -23,12 +23,12 @@ var needs = []struct {
 	{RoleLook, []string{
 		"$currentOp", "$shardedDataDistribution", "balancerStatus", "checkMetadataConsistency", "collStats", "connPoolStats",
 		"dbStats", "getParameter", "getShardMap", "hostInfo", "listCollections", "listDatabases", "listIndexes", "listShards",
-		"serverStatus",
+		"serverStatus", "shardDrainingStatus",
 	}},
 	{RoleEngine, []string{
 		"abortMoveCollection", "commitShardRemoval", "configureCollectionBalancing", "killOp", "mergeAllChunksOnShard",
 		"mergeChunks", "moveChunk", "moveCollection", "movePrimary", "moveRange", "removeShard", "setAllowMigrations",
-		"shardDrainingStatus", "split", "splitVector", "startShardDraining", "stopShardDraining", "update config.collections",
+		"split", "splitVector", "startShardDraining", "stopShardDraining", "update config.collections",
 		"delete shardsh.leases", "findAndModify shardsh.leases", "findAndModify shardsh.jobs", "delete shardsh.journals",
 		"find shardsh.journals", "insert shardsh.journals",
 	}},

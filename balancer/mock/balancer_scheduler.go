@@ -268,6 +268,7 @@ func (b *Balancer) begin() {
 	if b.clock.IsClosed() {
 		return
 	}
+	b.scanZones()
 	cfg := balancer.Config{
 		Version:    b.installed.onConfigServers(),
 		Parameters: b.engineParameters,

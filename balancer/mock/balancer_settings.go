@@ -46,6 +46,8 @@ type Balancer struct {
 	runner    *runner               // on real time
 	scheduler schedulerState
 	acting    []*acting // of all terms
+	// scanFailed: the last scan of the zones did.
+	scanFailed bool
 }
 
 // Balancer is that of the cluster.

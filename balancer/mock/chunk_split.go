@@ -74,7 +74,7 @@ func (cks *Chunks) Split(coll catalog.Collection, chunk catalog.Chunk, points []
 
 // frozen refuses splits and merges of a collection that forbids operations of chunks.
 func (cks *Chunks) frozen(coll catalog.Collection) error {
-	if !coll.Frozen(cks.release) {
+	if !coll.Frozen(cks.installed.onConfigServers()) {
 		return nil
 	}
 	return errChunkOperation()

@@ -181,6 +181,7 @@ func (c *Cluster) Documents(ns string, filter *filter.Filter) iter.Seq[bson.Raw]
 func (c *Cluster) adjust(cfg Config) error {
 	if cfg.Version != (catalog.Release{}) {
 		c.release = cfg.Version
+		c.installed.forget() // it is what all servers start with
 	}
 	return setAtStart(c.parameters, cfg.Parameters)
 }

@@ -101,6 +101,17 @@ func (cfg *ConfigDB) copying() bool {
 	return target == catalog.Release90.String() && version != target
 }
 
+// ownedByShards reports whether shards own the metadata of chunks.
+func (cfg *ConfigDB) ownedByShards() bool {
+	_, doc, found := cfg.data(compatibilityIn).ByID(textValue(compatibilityID))
+	version, _ := doc.Lookup("version").StringValueOK()
+	return found && cfg.installed.onConfigServers().WithFCV(version).ShardsOwnMetadata()
+}
+
+// ShowsSimpleCollation reports whether lists of indexes name the collation of those that have the
+// simple one (SERVER-89953).
+func (cfg *ConfigDB) ShowsSimpleCollation() bool { return cfg.ownedByShards() }
+
 // chunkOperations returns why splits, merges and moves of chunks are refused.
 func chunkOperations(cfg *ConfigDB) error {
 	if !cfg.copying() {

@@ -188,6 +188,7 @@ func (i *inspection) checkShards() {
 	byOptions := map[string][]string{}
 	for _, id := range c.ShardIDs() {
 		shard := bson.E{Key: "shard", Value: string(id)}
+		i.checkDeletions(id)
 		local, owns := c.shards[id].colls[ns], c.config.table(ns).Count(id) > 0
 		switch {
 		case local == nil && owns:
@@ -216,6 +217,21 @@ func (i *inspection) checkShards() {
 	}
 	i.report("CollectionOptionsMismatch", "Found a collection with other options on some shards",
 		bson.E{Key: "options", Value: options})
+}
+
+// checkDeletions looks for range deletions that lack the index they need, as servers do from 8.2 on.
+func (i *inspection) checkDeletions(id catalog.ShardID) {
+	waits := func(d *rangeDeletion) bool { return d.coll.Namespace == i.coll.Namespace }
+	c := i.cluster
+	local := c.shards[id].colls[i.coll.Namespace]
+	if local == nil {
+		return
+	}
+	_, indexed := local.keyIndex(i.coll.Pattern)
+	if !indexed && c.installed.onShard(id).FindsLostDeletions() && slices.ContainsFunc(c.shards[id].deletions, waits) {
+		i.report("RangeDeletionMissingShardKeyIndex", "Found a range deletion of a collection without an index on its shard "+
+			"key", bson.E{Key: "shard", Value: string(id)}, bson.E{Key: "shardKey", Value: i.coll.Pattern.Doc()})
+	}
 }
 
 func orNone(options bson.D) bson.D {

@@ -40,6 +40,7 @@ type counters struct {
 	stamp bson.Timestamp
 	ids   uint32
 	term  int64
+	by    *map[string]catalog.Release // installed
 }
 
 type trackedShard struct {
@@ -91,7 +92,8 @@ func (t *tracker) capture(c *Cluster, force bool, emit func(disk.Entry)) bool {
 	})
 	t.captureSmall(disk.BucketUsers, t.users, len(c.storage.users), maps.All(c.storage.users))
 	t.captureMeta(disk.MetaParameters, encode(c.parameters.Values()))
-	if now := (counters{c.ids.LastStamp, c.ids.Made(), c.balancer.term}); t.found || force || t.counters != now {
+	now := counters{c.ids.LastStamp, c.ids.Made(), c.balancer.term, c.installed.by.Load()}
+	if t.found || force || t.counters != now {
 		t.counters = now
 		t.captureMeta(disk.MetaState, encode(c.storage.storedState()))
 	}

@@ -66,6 +66,7 @@ func (st *Storage) storedState() disk.State {
 	return disk.State{
 		Time: st.c.clock.Now().UnixNano(), Stamp: given.Stamp, IDs: int64(given.Counter), Term: st.c.balancer.term,
 		Process: given.Process, Chance: given.Chance, HadTwo: st.c.membership.hadTwo, Release: st.c.release.String(),
+		Installed: st.c.installed.stored(),
 	}
 }
 
@@ -77,6 +78,9 @@ func (st *Storage) restoreState(s disk.State) error {
 		return err
 	}
 	st.c.release = release
+	if err := st.c.installed.restore(s.Installed); err != nil {
+		return err
+	}
 	stored := ids.State{Stamp: s.Stamp, Counter: uint32(s.IDs), Process: s.Process, Chance: s.Chance}
 	if err := st.c.ids.Restore(stored); err != nil {
 		return err

@@ -98,3 +98,6 @@ func (c *Cluster) Every(d time.Duration, f func() bool) { c.clock.Every(d, f) }
 func (c *Cluster) KeepOfLogs(bytes, rows int64) {
 	c.log.changes, c.log.actions, c.log.placements, c.log.needed = bytes, bytes, rows, 0
 }
+
+// MoveCommand is what a donor is sent.
+var MoveCommand = moveCommand

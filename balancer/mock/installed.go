@@ -20,8 +20,6 @@ type Installed struct {
 	// by are what was installed since, by host:port. A map in it never changes: servers are
 	// greeted without the lock.
 	by atomic.Pointer[map[string]catalog.Release]
-	// config is the address of the config servers' primary, whose version rounds go by.
-	config atomic.Pointer[string]
 }
 
 // Installed returns the versions of members and routers.
@@ -39,11 +37,50 @@ func (i *Installed) On(host string) catalog.Release {
 
 // onConfigServers returns what rounds go by.
 func (i *Installed) onConfigServers() catalog.Release {
-	if host := i.config.Load(); host != nil {
-		return i.On(*host)
+	if i.by.Load() == nil {
+		return i.own.release
 	}
-	return i.own.release
+	return i.On(firstMember(i.addresses.ConfigServer()))
 }
+
+// onShard returns what its migrations go by.
+func (i *Installed) onShard(id catalog.ShardID) catalog.Release {
+	if i.by.Load() == nil {
+		return i.own.release
+	}
+	return i.On(i.addresses.FirstMember(id))
+}
+
+// stored is what a state on disk has of it.
+func (i *Installed) stored() map[string]string {
+	by := i.by.Load()
+	if by == nil {
+		return nil
+	}
+	list := map[string]string{}
+	for host, r := range *by {
+		list[host] = r.String()
+	}
+	return list
+}
+
+func (i *Installed) restore(list map[string]string) error {
+	i.forget()
+	by := map[string]catalog.Release{}
+	for host, version := range list {
+		r, err := catalog.ParseRelease(version)
+		if err != nil {
+			return err
+		}
+		by[host] = r
+	}
+	if len(by) > 0 {
+		i.by.Store(&by)
+	}
+	return nil
+}
+
+func (i *Installed) forget() { i.by.Store(nil) }
 
 // VersionOf returns what a release shows of itself, such as "8.0.10".
 func VersionOf(r catalog.Release) string { return versionOf(r) }
@@ -78,7 +115,6 @@ func (i *Installed) Install(on Servers, r catalog.Release) error {
 	}
 	i.by.Store(&by)
 	primary := firstMember(i.addresses.ConfigServer())
-	i.config.Store(&primary)
 	if err := i.routers.shows(by); err != nil || !slices.Contains(hosts, primary) {
 		return err
 	}

@@ -256,7 +256,7 @@ func (m *migration) commitCatalog(tick func() bson.Timestamp) (reply catalog.Chu
 	switch {
 	case err != nil:
 		return reply, err
-	case !ok || !coll.AllowMigrations || !coll.PermitMigrations || coll.Frozen(m.ms.release):
+	case !ok || !coll.AllowMigrations || !coll.PermitMigrations || coll.Frozen(m.ms.installed.onConfigServers()):
 		return reply, mongoerr.New(mongoerr.ConflictingOperationInProgress,
 			"Collection %s is gone or does not allow migrations", ns)
 	case coll.Unsplittable:

@@ -286,16 +286,29 @@ func (m *migration) prepare() {
 		return
 	}
 	if err := m.identify(); err != nil {
-		m.giveUp(err)
+		m.giveUp(m.asOwner(err))
 		return
 	}
 	m.waitForDeletions(m.donor, func(m *migration) {
 		if err := m.checkRange(); err != nil {
-			m.giveUp(err)
+			m.giveUp(m.asOwner(err))
 			return
 		}
 		m.startClone()
 	})
+}
+
+// asOwner makes a refusal of what is not as the request has it into that of a shard which owns
+// its metadata.
+func (m *migration) asOwner(err error) error {
+	for _, code := range []mongoerr.Code{
+		mongoerr.NamespaceNotFound, mongoerr.KeyPatternShorterThanBound, mongoerr.BoundFieldMismatch,
+	} {
+		if mongoerr.Is(err, code) && m.ms.config.ownedByShards() {
+			return m.ms.config.staleConfig(m.req.Namespace, m.donor.id, "%s", err)
+		}
+	}
+	return err
 }
 
 // giveUp ends a migration whose clone has not begun.
@@ -333,7 +346,7 @@ func (m *migration) donated() (catalog.Collection, error) {
 	if !coll.AllowMigrations || !coll.PermitMigrations && heard() {
 		return coll, mongoerr.New(mongoerr.ConflictingOperationInProgress, "Collection %s does not allow migrations", ns)
 	}
-	if coll.Frozen(m.ms.release) {
+	if coll.Frozen(m.ms.installed.onShard(m.donor.id)) {
 		return coll, mongoerr.New(mongoerr.ConflictingOperationInProgress,
 			"Collection is undergoing changes so moveChunk is not allowed. allowMigrations: %v, allowChunkOperations: false",
 			coll.AllowMigrations)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mongoerr"
 )
@@ -188,7 +190,7 @@ func (ms *Migrations) abort(ns string) {
 // to move a chunk where the balancer would not (rules/01-rounds-and-settings §1.9).
 func (ms *Migrations) checkManualMove(req MoveRequest) error {
 	if ms.release.BalancesBySize() {
-		return nil
+		return ms.checkMovedRange(req)
 	}
 	coll, ok, err := ms.config.Tracked(req.Namespace)
 	if err != nil || !ok {
@@ -215,6 +217,39 @@ func (ms *Migrations) checkManualMove(req MoveRequest) error {
 	return nil
 }
 
+// checkMovedRange returns what config servers from 9.0 on say of bounds that are none, or not
+// of one chunk.
+func (ms *Migrations) checkMovedRange(req MoveRequest) error {
+	if !ms.installed.onConfigServers().ChecksMovedRanges() {
+		return nil
+	}
+	coll, ok, err := ms.config.Tracked(req.Namespace)
+	if err != nil || !ok {
+		return err
+	}
+	keys := map[string]catalog.Key{}
+	for _, bound := range []struct {
+		name string
+		doc  bson.Raw
+	}{{"min", req.Min}, {"max", req.Max}} {
+		if bound.doc == nil {
+			continue
+		}
+		if keys[bound.name], err = coll.Pattern.Key(bound.doc); err != nil {
+			return mongoerr.New(mongoerr.InvalidOptions, "The '%s' bound %s is not valid for shard key pattern %s", bound.name,
+				bound.doc, coll.Pattern.Doc())
+		}
+	}
+	if req.Min == nil || req.Max == nil {
+		return nil
+	}
+	if chunk := ms.config.tables[req.Namespace].Place(keys["min"]); chunk.Max.Less(keys["max"]) {
+		return mongoerr.New(mongoerr.RangeOfChunks, "Range with bounds [%s, %s) is not contained within a single chunk.",
+			req.Min, req.Max)
+	}
+	return nil
+}
+
 func (ms *Migrations) zoneOf(coll catalog.Collection, req MoveRequest) (string, error) {
 	zones, err := ms.zones.of(coll)
 	if err != nil {
@@ -236,6 +271,9 @@ func (ms *Migrations) Move(ctx context.Context, req MoveRequest, deadline time.T
 	if err := ms.balancer.awaitScheduler(ctx, deadline); err != nil {
 		return err
 	}
+	if req.From == req.To && ms.config.ownedByShards() {
+		return nil // by the donor
+	}
 	var result error
 	ended := false
 	ms.Start(req, func(err error) { result, ended = err, true })
@@ -246,10 +284,11 @@ func (ms *Migrations) Move(ctx context.Context, req MoveRequest, deadline time.T
 }
 
 // outcome makes a failure a success when the range is on the recipient all
-// the same (rules/02-defragmentation-and-merging §4.6).
+// the same (rules/02-defragmentation-and-merging §4.6). Where shards own the metadata it stays
+// a failure: the command is to be repeated.
 func (ms *Migrations) outcome(req MoveRequest, err error) error {
 	table := ms.config.table(req.Namespace)
-	if err == nil || table == nil || mongoerr.Is(err, mongoerr.BalancerInterrupted) {
+	if err == nil || table == nil || ms.config.ownedByShards() || mongoerr.Is(err, mongoerr.BalancerInterrupted) {
 		return err
 	}
 	bound, find := req.Min, table.Find

@@ -70,6 +70,11 @@ func (rs *Reshardings) Unshard(ctx context.Context, deadline time.Time, ns, to s
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot unshard a collection in a cluster that has never had two "+
 			"shards")
 	}
+	if to != "" {
+		if _, err := rs.config.ShardByID(to); err != nil {
+			return err // unlike a primary it is named by its id only
+		}
+	}
 	target, err := rs.databases.choosePrimary(to)
 	if err != nil {
 		return err

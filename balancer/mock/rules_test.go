@@ -62,6 +62,7 @@ func TestParametersOfDefragmentationAndMigrations(t *testing.T) {
 func TestCleanupDelayOfReleases(t *testing.T) {
 	for release, want := range map[catalog.Release]int32{
 		catalog.Release44: 900, catalog.Release80: 900, catalog.Release81: 900, catalog.Release82: 3600, catalog.Release83: 3600,
+		catalog.Release90: 3600, catalog.Release80.WithPatch(20): 900, catalog.Release82.WithPatch(6): 3600,
 	} {
 		m := newCluster(t, `{"shards":[{"id":"a"},{"id":"b"}]}`, mock.Config{Version: release})
 		if got, _, _ := m.cluster.Parameters().Value("orphanCleanupDelaySecs"); got != want {

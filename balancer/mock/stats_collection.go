@@ -265,7 +265,7 @@ func (ms *Migrations) List() []MigrationInfo {
 			Waiting: m.awaitsRecipient(), Killed: m.killed,
 		}
 		if len(m.done) > 0 {
-			info.Command = moveCommand(m.ms.release, m.asked(), m.coll)
+			info.Command = moveCommand(m.ms.installed.onConfigServers(), m.asked(), m.coll)
 			if ms.release.AtLeast(catalog.Release80) && !m.req.Comment.IsZero() {
 				info.Command = append(info.Command, bson.E{Key: "comment", Value: m.req.Comment})
 			}

@@ -46,6 +46,9 @@ func TestReleases(t *testing.T) {
 		{catalog.Release81, "8.1.2", 26, now, status, bySize, "automerge balancer", ""},
 		{catalog.Release82, "8.2.1", 27, now, status, bySize, "automerge balancer", ""},
 		{catalog.Release83, "8.3.0", 28, now, status, bySize, "automerge balancer", ""},
+		{catalog.Release90, "9.0.2", 29, now, status, bySize, "automerge balancer", ""},
+		{catalog.Release80.WithPatch(23), "8.0.23", 25, now, status, bySize, "automerge balancer", ""},
+		{catalog.Release82.WithPatch(9), "8.2.9", 27, now, status, bySize, "automerge balancer", ""},
 	} {
 		t.Run(tt.release.String(), func(t *testing.T) {
 			m := newCluster(t, topologyOf(t, 3, 60, "50MB", 3000), mock.Config{Version: tt.release})

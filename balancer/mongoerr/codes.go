@@ -170,6 +170,8 @@ const (
 const (
 	WrongFieldType            Code = 13111
 	SameMachineIDs            Code = 13258
+	RangeOfChunks             Code = 11089203
+	SearchOverloaded          Code = 489 // its name was not seen
 	BoundFieldMismatch        Code = 16634
 	CollStatsSpec             Code = 40166
 	UnknownStage              Code = 40324

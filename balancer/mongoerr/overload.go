@@ -24,7 +24,7 @@ const (
 // Overloaded reports whether a server had too much to do. Batches of writes have the code
 // without the labels.
 func Overloaded(err error) bool {
-	if code, ok := CodeOf(err); ok && code.In(LabelOverloaded) {
+	if code, ok := CodeOf(err); ok && (code.In(LabelOverloaded) || code == SearchOverloaded) {
 		return true
 	}
 	var labelled interface{ HasErrorLabel(label string) bool }

@@ -25,7 +25,7 @@ func TestOverloaded(t *testing.T) {
 		err  error
 		want bool
 	}{
-		{New(462, "slow down"), true}, {labelled{LabelOverloaded, LabelRetryable}, true},
+		{New(462, "slow down"), true}, {New(489, "slow down"), true}, {labelled{LabelOverloaded, LabelRetryable}, true},
 		{labelled{LabelOverloaded}, false}, {labelled{LabelRetryable}, false},
 		{New(TemporarilyUnavailable, "x"), false}, {errors.New("x"), false}, {nil, false},
 	} {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
@@ -44,8 +45,14 @@ func TestZonesByRelease(t *testing.T) {
 			if err != nil || f.Moves != moves {
 				t.Errorf("a forecast has %d moves, %v", f.Moves, err)
 			}
+			violation := ""
+			if fix == "" {
+				violation = "chunksImbalance"
+			}
+			checkStatus(t, client, violation) // wrongly compliant with the old rule
 			command(t, client, bson.D{{Key: "balancerStart", Value: 1}})
 			command(t, client, bson.D{{Key: "mockAdvance", Value: time.Hour.Milliseconds()}})
+			checkStatus(t, client, "")
 			s := snapshotOf(t, client)
 			var got []string
 			for _, id := range []catalog.ShardID{"a", "b", "c"} {
@@ -86,6 +93,20 @@ func TestZonesByConfigServers(t *testing.T) {
 	}
 	if v := snapshotOf(t, client).Parts().Version; v != "8.2.6" {
 		t.Errorf("the router says %s", v)
+	}
+}
+
+// checkStatus compares what servers say of whether the collection is balanced.
+func checkStatus(t *testing.T, client *mongo.Client, violation string) {
+	t.Helper()
+	reply, err := client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "balancerCollectionStatus", Value: "shop.x"}}).Raw()
+	if err != nil {
+		t.Fatal(err)
+	}
+	compliant, _ := reply.Lookup("balancerCompliant").BooleanOK()
+	first, _ := reply.Lookup("firstComplianceViolation").StringValueOK()
+	if compliant != (violation == "") || first != violation {
+		t.Errorf("balancerCollectionStatus says %s, want %q", reply, violation)
 	}
 }
 

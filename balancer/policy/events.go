@@ -31,7 +31,8 @@ type Event struct {
 	Shard     catalog.ShardID
 	Zone      string // NoZone for chunks outside all zones
 	ChunkMin  catalog.Key
-	Flagged   int // chunks with the jumbo flag that were seen
+	Flagged   int  // chunks with the jumbo flag that were seen
+	Warns     bool // it is a warning in this release
 }
 
 // eventKind says how an event reads in a log.
@@ -69,7 +70,12 @@ func (e Event) kind() eventKind {
 }
 
 // Level returns the severity of the event.
-func (e Event) Level() slog.Level { return e.kind().level }
+func (e Event) Level() slog.Level {
+	if e.Warns {
+		return slog.LevelWarn
+	}
+	return e.kind().level
+}
 
 // Text returns what happened, without the attributes.
 func (e Event) Text() string { return e.kind().text }

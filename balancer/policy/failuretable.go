@@ -90,6 +90,7 @@ var laterFailures = []FailureInfo{
 	{mongoerr.ShardCannotRefreshDueToLocksHeld, "", AgainLater, "A shard could not read the catalog.", waitForIt},
 	{mongoerr.TemporarilyUnavailable, "", AgainLater, "A server is overloaded.", waitForIt},
 	{mongoerr.IngressRequestRateLimitExceeded, "", AgainLater, "A server is too busy to take requests.", waitForIt},
+	{mongoerr.SearchOverloaded, "", AgainLater, "A server is too busy for searches.", waitForIt},
 	{mongoerr.AddOrRemoveShardInProgress, "", AgainLater, "A shard is being added or removed.", waitForIt},
 	{mongoerr.LegacyNotPrimary, "", AgainLater, "A shard has no primary at the moment.", seeTheShard},
 	{mongoerr.Interrupted, "", AgainLater,

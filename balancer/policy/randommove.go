@@ -9,9 +9,9 @@ import (
 // randomMove returns what the fail point for random migrations chooses for a
 // collection, whatever its sizes, zones and flags: a whole chunk of the first
 // available shard, in an order drawn, that owns any, for the shard after it
-// (rules/01-selection §6.10).
+// (rules/01-selection §6.10). From 9.0 on the donor computes the end of the range.
 func randomMove(s Situation, avail *Available, why *Report) (Migration, bool) {
-	if strings.HasPrefix(s.Namespace, "config.") {
+	if strings.HasPrefix(s.Namespace, "config.") && !s.Release.RandomMovesByDonor() {
 		return Migration{}, false
 	}
 	var free []catalog.ShardID
@@ -39,6 +39,9 @@ func randomMove(s Situation, avail *Available, why *Report) (Migration, bool) {
 			m := Migration{
 				From: from, To: to, Namespace: s.Namespace, UUID: s.UUID, Min: c.Min, Max: c.Max, ChunkVersion: c.Version,
 				MaxChunkSizeBytes: s.maxChunkSize(), Reason: ReasonChunksImbalance,
+			}
+			if s.Release.RandomMovesByDonor() {
+				m.Max = catalog.Key{}
 			}
 			if why.Wants() {
 				choice := ChoiceOf(m)

@@ -181,6 +181,26 @@ func TestEventsAsLogLines(t *testing.T) {
 	}
 }
 
+// That no shard of a zone can receive is a warning from 8.2 on. From 8.2.6 on it does not come: the
+// donor is of the zone, and could receive.
+func TestNoRecipientIsAWarningFrom82(t *testing.T) {
+	draining := sized{catalog.Shard{ID: "a", Zones: []string{"E"}, Draining: true}, 100}
+	for r, want := range map[catalog.Release]slog.Level{
+		catalog.Release80.WithPatch(10): slog.LevelInfo, catalog.Release82.WithPatch(5): slog.LevelWarn,
+	} {
+		chunks := []tuple{{"a", "Min", 100}, {"b", 100, "Max"}}
+		sit := situationOf(t, r, []sized{draining, {catalog.Shard{ID: "b"}, 4000}}, chunks, []string{"E"})
+		report := &Report{}
+		if _, _, err := SelectMigrations(sit, NewAvailable(sit.Shards), report); err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(report.Events, func(e Event) bool { return e.ID == EventNoSizeRecipient })
+		if i < 0 || report.Events[i].Level() != want {
+			t.Errorf("%s: %v, want one of level %s", r, report.Events, want)
+		}
+	}
+}
+
 func TestAvailable(t *testing.T) {
 	a := NewAvailable([]catalog.Shard{{ID: "a"}, {ID: "b"}, {ID: "c"}})
 	a.Take("a", "nobody")

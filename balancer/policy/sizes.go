@@ -65,7 +65,7 @@ func (sel *selection) pair(zone int, ideal int64) bool {
 	recipient := sel.least(zone)
 	if recipient == nil {
 		if len(sel.chosen) == 0 {
-			sel.event(Event{ID: EventNoSizeRecipient, Zone: name})
+			sel.event(Event{ID: EventNoSizeRecipient, Zone: name, Warns: sel.Release.WarnsOfRecipients()})
 		}
 		sel.rejectZone(donor.ID, zone, ReasonChunksImbalance)
 		return false

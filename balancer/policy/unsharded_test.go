@@ -112,6 +112,20 @@ func TestRandomMigrations(t *testing.T) {
 	got, _, _ = SelectMigrations(sit, NewAvailable(sit.Shards), nil)
 	same(t, "not in config", choices(got), []string{})
 
+	for _, r := range []catalog.Release{catalog.Release83, catalog.Release90} {
+		sit = stage(t, even).situation(t)
+		sit.Random, sit.Release, sit.Namespace = &fixed{0}, r, SessionsNamespace
+		got, _, _ = SelectMigrations(sit, NewAvailable(sit.Shards), nil)
+		if r == catalog.Release83 {
+			same(t, "not in config up to 8.3", choices(got), []string{})
+			continue
+		}
+		same(t, "in config from 9.0 on", choices(got), []string{"b→c at Min, force 0"})
+		if len(got) == 1 && !got[0].Max.IsZero() {
+			t.Error("the donor is told where the range ends")
+		}
+	}
+
 	// Over many draws every chunk moves from its owner to another shard.
 	sit = stage(t, even).situation(t)
 	sit.Random = rand.New(rand.NewPCG(1, 2))

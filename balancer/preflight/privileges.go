@@ -210,6 +210,10 @@ func (l *look) needsOfDrain() (list []need) {
 		}
 		list = append(list, need{Resource{Cluster: true}, []string{action}, "to remove the shard", true})
 	}
+	if l.Shard != configShard && l.Snapshot.Release().AtLeast(catalog.Release83) {
+		list = append(list, need{Resource{Cluster: true}, []string{"shardDrainingStatus"}, "to ask how far the drain is",
+			false})
+	}
 	shard, there := l.Snapshot.Shard(l.Shard)
 	if !there || !l.MovePrimaries {
 		return list

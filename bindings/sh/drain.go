@@ -49,9 +49,13 @@ func (sh *Helpers) startDrain(shard string) bson.Raw {
 	return sh.admin(live.StartDrainCommand(release, catalog.ShardID(shard)))
 }
 
-// commitDrain removes an empty shard.
+// commitDrain removes an empty shard. With an older feature compatibility version, in the middle of
+// an upgrade, only removeShard does it.
 func (sh *Helpers) commitDrain(shard string) bson.Raw {
 	release, _ := sh.release()
+	if sh.version().AtLeast(withDrainCommands) {
+		release = sh.look(live.ReaderOptions{Parts: live.Compatible}).Snapshot.Parts().Compatibility.Release(release)
+	}
 	return sh.admin(live.CommitDrainCommand(release, catalog.ShardID(shard)))
 }
 
@@ -202,7 +206,9 @@ func (sh *Helpers) waitForDrain(c *call, w *wait, id string, end drainEnd) goja.
 // removeDrained removes an empty shard.
 func (sh *Helpers) removeDrained(id string) {
 	reply := sh.commitDrain(id)
-	if !sh.version().AtLeast(withDrainCommands) && rawdoc.Text(reply, "state") != "completed" {
+	state := rawdoc.Text(reply, "state")                                // of removeShard
+	committed := state == "" && sh.version().AtLeast(withDrainCommands) // which answers nothing
+	if state != "completed" && !committed {
 		sh.s.JS.Throw(script.RuntimeError, "shard %s was not removed: %s", id, rawdoc.Text(reply, "msg"))
 	}
 }

@@ -219,6 +219,16 @@ func TestDrainOnNewServers(t *testing.T) {
 	}
 }
 
+// In the middle of an upgrade commitShardRemoval is refused (20): removeShard removes the shard.
+func TestDrainDuringAnUpgrade(t *testing.T) {
+	for _, r := range []catalog.Release{catalog.Release83, catalog.Release90} {
+		shelltest.Run(t, shelltest.OnMock(t, mock.Config{Seed: 7, Version: r, FCV: "8.0"}),
+			step{"try { db.adminCommand({commitShardRemoval: 'shard2'}) } catch (e) { e.code }", "20"},
+			step{"sh.drain('shard2', {remove: true, progress: false}).removed && sh.listShards().length", "2"},
+		)
+	}
+}
+
 // TestDrainOnOldServers: before 8.3 a second removeShard would remove the shard,
 // so looking must never send it.
 func TestDrainOnOldServers(t *testing.T) {

@@ -149,3 +149,16 @@ func TestRolesOfRunners(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// From 8.3 on whoever looks may ask how far a drain is.
+func TestRolesSeeDrains(t *testing.T) {
+	const draining = `{"shards": [{"id": "a", "draining": true}, {"id": "b"}], "settings": {"balancer": {"mode": "off"}},
+		"databases": [{"name": "shop", "primary": "a"}], "collections": [{"ns": "shop.orders", "key": {"k": 1}, "chunks": [{"shard": "a"}]}]}`
+	for _, release := range []catalog.Release{catalog.Release80, catalog.Release83, catalog.Release90} {
+		address := rolesCluster(t, draining, func(s *setting) { s.mock.Version = release })
+		code, stdout, stderr := runProgram(t, "", "check", "--rules", "draining", address(live.RoleLook))
+		if text := stdout + stderr; code != exitOK || strings.Contains(text, "authorized") || strings.Contains(text, "unknown") {
+			t.Errorf("%s: exit code %d, %s", release, code, text)
+		}
+	}
+}

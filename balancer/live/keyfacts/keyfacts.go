@@ -218,10 +218,17 @@ func (r *reading) indexes(ctx context.Context) error {
 		name, _ := doc.Lookup("name").StringValueOK()
 		x := keyadvice.Index{Name: name, Key: key, Unique: isTrue(doc, "unique"), Used: -1}
 		x.Partial = isTrue(doc, "sparse") || !doc.Lookup("partialFilterExpression").IsZero() ||
-			!doc.Lookup("collation").IsZero()
+			!isSimple(doc.Lookup("collation"))
 		r.facts.Indexes = append(r.facts.Indexes, x)
 	}
 	return r.used(ctx)
+}
+
+// isSimple reports whether strings are compared byte by byte, which servers say from 9.0 on.
+func isSimple(collation bson.RawValue) bool {
+	doc, isDoc := collation.DocumentOK()
+	locale, _ := doc.Lookup("locale").StringValueOK()
+	return collation.IsZero() || isDoc && locale == "simple"
 }
 
 func isTrue(doc bson.Raw, name string) bool {

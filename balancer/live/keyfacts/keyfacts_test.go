@@ -89,13 +89,36 @@ func (c made) make(t testing.TB, m *maker, release catalog.Release) world {
 	return w
 }
 
+// From 9.0 on lists of indexes name the simple collation: such an index is a whole one.
+func TestSimpleCollationIsNoDifference(t *testing.T) {
+	for _, release := range []catalog.Release{catalog.Release83, catalog.Release90} {
+		_, client := mocktest.New(t, "", mock.Config{Version: release, Start: began})
+		w := world{TB: t, client: client}
+		w.run("app", d("insert", "data", "documents", bson.A{d("_id", 1, "a", 1)}))
+		w.run("app", d("createIndexes", "data", "indexes", bson.A{
+			d("key", d("a", 1), "name", "a"), d("key", d("b", 1), "name", "b", "sparse", true)}))
+		facts, err := keyfacts.Read(t.Context(), client, "app.data", keyfacts.Options{SampleDocs: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range facts.Indexes {
+			if x.Partial != (x.Name == "b") {
+				t.Errorf("%s: index %s is partial: %v", release, x.Name, x.Partial)
+			}
+		}
+		if len(facts.Indexes) != 3 {
+			t.Errorf("%s: %d indexes", release, len(facts.Indexes))
+		}
+	}
+}
+
 // TestRightKeyFirst: of collections whose right key is known it ranks first, by a
 // sample and by what the server measures.
 func TestRightKeyFirst(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine, for long")
 	}
-	for _, release := range []catalog.Release{catalog.Release50, catalog.Release80} {
+	for _, release := range []catalog.Release{catalog.Release50, catalog.Release80, catalog.Release90} {
 		for _, c := range collections() {
 			for n := range 1 + *variations {
 				docs := 600

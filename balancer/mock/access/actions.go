@@ -9,7 +9,7 @@ import (
 const anyAction Action = "anyAction"
 
 // knownActions are the names that a role's privileges may have: the actions of
-// MongoDB 8.0's documentation.
+// MongoDB 8.0's documentation, and those of later releases' commands.
 var knownActions = list(`
 	addShard analyzeShardKey anyAction appendOplogNote applicationMessage authCheck bypassDocumentValidation
 	changeCustomData changeOwnCustomData changeOwnPassword changePassword changeStream checkMetadataConsistency
@@ -28,7 +28,7 @@ var knownActions = list(`
 	replSetReconfig replSetResizeOplog replSetStateChange reshardCollection resync revokeRole rotateCertificates
 	serverStatus setAuthenticationRestriction setClusterParameter setDefaultRWConcern
 	setFeatureCompatibilityVersion setParameter setUserWriteBlockMode shardedDataDistribution
-	shardingState shutdown splitChunk splitVector storageDetails top touch
+	shardDrainingStatus shardingState shutdown splitChunk splitVector storageDetails top touch
 	transitionFromDedicatedConfigServer transitionToDedicatedConfigServer trafficRecord unlock unsetSharding
 	unshardCollection update updateRole updateSearchIndex updateUser useUUID validate viewRole viewUser`)
 

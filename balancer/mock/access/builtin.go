@@ -83,7 +83,7 @@ var (
 	managerActions = list(`addShard appendOplogNote applicationMessage checkMetadataConsistency cleanupOrphaned
 		flushRouterConfig getClusterParameter getDefaultRWConcern listSessions listShards removeShard replSetConfigure
 		replSetGetConfig replSetGetStatus replSetStateChange resync setClusterParameter setDefaultRWConcern
-		setFeatureCompatibilityVersion setUserWriteBlockMode transitionFromDedicatedConfigServer
+		setFeatureCompatibilityVersion setUserWriteBlockMode shardDrainingStatus transitionFromDedicatedConfigServer
 		transitionToDedicatedConfigServer`)
 	shardingActions = list(`analyzeShardKey checkMetadataConsistency clearJumboFlag configureQueryAnalyzer
 		enableSharding moveChunk moveCollection refineCollectionShardKey reshardCollection splitChunk splitVector

@@ -73,7 +73,7 @@ func shardCommands() []Command {
 		},
 		{
 			Name: "shardDrainingStatus", Since: catalog.Release83, AdminOnly: true,
-			Asks: ConfigServer, Effect: Reads, Privilege: access.OnCluster("removeShard"),
+			Asks: ConfigServer, Effect: Reads, Privilege: access.OnCluster("shardDrainingStatus"),
 			Fields: fields(required(args.String, "shardDrainingStatus")),
 		},
 		{

@@ -12,6 +12,8 @@ type State struct {
 	Chance  []byte         `bson:"chance"`
 	HadTwo  bool           `bson:"hadTwo"`
 	Release string         `bson:"release"`
+	// Installed are the versions of servers that have one of their own, by host:port.
+	Installed map[string]string `bson:"installed,omitempty"`
 }
 
 // Shard is a shard; a former one has the address it left.

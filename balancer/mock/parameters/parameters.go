@@ -50,7 +50,7 @@ func New(r catalog.Release) *Set {
 		}
 		return p
 	}
-	return &Set{byName: map[string]*parameter{
+	set := &Set{byName: map[string]*parameter{
 		"balancerMigrationsThrottlingMs":           number(1000, -math.MaxInt32),
 		"balancerChunksSelectionTimeoutMs":         number(5000, -math.MaxInt32),
 		"chunkDefragmentationThrottlingMS":         number(1000, 0),
@@ -81,6 +81,14 @@ func New(r catalog.Release) *Set {
 		"enableTestCommands":                       flag(false, true),
 		RandomMigrations:                           flag(false, false),
 	}}
+	if r.EndsReadsOfOrphans() {
+		set.byName["terminateSecondaryReadsOnOrphanCleanup"] = flag(true, false)
+		set.byName["enableQueryKilledByRangeDeletionLog"] = flag(true, false)
+	}
+	if r.FindsMaxKeyZones() {
+		set.byName["maxKeyZoneScanEnabled"] = flag(true, false)
+	}
+	return set
 }
 
 // Names lists the parameters in order.

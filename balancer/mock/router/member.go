@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/router/clients"
 	"shardsh/balancer/mock/router/members"
@@ -21,22 +22,25 @@ type Member call.Member
 func (m Member) Of(r *Router) *Router {
 	is := call.Member(m)
 	return &Router{&call.Node{
-		Cluster:  r.Cluster,
-		Logger:   r.Logger,
-		Commands: tableOf(memberHandlers(), r.Cluster.Release()),
-		Stages:   r.Stages,
-		Member:   &is,
-		Own:      members.Of(&is),
-		Process:  bson.NewObjectID(),
-		Started:  time.Now(),
-		Budget:   r.Budget,
-		Cursors:  call.Cursors{Rand: r.Cursors.Rand, Life: r.Cursors.Life, Most: r.Cursors.Most},
-		Counters: call.NewCounters(),
-		Sessions: &call.Sessions{},
+		Cluster:    r.Cluster,
+		Logger:     r.Logger,
+		Commands:   memberTable(r.Cluster.Release()),
+		CommandsOf: memberTable,
+		Stages:     r.Stages,
+		Member:     &is,
+		Own:        members.Of(&is),
+		Process:    bson.NewObjectID(),
+		Started:    time.Now(),
+		Budget:     r.Budget,
+		Cursors:    call.Cursors{Rand: r.Cursors.Rand, Life: r.Cursors.Life, Most: r.Cursors.Most},
+		Counters:   call.NewCounters(),
+		Sessions:   &call.Sessions{},
 
 		Users: r.Users, AuthRequired: r.AuthRequired,
 	}}
 }
+
+func memberTable(r catalog.Release) map[string]*call.Command { return tableOf(memberHandlers(), r) }
 
 // memberHandlers returns what a shard or config server does, by the commands'
 // names: what it shares with a mongos, and what only members have.

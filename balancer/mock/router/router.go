@@ -77,6 +77,7 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 		Cluster:    c,
 		Logger:     logger,
 		Commands:   commandTable(c.Release()),
+		CommandsOf: commandTable,
 		Stages:     initialStages(),
 		Process:    bson.NewObjectID(),
 		Started:    time.Now(),

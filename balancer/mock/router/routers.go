@@ -30,7 +30,7 @@ func (r *Router) Beside(name string) (*Router, error) {
 	another := &Router{&call.Node{
 		Cluster: r.Cluster,
 		Logger:  r.Logger,
-		Stages:  r.Stages, Commands: r.Commands,
+		Stages:  r.Stages, Commands: r.Commands, CommandsOf: r.CommandsOf,
 		Process: bson.NewObjectID(),
 		Started: time.Now(),
 		Entry:   entry,

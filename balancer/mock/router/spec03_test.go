@@ -27,7 +27,9 @@ import (
 type specCase struct {
 	ID      string `bson:"id"`
 	Why     string `bson:"why"`     // the rule, where the id does not name an example
-	Release string `bson:"release"` // 8.0 when empty
+	Release string `bson:"release"` // 8.0 when empty; with a compatibility version behind a slash
+	// Releases are several in place of one.
+	Releases []string `bson:"releases"`
 	// Topology replaces S0's, with nothing else of S0.
 	Topology bson.Raw   `bson:"topology"`
 	Prepare  []specStep `bson:"prepare"`
@@ -124,11 +126,12 @@ func newSpecTester(t *testing.T, of specCase) *specTester {
 	if err != nil {
 		t.Fatal(err)
 	}
-	line, err := catalog.ParseRelease(cmp.Or(of.Release, "8.0"))
+	version, fcv, _ := strings.Cut(cmp.Or(of.Release, "8.0"), "/")
+	line, err := catalog.ParseRelease(version)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := mock.New(mock.Config{Topology: topology, Version: line, ConfigServer: "c0:27019", Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)})
+	c, err := mock.New(mock.Config{Topology: topology, Version: line, FCV: fcv, ConfigServer: "c0:27019", Start: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)})
 	if err != nil {
 		t.Fatal(err)
 	}

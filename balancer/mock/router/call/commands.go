@@ -34,10 +34,24 @@ type Command struct {
 // Command returns what there is to know of a command; nil where there is none of that
 // name.
 func (n *Node) Command(name string) *Command {
-	if cmd := n.Commands[name]; cmd != nil && (!cmd.Test || TestCommands(n.Cluster)) {
+	if cmd := n.Table()[name]; cmd != nil && (!cmd.Test || TestCommands(n.Cluster)) {
 		return cmd
 	}
 	return nil
+}
+
+// Table returns the commands of the release that runs on the node.
+func (n *Node) Table() map[string]*Command {
+	is := n.Release()
+	if is == n.Cluster.Release() || n.CommandsOf == nil {
+		return n.Commands
+	}
+	if known := n.installed.Load(); known != nil && known.release == is {
+		return known.commands
+	}
+	table := n.CommandsOf(is)
+	n.installed.Store(&installedCommands{is, table})
+	return table
 }
 
 // Section is one part of serverStatus, made when it is asked for.

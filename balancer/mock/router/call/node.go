@@ -2,6 +2,7 @@ package call
 
 import (
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -50,6 +51,16 @@ type Node struct {
 	AuthRequired bool
 	// Snapshots finds the file that a name stands for; nil refuses all.
 	Snapshots SnapshotFile
+
+	// CommandsOf makes the table of another release that was installed on the node.
+	CommandsOf func(catalog.Release) map[string]*Command
+	installed  atomic.Pointer[installedCommands]
+}
+
+// installedCommands are the commands of a release that was installed.
+type installedCommands struct {
+	release  catalog.Release
+	commands map[string]*Command
 }
 
 // SnapshotFile finds the file that a name stands for, or refuses it.

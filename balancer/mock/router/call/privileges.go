@@ -65,7 +65,7 @@ func (c *Call) Asked() access.Request {
 		Name: c.Invoked, Database: c.DB, Body: c.Body.Raw, Args: c.Args,
 		Directory: c.Node.Users, Caller: c.Peer.User, Grants: c.Node.Grants(c.Peer),
 		RuleOf: func(name string) access.Rule {
-			if cmd := c.Node.Commands[name]; cmd != nil {
+			if cmd := c.Node.Table()[name]; cmd != nil {
 				return cmd.Privilege
 			}
 			return nil

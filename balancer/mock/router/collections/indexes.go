@@ -201,7 +201,11 @@ func listIndexes(c *call.Call) (bson.D, error) {
 	}
 	var list []bson.Raw
 	for _, s := range specs {
-		raw, err := bson.Marshal(s.Doc())
+		doc := s.Doc()
+		if c.Cluster.ConfigDB().ShowsSimpleCollation() {
+			doc = append(doc, bson.E{Key: "collation", Value: bson.D{{Key: "locale", Value: "simple"}}})
+		}
+		raw, err := bson.Marshal(doc)
 		if err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ func mockFailNext(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := c.Node.Commands[name]
+	cmd := c.Node.Table()[name]
 	switch {
 	case mock.BetweenNodes(name) && (cmd == nil || cmd.Outside):
 		cmd = &call.Command{Command: &commands.Command{Name: name}} // of a node to another

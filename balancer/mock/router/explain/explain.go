@@ -102,7 +102,7 @@ func explain(c *call.Call) (bson.D, error) {
 }
 
 func explained(c *call.Call, name string, inner bson.Raw, level verbosity) (bson.D, error) {
-	cmd := c.Node.Commands[name]
+	cmd := c.Node.Table()[name]
 	if cmd == nil {
 		return nil, mongoerr.New(mongoerr.CommandNotFound, "Explain failed due to unknown command: %s", name)
 	}

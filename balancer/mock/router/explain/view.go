@@ -24,7 +24,7 @@ func explainOnView(c *call.Call, q call.Query, level verbosity, pipeline bson.A)
 	}
 	of := *c
 	of.Body, of.Invoked, of.Settled = call.BodyOf(raw, nil), "aggregate", nil
-	if of.Args, err = c.Node.Commands["aggregate"].Parse(raw); err != nil {
+	if of.Args, err = c.Node.Table()["aggregate"].Parse(raw); err != nil {
 		return nil, err
 	}
 	return explainAggregate(&of, level)

@@ -76,7 +76,7 @@ func indexConsistency(c *call.Call) any {
 
 func compatibilityStatus(c *call.Call) any {
 	var major, minor int32
-	_, _ = fmt.Sscanf(c.Cluster.Release().String(), "%d.%d", &major, &minor) // always has this form
+	_, _ = fmt.Sscanf(c.Node.Release().String(), "%d.%d", &major, &minor) // always has this form
 	return bson.D{{Key: "major", Value: major}, {Key: "minor", Value: minor}, {Key: "transitioning", Value: int32(0)}}
 }
 
@@ -131,9 +131,32 @@ func memberShardingStatistics(c *call.Call) any {
 	if id == mock.ConfigServerID {
 		stats = append(stats,
 			bson.E{Key: "catalogCache::ConfigServerRoutingInfo", Value: servers.CatalogCache(routing.Stats{})})
+		if c.Node.Release().FindsMaxKeyZones() {
+			stats = append(stats, zoneScanCounts(c)...)
+		}
 	}
 	stats = append(stats,
 		bson.E{Key: "rangeDeleterTasks", Value: call.Smallest(int64(c.Cluster.Statistics().RangeDeletions(id)))},
 		bson.E{Key: "configServerInShardCache", Value: slices.Contains(c.Cluster.ShardIDs(), mock.ConfigServerID)})
 	return append(stats, reshardingStatistics(c)...)
+}
+
+// zoneScanCounts are those of the search for zones that end early.
+func zoneScanCounts(c *call.Call) bson.D {
+	scan := c.Cluster.Balancer().ZoneScan()
+	counts := bson.D{}
+	for _, n := range []struct {
+		name string
+		set  bool
+	}{
+		{"maxKeyZoneScanComplete", scan.Complete}, {"maxKeyZoneScanFoundBuggyZone", scan.Found},
+		{"maxKeyZoneScanAlertEmitted", scan.Found}, {"maxKeyZoneScanErrors", scan.Failed},
+	} {
+		value := int64(0)
+		if n.set {
+			value = 1
+		}
+		counts = append(counts, bson.E{Key: n.name, Value: value})
+	}
+	return counts
 }

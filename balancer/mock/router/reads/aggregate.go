@@ -238,7 +238,7 @@ func takeSource(c *call.Call, a *Aggregation, stages []bson.Raw) ([]bson.Raw, er
 		}
 	}
 	if src, known := c.Node.Stages[name]; known {
-		if src.Since != (catalog.Release{}) && !c.Cluster.Release().AtLeast(src.Since) {
+		if src.Since != (catalog.Release{}) && !c.Node.Release().AtLeast(src.Since) {
 			return nil, mongoerr.New(mongoerr.UnknownStage, "Unrecognized pipeline stage name: '%s'", name)
 		}
 		if src.AdminOnly && c.DB != "admin" || src.Database != a.Database && !src.Anywhere {
@@ -254,7 +254,7 @@ func takeSource(c *call.Call, a *Aggregation, stages []bson.Raw) ([]bson.Raw, er
 		return nil, mongoerr.New(mongoerr.NotImplemented,
 			"the mock runs change streams only as the first stage of an aggregation, and does not explain them")
 	}
-	if a.Database && name != "$documents" {
+	if a.Database && name != "$documents" && name != "$queryStats" { // which the compiler refuses
 		if name == "" {
 			return nil, mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for an empty pipeline.")
 		}

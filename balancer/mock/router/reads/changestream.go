@@ -10,6 +10,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
@@ -28,13 +29,17 @@ type changeStream struct {
 	split    bool // large events
 }
 
-func changeStreamFields() []args.Field {
-	return []args.Field{
+func changeStreamFields(r catalog.Release) []args.Field {
+	list := []args.Field{
 		args.Optional("fullDocument", args.String), args.Optional("fullDocumentBeforeChange", args.String),
 		args.Optional("resumeAfter", args.Object),
 		args.Optional("startAfter", args.Object), args.Optional("startAtOperationTime", args.Any),
 		args.Optional("allChangesForCluster", args.Bool), args.Optional("showExpandedEvents", args.Bool),
 	}
+	if r.AtLeast(catalog.Release83) {
+		list = append(list, args.Optional("ignoreRemovedShards", args.Bool)) // the mock misses no events of theirs
+	}
+	return list
 }
 
 // streamStages may follow $changeStream.
@@ -48,7 +53,7 @@ func watch(c *call.Call, v bson.RawValue, rest []bson.Raw, size int) (bson.D, er
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "the $changeStream stage specification must be an object, found %s",
 			args.TypeName(v.Type))
 	}
-	if err := args.Check("$changeStream", changeStreamFields(), spec); err != nil {
+	if err := args.Check("$changeStream", changeStreamFields(c.Node.Release()), spec); err != nil {
 		return nil, err
 	}
 	if err := checkStreamOptions(spec); err != nil {

@@ -115,7 +115,7 @@ func killCursors(c *call.Call) (bson.D, error) {
 
 // failOn is what the fail point of getMore does to a cursor.
 func failOn(open *call.Cursor, c *call.Call) error {
-	f := call.FailPointOf(&c.Node.FailPoints.GetMore, c.Node.Commands["getMore"], c)
+	f := call.FailPointOf(&c.Node.FailPoints.GetMore, c.Node.Table()["getMore"], c)
 	switch {
 	case f == nil:
 		return nil

@@ -120,7 +120,7 @@ func getCmdLineOpts(c *call.Call) (bson.D, error) {
 // listCommands lists the command table.
 func listCommands(c *call.Call) (bson.D, error) {
 	list := bson.D{}
-	for name, cmd := range c.Node.Commands {
+	for name, cmd := range c.Node.Table() {
 		if name != cmd.Name || c.Node.Command(name) == nil {
 			continue
 		}

@@ -58,15 +58,19 @@ func ServerStatus(c *call.Call) (bson.D, error) {
 	up := c.Node.Up()
 	reply := bson.D{
 		{Key: "host", Value: c.Node.Host()},
-		{Key: "version", Value: c.Cluster.Version()},
+		{Key: "version", Value: mock.VersionOf(c.Node.Release())},
 		{Key: "process", Value: process},
-		{Key: "service", Value: service},
+	}
+	if c.Node.Release().ShowsServices() {
+		reply = append(reply, bson.E{Key: "service", Value: service})
+	}
+	reply = append(reply, bson.D{
 		{Key: "pid", Value: int64(os.Getpid())},
 		{Key: "uptime", Value: up.Truncate(time.Second).Seconds()}, // tools read it as a whole number
 		{Key: "uptimeMillis", Value: up.Milliseconds()},
 		{Key: "uptimeEstimate", Value: int64(up.Seconds())},
 		{Key: "localTime", Value: bson.NewDateTimeFromTime(c.Cluster.Now().Add(c.Node.ClockAhead()))},
-	}
+	}...)
 	none := args.Truth(c.Body.Lookup("none"))
 	for _, s := range sections() {
 		asked := c.Body.Lookup(s.Name)

@@ -96,6 +96,7 @@ func drainingStatus(c *call.Call, shard catalog.Shard) (bson.D, error) {
 	if status.Empty() && len(collections) == 0 {
 		return bson.D{{Key: "msg", Value: "draining completed successfully"}, {Key: "state", Value: drainingComplete}}, nil
 	}
+	databases, shown, truncated := fitting(status.Databases, collections, drainListBytes)
 	doc := bson.D{}
 	if len(status.Databases) > 0 || len(collections) > 0 {
 		doc = append(doc, bson.E{Key: "note", Value: noteOfVerbs})
@@ -107,10 +108,35 @@ func drainingStatus(c *call.Call, shard catalog.Shard) (bson.D, error) {
 		{Key: "jumboChunks", Value: status.JumboChunks},
 		{Key: "estimatedRemainingBytes", Value: c.Cluster.Membership().BytesOn(shard.ID)},
 	}
+	doc = append(doc, bson.E{Key: "dbsToMove", Value: databases}, bson.E{Key: "collectionsToMove", Value: shown})
+	if truncated {
+		doc = append(doc, bson.E{Key: "truncated", Value: true})
+	}
 	return append(doc,
-		bson.E{Key: "dbsToMove", Value: status.Databases}, bson.E{Key: "collectionsToMove", Value: collections},
 		bson.E{Key: "msg", Value: "draining ongoing"}, bson.E{Key: "state", Value: drainingOngoing},
 		bson.E{Key: "remaining", Value: remaining}), nil
+}
+
+const (
+	// drainListBytes is what the two lists of a reply may take, so that it fits in a document.
+	drainListBytes = 16<<20 - 4<<10
+	// drainElementBytes is what an element of an array takes beside its text.
+	drainElementBytes = 13
+)
+
+// fitting cuts two lists so that they take so many bytes at most, the second one first.
+func fitting(databases, collections []string, most int) (dbs, colls []string, truncated bool) {
+	cut := func(list []string) []string {
+		for i, name := range list {
+			if most -= len(name) + drainElementBytes; most < 0 {
+				truncated = true
+				return list[:i]
+			}
+		}
+		return list
+	}
+	dbs = cut(databases)
+	return dbs, cut(collections), truncated
 }
 
 const (

@@ -154,7 +154,11 @@ func rangeMove(c *call.Call) (req mock.MoveRequest, err error) {
 		return req, mongoerr.New(mongoerr.NamespaceNotFound, "Collection %s is not sharded", ns)
 	}
 	if coll.Unsplittable {
-		return req, mongoerr.New(mongoerr.NamespaceNotSharded, "Collection %s is not sharded", ns)
+		text := "Collection %s is not sharded"
+		if c.Node.Release().ChecksMovedRanges() {
+			text = "Can't execute moveRange on unsharded collection %s"
+		}
+		return req, mongoerr.New(mongoerr.NamespaceNotSharded, text, ns)
 	}
 	return mock.MoveRequest{
 		Namespace: ns, From: donorOf(c.Cluster, coll, lower, upper), To: to.ID, Min: lower, Max: upper,

@@ -1,0 +1,80 @@
+package mock
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// From 9.0 on the config servers look once for zone ranges that end at MaxKey followed by MinKey,
+// before the first round of a term.
+
+// What the scan leaves: a document, and events of the log.
+const (
+	configZoneScan = "maxKeyZoneScanState"
+	zoneScanID     = "scanState"
+
+	eventZoneScanned = 12829505
+	eventZoneSkipped = 12829503
+	eventZoneFound   = 12829504
+	eventZoneFailed  = 12829506
+)
+
+// ZoneScan is what became of the scan.
+type ZoneScan struct{ Complete, Found, Failed bool }
+
+// ZoneScan returns what became of the scan for zones that end early.
+func (b *Balancer) ZoneScan() ZoneScan {
+	doc, _ := b.config.doc(configZoneScan, zoneScanID)
+	_, ended := doc.Lookup("scanCompletedAt").TimeOK()
+	found, _ := doc.Lookup("foundBuggyZone").BooleanOK()
+	return ZoneScan{Complete: ended, Found: found, Failed: b.scanFailed}
+}
+
+// scanZones is the scan, unless it was done or is switched off. One that fails is repeated in
+// the next term.
+func (b *Balancer) scanZones() {
+	release := b.installed.onConfigServers().WithFCV(engine{b: b}.CompatibilityVersion(b.ctx))
+	if !release.FindsMaxKeyZones() || b.parameters.Int("maxKeyZoneScanEnabled") == 0 {
+		return
+	}
+	if b.ZoneScan().Complete {
+		b.logger.Info("zones were looked through before", "id", eventZoneSkipped)
+		return
+	}
+	started := bson.NewDateTimeFromTime(b.clock.Now())
+	found, err := b.earlyZone()
+	if err == nil {
+		b.config.remove(configZoneScan, zoneScanID)
+		err = b.config.insert(configZoneScan, bson.D{
+			{Key: "_id", Value: zoneScanID}, {Key: "scanStartedAt", Value: started},
+			{Key: "scanCompletedAt", Value: bson.NewDateTimeFromTime(b.clock.Now())},
+			{Key: "foundBuggyZone", Value: found}, {Key: "alertEmitted", Value: found},
+			{Key: "binaryVersionAtScan", Value: versionOf(release)}, {Key: "fcvAtScan", Value: release.FCV().String()},
+		})
+	}
+	if b.scanFailed = err != nil; b.scanFailed {
+		b.logger.Warn("zones could not be looked through", "id", eventZoneFailed, "error", err)
+		return
+	}
+	if found {
+		b.logger.Warn("a zone ends at MaxKey followed by MinKey", "id", eventZoneFound)
+	}
+	b.logger.Info("zones were looked through", "id", eventZoneScanned)
+}
+
+// earlyZone reports whether a range of a sharded collection ends where MaxKey was meant.
+func (b *Balancer) earlyZone() (bool, error) {
+	for _, raw := range b.config.Collection(configTags).Scan() {
+		ns, _ := raw.Lookup("ns").StringValueOK()
+		coll, known, err := b.config.shardedEntry(ns)
+		if err != nil {
+			return false, err
+		}
+		end, _ := raw.Lookup("max").DocumentOK()
+		if _, early := catalog.MeantEnd(end); known && early && len(fieldNames(end)) == coll.Pattern.Len() {
+			return true, nil
+		}
+	}
+	return false, nil
+}
