@@ -163,23 +163,19 @@ func (d *documented) confirm(ctx context.Context, sure []*suspected) error {
 
 // route asks the router for a lone document: its owner may be a shard that can't be reached.
 func (d *documented) route(ctx context.Context, s *suspected) error {
-	for _, c := range s.copies {
-		doc, err := d.shards.Routed(ctx, d.c.Namespace, placement.Query(d.t.coll.Pattern, c.Doc))
-		switch {
-		case mongoerr.Is(err, mongoerr.Unauthorized):
-			return nil
-		case err != nil:
-			return err
-		case doc != nil:
-			for i, state := range s.verdict.States {
-				switch state {
-				case placement.LoneStray:
-					s.verdict.States[i] = placement.Stray
-				case placement.LoneWaiting:
-					s.verdict.States[i] = placement.Waiting
-				}
-			}
-			return nil
+	doc, err := d.shards.Routed(ctx, d.c.Namespace, s.id)
+	if doc == nil || err != nil {
+		if mongoerr.Is(err, mongoerr.Unauthorized) {
+			err = nil // the shards have told
+		}
+		return err
+	}
+	for i, state := range s.verdict.States {
+		switch state {
+		case placement.LoneStray:
+			s.verdict.States[i] = placement.Stray
+		case placement.LoneWaiting:
+			s.verdict.States[i] = placement.Waiting
 		}
 	}
 	return nil

@@ -62,7 +62,7 @@ func (c *Collection) misplaced(right ...catalog.ShardID) (list []Finding) {
 		}
 		f := c.finding(Misplaced, []catalog.ShardID{h.Shard}, fmt.Sprintf("%s has it, with %s, and it belongs on %s alone",
 			h.Shard, humanize.Count(h.Docs, "document"), right[0]), mendMisplaced(c.Namespace, h))
-		f.Count = h.Docs
+		f.Count = max(1, h.Docs)
 		list = append(list, f)
 	}
 	return list
@@ -168,7 +168,8 @@ func (c *Collection) indexes(owning []Holding) (list []Finding) {
 		missing := slices.IndexFunc(all, func(v variant) bool { return v.value == nil })
 		var absent variant
 		if missing >= 0 {
-			absent, all = all[missing], slices.Delete(all, missing, missing+1)
+			absent = all[missing]
+			all = slices.Delete(all, missing, missing+1)
 			list = append(list, c.finding(IndexMissing, absent.shards, fmt.Sprintf("the index %s is missing on %s, and is on %s",
 				n, joined(absent.shards), joined(all[0].shards)), mendIndex(c.Namespace, all[0].value)))
 		}

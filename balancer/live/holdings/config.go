@@ -106,14 +106,15 @@ func (s *Shards) Newest(ctx context.Context, coll catalog.Collection) (bson.Time
 	return at, err
 }
 
-// Routed returns the document that the router finds by its shard key and _id; nil for none.
-func (s *Shards) Routed(ctx context.Context, ns string, query bson.Raw) (bson.Raw, error) {
+// Routed returns the document of an _id that the router finds on any shard; nil for none.
+func (s *Shards) Routed(ctx context.Context, ns string, id bson.RawValue) (bson.Raw, error) {
 	database, name, err := catalog.SplitNamespace(ns)
 	if err != nil {
 		return nil, err
 	}
 	docs, err := live.NewCommandRunner(s.Router).RunCursorCommand(ctx, database, bson.D{
-		{Key: "find", Value: name}, {Key: "filter", Value: query}, {Key: "limit", Value: int32(1)}, majority, limited,
+		{Key: "find", Value: name}, {Key: "filter", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$eq", Value: id}}}}},
+		{Key: "limit", Value: int32(1)}, majority, limited,
 	})
 	if err != nil || len(docs) == 0 {
 		return nil, live.ServerError(err)

@@ -1,0 +1,499 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live/documents"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/mocktest"
+	"shardsh/balancer/mock/router"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/placement"
+)
+
+var auditFull = flag.Bool("audit.full", false, "a thousand planted faults and a thousand healthy runs, not a few")
+
+const auditTopology = `{"shards": [{"id": "s0"}, {"id": "s1"}, {"id": "s2"}], "settings": {"balancer": {"mode": "off"}},
+	"databases": [{"name": "db", "primary": "s0"}], "collections": [{"ns": "db.c", "key": {"x": 1}, "chunks": [
+	{"shard": "s0", "docs": 0, "max": {"x": 50}}, {"shard": "s1", "docs": 0, "max": {"x": 100}},
+	{"shard": "s1", "docs": 0, "max": {"x": 200}}, {"shard": "s2", "docs": 0}]},
+	{"ns": "db.pair", "key": {"a": 1, "b": 1}, "chunks": [{"shard": "s1"}]}]}`
+
+const auditDocuments = 120
+
+// audited is a cluster whose members are reached in memory.
+type audited struct {
+	testing.TB
+	mock     *mock.Cluster
+	client   *mongo.Client
+	settings *options.ClientOptions
+	clock    interface {
+		Now() time.Time
+		Sleep(ctx context.Context, d time.Duration) error
+	}
+	r    *rand.Rand
+	next int
+}
+
+func newAudited(t testing.TB, release catalog.Release, seed uint64) *audited {
+	t.Helper()
+	cluster := mocktest.Cluster(t, auditTopology, mock.Config{
+		Version: release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: seed,
+	})
+	routers, err := router.Several(router.New(cluster, nil), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &audited{TB: t, mock: cluster, clock: cluster.Clock(), r: rand.New(rand.NewPCG(seed, 9)), next: 1e6}
+	w.client = mocktest.Connect(t, routers, func(o *options.ClientOptions) {
+		w.settings = options.Client().SetDialer(o.Dialer).SetServerMonitoringMode(options.ServerMonitoringModePoll)
+	})
+	w.index(mongo.IndexModel{Keys: bson.D{{Key: "x", Value: 1}, {Key: "u", Value: 1}}, Options: options.Index().SetUnique(true)})
+	w.index(mongo.IndexModel{Keys: bson.D{{Key: "s", Value: 1}}})
+	w.must(documents.Watchable(t.Context(), w.client, "db.c")) // from here on the mock remembers what is written
+	var docs []any
+	for i := range auditDocuments {
+		docs = append(docs, w.doc(idOf(i), i*300/auditDocuments))
+	}
+	if _, err := w.coll().InsertMany(t.Context(), docs); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.client.Database("db").Collection("plain").InsertOne(t.Context(), bson.D{{Key: "a", Value: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *audited) doc(id any, x int) bson.D {
+	return bson.D{{Key: "_id", Value: id}, {Key: "x", Value: x}, {Key: "u", Value: id}, {Key: "s", Value: "text"}}
+}
+
+func (w *audited) raw(d bson.D) bson.Raw {
+	w.Helper()
+	raw, err := bson.Marshal(d)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return raw
+}
+
+func (w *audited) index(m mongo.IndexModel) {
+	w.Helper()
+	if _, err := w.coll().Indexes().CreateOne(w.Context(), m); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *audited) coll() *mongo.Collection { return w.client.Database("db").Collection("c") }
+
+func (w *audited) cluster() Cluster {
+	return Cluster{Client: w.client, Settings: w.settings, Clock: w.clock}
+}
+
+func (w *audited) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func anAudit() Audit { return Audit{Settle: 3, SettlePause: time.Second} }
+
+func (w *audited) audit(a Audit, c Cluster) AuditResult {
+	w.Helper()
+	result, err := a.Run(w.Context(), c, nil)
+	w.must(err)
+	return result
+}
+
+// owner returns the shard that owns a key.
+func (w *audited) owner(x int) catalog.ShardID {
+	w.Helper()
+	docs, err := w.client.Database("config").Collection("chunks").Find(w.Context(), bson.D{})
+	w.must(err)
+	var chunks []struct {
+		Min, Max struct{ X bson.RawValue }
+		Shard    catalog.ShardID
+	}
+	w.must(docs.All(w.Context(), &chunks))
+	for _, c := range chunks {
+		lower, bounded := c.Min.X.AsInt64OK()
+		upper, also := c.Max.X.AsInt64OK()
+		if (!bounded || int64(x) >= lower) && (!also || int64(x) < upper) && (c.Min.X.Type != 0) {
+			return c.Shard
+		}
+	}
+	w.Fatal("no chunk has", x)
+	return ""
+}
+
+// other returns a shard that does not own a key.
+func (w *audited) other(x int) catalog.ShardID {
+	w.Helper()
+	owner := w.owner(x)
+	for {
+		if id := catalog.ShardID(fmt.Sprintf("s%d", w.r.IntN(3))); id != owner {
+			return id
+		}
+	}
+}
+
+// move moves a chunk, whose old documents wait for deletion then.
+func (w *audited) move() {
+	w.Helper()
+	x := []int{10, 70, 150, 250}[w.r.IntN(4)]
+	err := w.client.Database("admin").RunCommand(w.Context(), bson.D{
+		{Key: "moveChunk", Value: "db.c"}, {Key: "find", Value: bson.D{{Key: "x", Value: x}}},
+		{Key: "to", Value: fmt.Sprintf("s%d", w.r.IntN(3))},
+	}).Err()
+	if err != nil && !strings.Contains(err.Error(), "already") && !strings.Contains(err.Error(), "range deletion") {
+		w.Fatal(err)
+	}
+}
+
+// write inserts, updates and deletes documents of a range that faults stay away from.
+func (w *audited) write() {
+	w.Helper()
+	for range 1 + w.r.IntN(3) {
+		w.next++
+		_, err := w.coll().InsertOne(w.Context(), w.doc(w.next, w.r.IntN(300)))
+		w.must(err)
+		_, err = w.coll().UpdateOne(w.Context(), bson.D{{Key: "_id", Value: idOf(2 * w.r.IntN(auditDocuments/2))}},
+			bson.D{{Key: "$inc", Value: bson.D{{Key: "w", Value: 1}}}})
+		w.must(err)
+		_, err = w.coll().DeleteOne(w.Context(), bson.D{{Key: "_id", Value: w.next - w.r.IntN(4)}})
+		w.must(err)
+	}
+}
+
+// at is the shard key of a document of the world.
+func at(i int) int { return i * 300 / auditDocuments }
+
+type auditFault struct {
+	kind  placement.Kind
+	plant func(w *audited, i int)
+	// quiet: writers would hide it, or it them.
+	quiet bool
+}
+
+func auditFaults() []auditFault {
+	uuid := bson.Binary{Subtype: bson.TypeBinaryUUID, Data: []byte("0123456789abcdef")}
+	config := func(w *audited) *mongo.Database { return w.client.Database("config") }
+	return []auditFault{
+		{kind: placement.Lone, plant: func(w *audited, i int) { // as a range deleter or a move has left it
+			x := at(i)
+			w.must(w.mock.Plants().Insert(w.other(x), "db.c", w.raw(w.doc("lone", x))))
+		}},
+		{kind: placement.Lone, plant: func(w *audited, i int) { // the owner has lost it, and a range deletion waits
+			w.must(w.clock.Sleep(w.Context(), time.Hour))
+			x := at(i)
+			from, to := w.owner(x), w.other(x)
+			w.must(w.client.Database("admin").RunCommand(w.Context(), bson.D{
+				{Key: "moveChunk", Value: "db.c"}, {Key: "find", Value: bson.D{{Key: "x", Value: x}}}, {Key: "to", Value: string(to)},
+			}).Err())
+			doc := w.raw(bson.D{{Key: "_id", Value: idOf(i)}})
+			w.must(w.mock.Plants().Delete(to, "db.c", doc.Lookup("_id")))
+			if len(w.mock.RangeDeleter().Tasks(from)) == 0 {
+				w.Fatal("no range deletion waits")
+			}
+		}},
+		{kind: placement.Orphan, plant: func(w *audited, i int) {
+			x := at(i)
+			w.must(w.mock.Plants().Insert(w.other(x), "db.c", w.raw(w.doc(idOf(i), x))))
+		}},
+		{kind: placement.DuplicateID, plant: func(w *audited, i int) {
+			x := at(i)
+			other := w.other(x)
+			for y := range 300 {
+				if w.owner(y) == other {
+					_, err := w.coll().InsertOne(w.Context(), w.doc(idOf(i), y))
+					w.must(err)
+					return
+				}
+			}
+			w.Fatal(other, "owns nothing")
+		}},
+		{kind: placement.DuplicateKey, plant: func(w *audited, i int) { // an orphan with the unique value of another document
+			x := at(i)
+			doc := bson.D{{Key: "_id", Value: "another"}, {Key: "x", Value: x}, {Key: "u", Value: idOf(i)}}
+			w.must(w.mock.Plants().Insert(w.other(x), "db.c", w.raw(doc)))
+		}},
+		{kind: placement.DuplicateKey, plant: func(w *audited, i int) { // an index that is unique on each shard for itself
+			w.must(w.clock.Sleep(w.Context(), time.Hour)) // orphans have no value
+			for i := range auditDocuments {
+				_, err := w.coll().UpdateOne(w.Context(), bson.D{{Key: "_id", Value: idOf(i)}}, set("k", i))
+				w.must(err)
+			}
+			for _, id := range []catalog.ShardID{"s0", "s1", "s2"} {
+				w.must(w.mock.Plants().Index(id, "db.c", store.IndexSpec{
+					Name: "k_1", Key: w.raw(bson.D{{Key: "k", Value: 1}}), Unique: true,
+				}))
+			}
+			for j := range auditDocuments {
+				if w.owner(at(j)) != w.owner(at(i)) {
+					_, err := w.coll().UpdateOne(w.Context(), bson.D{{Key: "_id", Value: idOf(j)}}, set("k", i))
+					w.must(err)
+					return
+				}
+			}
+		}, quiet: true},
+		{kind: placement.IndexMissing, plant: func(w *audited, i int) {
+			w.must(w.mock.Plants().DropIndex(w.owner(at(i)), "db.c", "s_1"))
+		}},
+		{kind: placement.IndexDiffers, plant: func(w *audited, i int) {
+			id := w.owner(at(i))
+			w.must(w.mock.Plants().DropIndex(id, "db.c", "s_1"))
+			w.must(w.mock.Plants().Index(id, "db.c", store.IndexSpec{Name: "s_1", Key: w.raw(bson.D{{Key: "s", Value: -1}})}))
+		}},
+		{kind: placement.OptionsDiffer, plant: func(w *audited, i int) {
+			w.must(w.mock.Plants().Options(w.owner(at(i)), "db.c", bson.D{
+				{Key: "validator", Value: w.raw(bson.D{{Key: "x", Value: bson.D{{Key: "$exists", Value: true}}}})}}))
+		}},
+		{kind: placement.UUIDDiffers, quiet: true, plant: func(w *audited, i int) {
+			w.must(w.mock.Plants().UUID(w.owner(at(i)), "db.c", uuid))
+		}},
+		{kind: placement.Misplaced, plant: func(w *audited, _ int) {
+			w.must(w.mock.Plants().Collection([]catalog.ShardID{"s1", "s2"}[w.r.IntN(2)], "db.plain", uuid))
+		}},
+		{kind: placement.ChunkGap, quiet: true, plant: func(w *audited, _ int) {
+			n, hole := 0, w.r.IntN(4)
+			w.mock.Plants().Chunks("db.c", func(chunk bson.Raw) bson.Raw {
+				if n++; (n-1)%4 == hole {
+					return nil
+				}
+				return chunk
+			})
+		}},
+		{kind: placement.ChunkOverlap, quiet: true, plant: func(w *audited, _ int) {
+			w.mock.Plants().Chunks("db.c", func(chunk bson.Raw) bson.Raw {
+				if n, ok := chunk.Lookup("min", "x").AsInt64OK(); !ok || n != 100 {
+					return chunk
+				}
+				return changed(chunk, "min", bson.D{{Key: "x", Value: 90}})
+			})
+		}},
+		{kind: placement.ChunkInvalid, quiet: true, plant: func(w *audited, _ int) {
+			w.mock.Plants().Chunks("db.c", func(chunk bson.Raw) bson.Raw {
+				if n, ok := chunk.Lookup("min", "x").AsInt64OK(); !ok || n != 100 {
+					return chunk
+				}
+				return changed(chunk, "shard", "gone")
+			})
+		}},
+		{kind: placement.ZoneEmpty, plant: func(w *audited, _ int) {
+			_, err := config(w).Collection("tags").InsertOne(w.Context(), bson.D{{Key: "ns", Value: "db.c"}, {Key: "tag", Value: "z"},
+				{Key: "min", Value: bson.D{{Key: "x", Value: 7}}}, {Key: "max", Value: bson.D{{Key: "x", Value: 7}}}})
+			w.must(err)
+		}},
+		{kind: placement.ZoneEnd, plant: func(w *audited, _ int) {
+			w.must(w.client.Database("admin").RunCommand(w.Context(), bson.D{{Key: "addShardToZone", Value: "s1"}, {Key: "zone", Value: "z"}}).Err())
+			w.must(w.client.Database("admin").RunCommand(w.Context(), bson.D{{Key: "updateZoneKeyRange", Value: "db.pair"},
+				{Key: "min", Value: bson.D{{Key: "a", Value: 5}}}, {Key: "max", Value: bson.D{{Key: "a", Value: bson.MaxKey{}}}},
+				{Key: "zone", Value: "z"}}).Err())
+		}},
+		{kind: placement.CountDiffers, quiet: true, plant: func(w *audited, _ int) { // virtual documents are counted, and not there
+			w.must(w.client.Database("admin").RunCommand(w.Context(), bson.D{{Key: "mockFill", Value: "db.pair"}, {Key: "docs", Value: 1000},
+				{Key: "bytes", Value: 1 << 20}}).Err())
+		}},
+	}
+}
+
+// changed returns a document with another value of a field.
+func changed(doc bson.Raw, name string, value any) bson.Raw {
+	var d bson.D
+	if err := bson.Unmarshal(doc, &d); err != nil {
+		panic(err)
+	}
+	for i := range d {
+		if d[i].Key == name {
+			d[i].Value = value
+		}
+	}
+	raw, err := bson.Marshal(d)
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
+
+// Whatever is planted is found, among moves and writers.
+func TestAuditFindsFaults(t *testing.T) {
+	times := 2
+	if *auditFull {
+		times = 1000/len(auditFaults()) + 1
+	}
+	for n, fault := range auditFaults() {
+		t.Run(fmt.Sprintf("%d %s", n, fault.kind), func(t *testing.T) {
+			for seed := range times {
+				w := newAudited(t, releases()[seed%len(releases())], uint64(seed))
+				for range w.r.IntN(3) {
+					w.move()
+				}
+				fault.plant(w, 2*w.r.IntN(auditDocuments/2)+1)
+				c := w.cluster()
+				if !fault.quiet && seed%2 == 1 {
+					c.Clock = busy{stopAfter{inner: w.clock}, w.write}
+				}
+				result := w.audit(anAudit(), c)
+				if !slices.ContainsFunc(result.Findings, func(f placement.Finding) bool { return f.Kind == fault.kind }) {
+					t.Fatalf("seed %d: %+v", seed, result)
+				}
+				for _, f := range result.Findings {
+					if len(f.Mend) == 0 || f.Text == "" || f.Count == 0 || len(f.Shards) == 0 && f.Kind < "chunk" {
+						t.Errorf("seed %d: %+v", seed, f)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Nothing is found in a healthy cluster, whatever moves, is written, and waits to be deleted.
+func TestAuditRaisesNoFalseAlarm(t *testing.T) {
+	times := 12
+	if *auditFull {
+		times = 1000
+	}
+	waiting := int64(0)
+	for seed := range times {
+		w := newAudited(t, releases()[seed%len(releases())], uint64(seed))
+		for range w.r.IntN(4) {
+			w.move()
+			if w.r.IntN(2) == 0 { // what was deleted since its move is not lost
+				_, err := w.coll().DeleteMany(t.Context(), bson.D{{Key: "x", Value: bson.D{{Key: "$mod", Value: bson.A{7, w.r.IntN(7)}}}}})
+				w.must(err)
+			}
+		}
+		c := w.cluster()
+		c.Clock = busy{stopAfter{inner: w.clock}, func() {
+			w.write()
+			if w.r.IntN(3) == 0 {
+				w.move()
+			}
+		}}
+		a := anAudit()
+		a.Settle = 10
+		result := w.audit(a, c)
+		if len(result.Findings) > 0 || len(result.Unseen) > 0 {
+			t.Fatalf("seed %d: %+v", seed, result)
+		}
+		if len(result.Unsettled) == 0 && result.Verdict != AuditClean {
+			t.Fatalf("seed %d: %+v", seed, result)
+		}
+		for _, c := range result.Collections {
+			waiting += c.Waiting
+		}
+	}
+	if waiting == 0 {
+		t.Error("no run had orphans")
+	}
+}
+
+// What was saved can be inserted, and then nothing is lone any more.
+func TestAuditExports(t *testing.T) {
+	w := newAudited(t, catalog.Release80, 1)
+	for i := range 3 {
+		w.must(w.mock.Plants().Insert("s2", "db.c", w.raw(w.doc(fmt.Sprintf("lone%d", i), 10+i))))
+	}
+	a := anAudit()
+	a.Export = filepath.Join(t.TempDir(), "saved")
+	result := w.audit(a, w.cluster())
+	if len(result.Findings) != 1 || result.Findings[0].Count != 3 {
+		t.Fatalf("%+v", result)
+	}
+	f := result.Findings[0]
+	text, err := os.ReadFile(f.File)
+	w.must(err)
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	if len(lines) != 3 || !strings.Contains(f.Mend[0], "insertOne") {
+		t.Fatalf("%s, %q", text, f.Mend)
+	}
+	for _, line := range lines {
+		var doc bson.D
+		w.must(bson.UnmarshalExtJSON([]byte(line), true, &doc))
+		_, err := w.coll().InsertOne(t.Context(), doc)
+		w.must(err)
+	}
+	result = w.audit(anAudit(), w.cluster())
+	if len(result.Findings) != 1 || result.Findings[0].Kind != placement.Orphan || result.Findings[0].Count != 3 {
+		t.Errorf("%+v", result)
+	}
+	if _, err := a.Run(t.Context(), w.cluster(), nil); err != nil {
+		t.Fatal(err) // the orphans are in a file of another name
+	}
+	if _, err := a.Run(t.Context(), w.cluster(), nil); err == nil {
+		t.Error("a file that was saved is overwritten")
+	}
+}
+
+// A shard that can't be reached is named, and what the others have is compared all the same.
+func TestAuditSaysWhatItDidNotSee(t *testing.T) {
+	w := newAudited(t, catalog.Release80, 2)
+	c := w.cluster()
+	c.Settings = nil
+	result := w.audit(anAudit(), c)
+	if result.Verdict != AuditUnknown || len(result.Unseen) != 4 || len(result.Findings) != 0 {
+		t.Errorf("%+v", result)
+	}
+	w.must(w.mock.Plants().DropIndex("s1", "db.c", "s_1"))
+	if result = w.audit(anAudit(), c); result.Verdict != AuditFindings || result.Findings[0].Kind != placement.IndexDiffers {
+		t.Errorf("the router tells of the index: %+v", result)
+	}
+	away := w.mock.Addresses().FirstMember("s2")
+	c.Settings = options.Client().SetDialer(noWay{w.settings.Dialer, away}).SetServerMonitoringMode(options.ServerMonitoringModePoll)
+	w.must(w.mock.Plants().Insert("s0", "db.c", w.raw(w.doc(idOf(auditDocuments-1), at(auditDocuments-1))))) // which s2 has
+	w.must(w.mock.Plants().Insert("s1", "db.c", w.raw(w.doc("lone", 298))))
+	result = w.audit(anAudit(), c)
+	kinds := map[placement.Kind]int64{}
+	for _, f := range result.Findings {
+		kinds[f.Kind] += f.Count
+	}
+	if len(result.Unseen) != 1 || !strings.Contains(result.Unseen[0], "s2") || kinds[placement.Lone] != 1 || kinds[placement.Orphan] != 1 {
+		t.Errorf("%v: %+v", kinds, result)
+	}
+}
+
+// noWay is a dialer to which one address does not answer.
+type noWay struct {
+	options.ContextDialer
+	away string
+}
+
+func (n noWay) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	if address == n.away {
+		return nil, errors.New("no route to host")
+	}
+	return n.ContextDialer.DialContext(ctx, network, address)
+}
+
+func TestAuditRefuses(t *testing.T) {
+	for reason, change := range map[string]func(*Audit){
+		"at least 1":         func(a *Audit) { a.Settle = 0 },
+		"can't be negative":  func(a *Audit) { a.MaxRate = -1 },
+		"takes DB or DB.COL": func(a *Audit) { a.Namespaces = []string{"db."} },
+		"twice":              func(a *Audit) { a.Namespaces = []string{"db", "db"} },
+		"leaves out":         func(a *Audit) { a.Metadata, a.Export = true, "x" },
+	} {
+		a := anAudit()
+		change(&a)
+		if err := a.Validate(); err == nil || !strings.Contains(err.Error(), reason) {
+			t.Errorf("%s: %v", reason, err)
+		}
+	}
+}
