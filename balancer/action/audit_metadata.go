@@ -21,6 +21,9 @@ func (a *auditing) metadata(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := a.missing(); err != nil {
+		return err
+	}
 	confirmed := map[string]bool{}
 	for attempt := 0; attempt < a.Settle && len(before) > len(confirmed); attempt++ {
 		if err := a.cluster.Clock.Sleep(ctx, a.SettlePause); err != nil {
@@ -46,6 +49,21 @@ func (a *auditing) metadata(ctx context.Context) error {
 		}
 	}
 	return a.reported(ctx)
+}
+
+// missing is the error of a collection or database that is not there.
+func (a *auditing) missing() error {
+	for _, ns := range a.Namespaces {
+		database, _, dotted := strings.Cut(ns, ".")
+		_, known := a.config.Primaries[database]
+		if dotted && len(a.shards.Seen()) > 0 {
+			known = slices.ContainsFunc(a.colls, func(c *placement.Collection) bool { return c.Namespace == ns })
+		}
+		if !known {
+			return mongoerr.New(mongoerr.NamespaceNotFound, "there is no %s to audit", ns)
+		}
+	}
+	return nil
 }
 
 // key tells findings apart; the number of documents may change.

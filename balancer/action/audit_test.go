@@ -24,6 +24,7 @@ import (
 	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/placement"
 )
 
@@ -190,6 +191,8 @@ type auditFault struct {
 	plant func(w *audited, i int)
 	// quiet: writers would hide it, or it them.
 	quiet bool
+	// besides are what else it may be found as.
+	besides []placement.Kind
 }
 
 func auditFaults() []auditFault {
@@ -229,7 +232,7 @@ func auditFaults() []auditFault {
 			}
 			w.Fatal(other, "owns nothing")
 		}},
-		{kind: placement.DuplicateKey, plant: func(w *audited, i int) { // an orphan with the unique value of another document
+		{kind: placement.DuplicateKey, besides: []placement.Kind{placement.Lone}, plant: func(w *audited, i int) { // an orphan with the unique value of another document
 			x := at(i)
 			doc := bson.D{{Key: "_id", Value: "another"}, {Key: "x", Value: x}, {Key: "u", Value: idOf(i)}}
 			w.must(w.mock.Plants().Insert(w.other(x), "db.c", w.raw(doc)))
@@ -265,13 +268,13 @@ func auditFaults() []auditFault {
 			w.must(w.mock.Plants().Options(w.owner(at(i)), "db.c", bson.D{
 				{Key: "validator", Value: w.raw(bson.D{{Key: "x", Value: bson.D{{Key: "$exists", Value: true}}}})}}))
 		}},
-		{kind: placement.UUIDDiffers, quiet: true, plant: func(w *audited, i int) {
+		{kind: placement.UUIDDiffers, quiet: true, besides: []placement.Kind{placement.Lone, placement.Orphan}, plant: func(w *audited, i int) {
 			w.must(w.mock.Plants().UUID(w.owner(at(i)), "db.c", uuid))
 		}},
 		{kind: placement.Misplaced, plant: func(w *audited, _ int) {
 			w.must(w.mock.Plants().Collection([]catalog.ShardID{"s1", "s2"}[w.r.IntN(2)], "db.plain", uuid))
 		}},
-		{kind: placement.ChunkGap, quiet: true, plant: func(w *audited, _ int) {
+		{kind: placement.ChunkGap, quiet: true, besides: []placement.Kind{placement.Unplaced}, plant: func(w *audited, _ int) {
 			n, hole := 0, w.r.IntN(4)
 			w.mock.Plants().Chunks("db.c", func(chunk bson.Raw) bson.Raw {
 				if n++; (n-1)%4 == hole {
@@ -280,7 +283,7 @@ func auditFaults() []auditFault {
 				return chunk
 			})
 		}},
-		{kind: placement.ChunkOverlap, quiet: true, plant: func(w *audited, _ int) {
+		{kind: placement.ChunkOverlap, quiet: true, besides: []placement.Kind{placement.Lone, placement.Orphan, placement.CountDiffers}, plant: func(w *audited, _ int) {
 			w.mock.Plants().Chunks("db.c", func(chunk bson.Raw) bson.Raw {
 				if n, ok := chunk.Lookup("min", "x").AsInt64OK(); !ok || n != 100 {
 					return chunk
@@ -288,7 +291,7 @@ func auditFaults() []auditFault {
 				return changed(chunk, "min", bson.D{{Key: "x", Value: 90}})
 			})
 		}},
-		{kind: placement.ChunkInvalid, quiet: true, plant: func(w *audited, _ int) {
+		{kind: placement.ChunkInvalid, quiet: true, besides: []placement.Kind{placement.Lone, placement.Orphan, placement.CountDiffers}, plant: func(w *audited, _ int) {
 			w.mock.Plants().Chunks("db.c", func(chunk bson.Raw) bson.Raw {
 				if n, ok := chunk.Lookup("min", "x").AsInt64OK(); !ok || n != 100 {
 					return chunk
@@ -355,6 +358,9 @@ func TestAuditFindsFaults(t *testing.T) {
 					t.Fatalf("seed %d: %+v", seed, result)
 				}
 				for _, f := range result.Findings {
+					if f.Kind != fault.kind && !slices.Contains(fault.besides, f.Kind) {
+						t.Errorf("seed %d: a false alarm: %+v", seed, f)
+					}
 					if len(f.Mend) == 0 || f.Text == "" || f.Count == 0 || len(f.Shards) == 0 && f.Kind < "chunk" {
 						t.Errorf("seed %d: %+v", seed, f)
 					}
@@ -483,6 +489,14 @@ func (n noWay) DialContext(ctx context.Context, network, address string) (net.Co
 }
 
 func TestAuditRefuses(t *testing.T) {
+	w := newAudited(t, catalog.Release80, 3)
+	for ns, there := range map[string]bool{"db": true, "db.c": true, "db.plain": true, "db.no": false, "no": false} {
+		a := anAudit()
+		a.Namespaces = []string{ns}
+		if _, err := a.Run(t.Context(), w.cluster(), nil); mongoerr.Is(err, mongoerr.NamespaceNotFound) == there {
+			t.Errorf("%s: %v", ns, err)
+		}
+	}
 	for reason, change := range map[string]func(*Audit){
 		"at least 1":         func(a *Audit) { a.Settle = 0 },
 		"can't be negative":  func(a *Audit) { a.MaxRate = -1 },

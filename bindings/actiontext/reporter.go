@@ -73,6 +73,11 @@ func (r *Reporter) Report(e action.Event) {
 			r.Progress.Say("Reading "+e.Namespace, &display.Amount{Done: float64(e.Bytes),
 				Left: float64(max(0, e.OfBytes-e.Bytes)), Text: humanize.Bytes[float64]})
 		}
+	case action.Auditing:
+		if r.Progress.Due() {
+			r.Progress.Say("Reading "+e.Namespace, &display.Amount{Done: float64(e.Docs), Left: float64(max(0, e.Of-e.Docs)),
+				Text: func(n float64) string { return humanize.Count(int64(n), "document") }})
+		}
 	case action.Note:
 		r.line(e.Text)
 	}
