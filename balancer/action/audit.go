@@ -160,7 +160,7 @@ type auditing struct {
 	colls   []*placement.Collection
 	result  *AuditResult
 
-	tables  map[string]*placed // as they were at the latest look
+	tables map[string]*placed // as they were at the latest look
 
 	docs, docsRead int64
 }
@@ -173,7 +173,9 @@ func (a *auditing) unsettled(format string, args ...any) {
 	a.result.Unsettled = append(a.result.Unsettled, fmt.Sprintf(format, args...))
 }
 
-func (a *auditing) add(list ...placement.Finding) { a.result.Findings = append(a.result.Findings, list...) }
+func (a *auditing) add(list ...placement.Finding) {
+	a.result.Findings = append(a.result.Findings, list...)
+}
 
 // all audits the metadata of all collections, then the documents of each.
 func (a *auditing) all(ctx context.Context) error {

@@ -180,7 +180,9 @@ func (a *auditing) collection(ctx context.Context, c *placement.Collection) (fou
 	}
 	a.tables[c.Namespace] = t
 	found = slices.Clone(t.findings)
-	c.Owners = t.judge.Owners.Shards()
+	c.Owners = slices.DeleteFunc(t.judge.Owners.Shards(), func(id catalog.ShardID) bool {
+		return !slices.Contains(a.shards.IDs(), id) // which the chunks are wrong about
+	})
 	if !c.Unsplittable { // which may have zones for a key to come
 		zones, err := a.shards.Zones(ctx, c.Namespace)
 		if err != nil {
