@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mongoerr"
@@ -21,7 +23,7 @@ func (a *auditing) metadata(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.missing(); err != nil {
+	if err := a.missing(ctx); err != nil {
 		return err
 	}
 	confirmed := map[string]bool{}
@@ -52,12 +54,18 @@ func (a *auditing) metadata(ctx context.Context) error {
 }
 
 // missing is the error of a collection or database that is not there.
-func (a *auditing) missing() error {
+func (a *auditing) missing(ctx context.Context) error {
 	for _, ns := range a.Namespaces {
-		database, _, dotted := strings.Cut(ns, ".")
+		database, name, dotted := strings.Cut(ns, ".")
 		_, known := a.config.Primaries[database]
-		if dotted && len(a.shards.Seen()) > 0 {
-			known = slices.ContainsFunc(a.colls, func(c *placement.Collection) bool { return c.Namespace == ns })
+		if dotted && known && !slices.ContainsFunc(a.colls, func(c *placement.Collection) bool { return c.Namespace == ns }) {
+			list, err := live.NewCommandRunner(a.cluster.Client).RunCursorCommand(ctx, database, bson.D{
+				{Key: "listCollections", Value: int32(1)}, {Key: "filter", Value: bson.D{{Key: "name", Value: name}}},
+			})
+			if err != nil {
+				return live.ServerError(err)
+			}
+			known = len(list) > 0
 		}
 		if !known {
 			return mongoerr.New(mongoerr.NamespaceNotFound, "there is no %s to audit", ns)

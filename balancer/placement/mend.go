@@ -115,13 +115,20 @@ func mendChunks(c catalog.Collection) []string {
 	}
 }
 
+// mendZone removes a range of a zone. The router refuses to remove what it would not assign.
 func mendZone(c catalog.Collection, doc bson.Raw) []string {
+	z, err := catalog.ParseZone(c.Pattern, doc)
+	if err != nil || !z.Min.Less(z.Max) {
+		return []string{
+			"// the router's commands refuse such a range, so its document goes:",
+			`db.getSiblingDB("config").tags.deleteOne({_id: ` + humanize.ValueLiteral(doc.Lookup("_id")) + "})",
+		}
+	}
 	lower, _ := doc.Lookup("min").DocumentOK()
 	upper, _ := doc.Lookup("max").DocumentOK()
 	ns := humanize.TextLiteral(c.Namespace)
 	lines := []string{fmt.Sprintf("sh.removeRangeFromZone(%s, %s, %s)", ns, humanize.Literal(lower), humanize.Literal(upper))}
-	z, err := catalog.ParseZone(c.Pattern, doc)
-	if err != nil || !endsAtMaxKey(c.Pattern, z.Max) {
+	if !endsAtMaxKey(c.Pattern, z.Max) {
 		return lines
 	}
 	return append(lines, fmt.Sprintf("sh.updateZoneKeyRange(%s, %s, %s, %s)", ns,

@@ -154,10 +154,10 @@ func TestZones(t *testing.T) {
 	}{
 		{"sound", []bson.Raw{zone("a", x(1), x(5)), zone("b", x(5), xy(bson.MaxKey{}, bson.MaxKey{}))}, nil, ""},
 		{"to MaxKey of the first field", []bson.Raw{zone("a", x(1), x(bson.MaxKey{}))}, []Kind{ZoneEnd}, "sh.updateZoneKeyRange"},
-		{"of no key", []bson.Raw{zone("a", x(3), x(3))}, []Kind{ZoneEmpty}, "sh.removeRangeFromZone"},
-		{"turned round", []bson.Raw{zone("a", x(4), x(3))}, []Kind{ZoneEmpty}, "sh.removeRangeFromZone"},
+		{"of no key", []bson.Raw{zone("a", x(3), x(3))}, []Kind{ZoneEmpty}, "tags.deleteOne"},
+		{"turned round", []bson.Raw{zone("a", x(4), x(3))}, []Kind{ZoneEmpty}, "tags.deleteOne"},
 		{"overlapping", []bson.Raw{zone("b", x(3), x(9)), zone("a", x(1), x(5))}, []Kind{ZoneOverlap}, "sh.removeRangeFromZone"},
-		{"of another key", []bson.Raw{zone("a", bson.D{{Key: "z", Value: 1}}, x(5))}, []Kind{ZoneInvalid}, "sh.removeRangeFromZone"},
+		{"of another key", []bson.Raw{zone("a", bson.D{{Key: "z", Value: 1}}, x(5))}, []Kind{ZoneInvalid}, "tags.deleteOne"},
 	} {
 		var kinds []Kind
 		mend := ""
