@@ -19,6 +19,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/check"
 	"shardsh/balancer/live/documents"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/mocktest"
@@ -481,6 +482,36 @@ func TestAuditSaysWhatItDidNotSee(t *testing.T) {
 	}
 	if len(result.Unseen) != 1 || !strings.Contains(result.Unseen[0], "s2") || kinds[placement.Lone] != 1 || kinds[placement.Orphan] != 1 {
 		t.Errorf("%v: %+v", kinds, result)
+	}
+}
+
+// A check audits by samples when it is asked to, and only then.
+func TestCheckAudits(t *testing.T) {
+	w := newAudited(t, catalog.Release80, 4)
+	checked := func(rules ...string) check.Report {
+		t.Helper()
+		p := check.Default()
+		w.must(p.Choose(rules))
+		report, err := Check{Policy: p}.Run(t.Context(), func(context.Context) (Source, error) {
+			return Source{Client: w.client, Settings: w.settings, Clock: w.clock}, nil
+		}, nil)
+		w.must(err)
+		return report
+	}
+	if r := checked("audit"); r.Status() != check.Passed {
+		t.Errorf("%+v", r.Result.Findings)
+	}
+	w.must(w.mock.Plants().DropIndex("s1", "db.c", "s_1"))
+	r := checked("audit")
+	if f := r.Result.Findings; r.Status() != check.Failed || len(f) != 1 || f[0].About.Shard != "s1" || len(f[0].Commands) != 1 {
+		t.Errorf("%+v", f)
+	}
+	if r := checked("jumbo"); r.Status() != check.Passed {
+		t.Errorf("%+v", r.Result.Findings)
+	}
+	w.settings = nil
+	if r := checked("audit"); !slices.ContainsFunc(r.Result.Findings, func(f check.Finding) bool { return f.Unknown }) {
+		t.Errorf("what was not seen is not told: %+v", r.Result.Findings)
 	}
 }
 
