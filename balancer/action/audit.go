@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/live/holdings"
 	"shardsh/balancer/mongoerr"
@@ -122,15 +124,15 @@ func (a Audit) Run(ctx context.Context, c Cluster, r Reporter) (result AuditResu
 		}
 	}
 	began := c.Clock.Now()
-	shards, err := holdings.Open(ctx, c.Client, c.Settings)
+	run := &auditing{
+		Audit: a, cluster: c, report: &serial{next: r}, result: &result, tables: map[string]*placed{},
+		rate: readRate{clock: c.Clock, most: a.MaxRate},
+	}
+	run.shards, err = again(ctx, run, func() (*holdings.Shards, error) { return holdings.Open(ctx, c.Client, c.Settings) })
 	if err != nil {
 		return result, err
 	}
-	defer shards.Close(ctx)
-	run := &auditing{
-		Audit: a, cluster: c, report: &serial{next: r}, shards: shards, result: &result, tables: map[string]*placed{},
-		rate: readRate{clock: c.Clock, most: a.MaxRate},
-	}
+	defer run.shards.Close(ctx)
 	run.gate = pace.NewGate(pace.Rules{For: a.For, Window: a.Window, Pause: a.PauseBetween}, c.Clock,
 		pace.Time(c.now), pace.Tell(func(e pace.Event) { run.report.Report(Wait{e}) }))
 	err = run.all(ctx)
@@ -249,4 +251,26 @@ func (a *auditing) cost(read []*placement.Collection) {
 	}
 	a.report.note(fmt.Sprintf("Reads about %s of %s, past the router, from %s.", humanize.Count(a.docs, "document"),
 		humanize.Count(len(read), "sharded collection"), humanize.Count(len(a.shards.Seen()), "shard")))
+}
+
+// again does what may be done again, until it does not break any more, with growing pauses.
+func again[T any](ctx context.Context, a *auditing, do func() (T, error)) (T, error) {
+	for failures := 1; ; failures++ {
+		v, err := do()
+		if err == nil || failures > mostVerifyFailures || ctx.Err() != nil || !passes(err) {
+			return v, err
+		}
+		wait := time.Second << failures
+		a.report.note(fmt.Sprintf("%v; tries again in %v.", err, wait))
+		if err := a.cluster.Clock.Sleep(ctx, wait); err != nil {
+			return v, err
+		}
+	}
+}
+
+// find reads documents of a shard.
+func (a *auditing) find(
+	ctx context.Context, s *holdings.Shard, ns string, filter, projection bson.D,
+) ([]bson.Raw, error) {
+	return again(ctx, a, func() ([]bson.Raw, error) { return s.Find(ctx, ns, filter, projection) })
 }

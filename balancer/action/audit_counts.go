@@ -13,7 +13,7 @@ import (
 // all are counted again, until the difference stays the same while the number does.
 func (d *documented) counts(ctx context.Context) error {
 	for _, s := range d.shards.Seen() {
-		told, err := s.Count(ctx, d.c.Namespace)
+		told, err := d.count(ctx, s)
 		if err != nil {
 			return err
 		}
@@ -38,15 +38,15 @@ func (d *documented) countAgain(ctx context.Context, s *holdings.Shard) error {
 	latest, same := int64(0), 0
 	var told int64
 	for range mostCounts {
-		before, err := s.Count(ctx, d.c.Namespace)
+		before, err := d.count(ctx, s)
 		if err != nil {
 			return err
 		}
-		has, err := s.CountAll(ctx, d.c.Namespace)
+		has, err := again(ctx, d.auditing, func() (int64, error) { return s.CountAll(ctx, d.c.Namespace) })
 		if err != nil {
 			return err
 		}
-		if told, err = s.Count(ctx, d.c.Namespace); err != nil {
+		if told, err = d.count(ctx, s); err != nil {
 			return err
 		}
 		off := told - has
@@ -72,4 +72,8 @@ func (d *documented) countAgain(ctx context.Context, s *holdings.Shard) error {
 	}
 	d.unsettled("%s: how many documents %s has changes too fast to be compared with what it counts", d.c.Namespace, s.ID)
 	return nil
+}
+
+func (d *documented) count(ctx context.Context, s *holdings.Shard) (int64, error) {
+	return again(ctx, d.auditing, func() (int64, error) { return s.Count(ctx, d.c.Namespace) })
 }

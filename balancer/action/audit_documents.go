@@ -80,7 +80,7 @@ func (a *auditing) documents(ctx context.Context, c *placement.Collection) error
 
 // measure finds out how large a document is.
 func (d *documented) measure(ctx context.Context) error {
-	size, err := d.shards.AverageSize(ctx, d.c.Namespace)
+	size, err := again(ctx, d.auditing, func() (int64, error) { return d.shards.AverageSize(ctx, d.c.Namespace) })
 	d.size = max(1, size)
 	return err
 }
@@ -102,12 +102,12 @@ func (d *documented) uniqueIndexes() (kept, apart []bson.Raw, untold []string) {
 func (d *documented) merge(shards []*holdings.Shard, order bson.Raw, from bson.Raw) *holdings.Merge {
 	return &holdings.Merge{
 		Namespace: d.c.Namespace, Shards: shards, Order: order, From: from, Secondary: d.Secondary,
-		Fields: append(d.t.coll.Pattern.Fields(), holdings.FieldsOf(order)...), MaxTime: 2 * cursorAge, Again: d.again,
+		Fields: append(d.t.coll.Pattern.Fields(), holdings.FieldsOf(order)...), MaxTime: 2 * cursorAge, Again: d.readsOn,
 	}
 }
 
-// again waits before a read that broke goes on.
-func (d *documented) again(ctx context.Context, failures int, err error) error {
+// readsOn waits before a read that broke goes on.
+func (d *documented) readsOn(ctx context.Context, failures int, err error) error {
 	if failures > mostVerifyFailures || !passes(err) {
 		return fmt.Errorf("reading %s: %w", d.c.Namespace, err)
 	}

@@ -83,7 +83,11 @@ func key(f placement.Finding) string {
 }
 
 // compare reads all metadata once, and returns what looks wrong.
-func (a *auditing) compare(ctx context.Context) (found []placement.Finding, err error) {
+func (a *auditing) compare(ctx context.Context) ([]placement.Finding, error) {
+	return again(ctx, a, func() ([]placement.Finding, error) { return a.compareOnce(ctx) })
+}
+
+func (a *auditing) compareOnce(ctx context.Context) (found []placement.Finding, err error) {
 	if a.config, err = a.shards.Config(ctx); err != nil {
 		return nil, err
 	}

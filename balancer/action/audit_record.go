@@ -128,7 +128,7 @@ func (r *recorded) save(ctx context.Context, f *foundDocuments, c placement.Copy
 		return nil
 	}
 	shard := r.a.shards.Of(c.Shard)
-	docs, err := shard.Find(ctx, r.c.Namespace, bson.D{{Key: "_id", Value: id}}, nil)
+	docs, err := r.a.find(ctx, shard, r.c.Namespace, bson.D{{Key: "_id", Value: bson.D{{Key: "$eq", Value: id}}}}, nil)
 	if err != nil {
 		return err
 	}
@@ -201,12 +201,12 @@ func (f *foundDocuments) text() string {
 	}
 	switch {
 	case f.kind == placement.Lone && f.waiting:
-		return fmt.Sprintf("%s %s on %s, which does not own the key, and nowhere else: a range deletion will take what is there",
+		return fmt.Sprintf("%s %s on %s, which does not own the key, and nowhere else: a range deletion waits to take it",
 			n, be, on)
 	case f.kind == placement.Lone:
 		return fmt.Sprintf("%s %s on %s, which does not own the key, and nowhere else", n, be, on)
 	case f.kind == placement.Orphan:
-		return fmt.Sprintf("%s %s left on %s, which does not own the key: no range deletion waits for what is there", n, be, on)
+		return fmt.Sprintf("%s %s left on %s, which does not own the key: no range deletion waits there", n, be, on)
 	case f.kind == placement.Unplaced:
 		return fmt.Sprintf("%s on %s: no chunk has the key", n, on)
 	}

@@ -26,7 +26,6 @@ type suspected struct {
 	copies  []placement.Copy
 	verdict placement.Verdict
 	latest  string // what it looked like at the latest read
-	reads   int
 }
 
 // settle reads suspects again until each looks the same twice while nothing moves, and records
@@ -112,7 +111,7 @@ func (d *documented) copies(ctx context.Context, list []*suspected) error {
 			ids = append(ids, s.id)
 		}
 		for _, shard := range d.shards.Seen() {
-			docs, err := shard.Find(ctx, d.c.Namespace, inIDs(ids), projection)
+			docs, err := d.find(ctx, shard, d.c.Namespace, inIDs(ids), projection)
 			if err != nil {
 				return err
 			}
@@ -163,7 +162,7 @@ func (d *documented) confirm(ctx context.Context, sure []*suspected) error {
 
 // route asks the router for a lone document: its owner may be a shard that can't be reached.
 func (d *documented) route(ctx context.Context, s *suspected) error {
-	doc, err := d.shards.Routed(ctx, d.c.Namespace, s.id)
+	doc, err := again(ctx, d.auditing, func() (bson.Raw, error) { return d.shards.Routed(ctx, d.c.Namespace, s.id) })
 	if doc == nil || err != nil {
 		if mongoerr.Is(err, mongoerr.Unauthorized) {
 			err = nil // the shards have told

@@ -28,6 +28,10 @@ type placed struct {
 // look reads where documents belong. What has not changed since an earlier look is not read
 // again.
 func (a *auditing) look(ctx context.Context, ns string, was *placed) (*placed, error) {
+	return again(ctx, a, func() (*placed, error) { return a.lookOnce(ctx, ns, was) })
+}
+
+func (a *auditing) lookOnce(ctx context.Context, ns string, was *placed) (*placed, error) {
 	for attempt := 0; ; attempt++ {
 		t, err := a.glance(ctx, ns)
 		if err != nil {

@@ -21,6 +21,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/check"
 	"shardsh/balancer/live/documents"
+	"shardsh/balancer/live/holdings"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/mock/router"
@@ -512,6 +513,77 @@ func TestCheckAudits(t *testing.T) {
 	w.settings = nil
 	if r := checked("audit"); !slices.ContainsFunc(r.Result.Findings, func(f check.Finding) bool { return f.Unknown }) {
 		t.Errorf("what was not seen is not told: %+v", r.Result.Findings)
+	}
+}
+
+// Whatever breaks is read again from where it was: no document is left out or seen twice.
+func TestAuditReadsOn(t *testing.T) {
+	w := newAudited(t, catalog.Release80, 5)
+	w.move()
+	want := map[catalog.ShardID][]bson.Raw{}
+	total := int64(0)
+	for _, id := range w.mock.ShardIDs() {
+		want[id] = w.mock.Plants().Documents(id, "db.c")
+		total += int64(len(want[id]))
+	}
+	shards, err := holdings.Open(t.Context(), w.client, w.settings)
+	w.must(err)
+	defer shards.Close(context.Background())
+	for _, every := range []int{1, 7, 1000} {
+		m := &holdings.Merge{Namespace: "db.c", Shards: shards.Seen(), Order: byID, Fields: []string{"x"}}
+		got, n := map[catalog.ShardID]int{}, 0
+		w.must(m.Each(t.Context(), func(copies []placement.Copy) error {
+			for _, c := range copies {
+				if here := want[c.Shard][got[c.Shard]]; !here.Lookup("_id").Equal(c.Doc.Lookup("_id")) ||
+					!here.Lookup("x").Equal(c.Doc.Lookup("x")) || !c.Doc.Lookup("_id").Equal(copies[0].Doc.Lookup("_id")) {
+					t.Fatalf("%s has %s, want %s", c.Shard, c.Doc, here)
+				}
+				got[c.Shard]++
+			}
+			if n++; n%every == 0 {
+				m.Reopen(t.Context())
+			}
+			return nil
+		}))
+		for id, docs := range want {
+			if got[id] != len(docs) {
+				t.Errorf("every %d: %d of %d documents of %s", every, got[id], len(docs), id)
+			}
+		}
+	}
+	for _, how := range []bson.E{{Key: "closeConnection", Value: true}, {Key: "code", Value: 91}, {Key: "code", Value: 43}} {
+		w.must(w.client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "mockFailNext", Value: "find"}, {Key: "times", Value: 1},
+			{Key: "after", Value: 25}, how}).Err())
+		if result := w.audit(anAudit(), w.cluster()); result.Verdict != AuditClean || result.Collections[0].Docs != total {
+			t.Errorf("%v: %+v", how, result)
+		}
+	}
+}
+
+// Nothing is read faster than was asked for, and a limit of time ends it with what was found.
+func TestAuditKeepsPace(t *testing.T) {
+	w := newAudited(t, catalog.Release80, 6)
+	docs := []any{}
+	for i := range 64 {
+		docs = append(docs, append(w.doc(1e6+i, i), bson.E{Key: "t", Value: strings.Repeat("x", 64<<10)}))
+	}
+	_, err := w.coll().InsertMany(t.Context(), docs)
+	w.must(err)
+	began := w.clock.Now()
+	a := anAudit()
+	a.MaxRate = 1 << 20
+	if result := w.audit(a, w.cluster()); result.Verdict != AuditClean {
+		t.Errorf("%+v", result)
+	}
+	if took := w.clock.Now().Sub(began); took < 3*time.Second || took > 8*time.Second {
+		t.Errorf("4 MiB took %v", took)
+	}
+	w.must(w.mock.Plants().DropIndex("s1", "db.c", "s_1"))
+	a = anAudit()
+	a.For = time.Nanosecond
+	result := w.audit(a, late{w.clock}.of(w.cluster()))
+	if result.Stopped == "" || result.Verdict != AuditFindings {
+		t.Errorf("%+v", result)
 	}
 }
 

@@ -20,7 +20,8 @@ func (d *documented) conflicts(ctx context.Context, c placement.Copy) error {
 	if len(d.unique) == 0 {
 		return nil
 	}
-	docs, err := d.shards.Of(c.Shard).Find(ctx, d.c.Namespace, bson.D{{Key: "_id", Value: c.Doc.Lookup("_id")}}, nil)
+	same := bson.D{{Key: "_id", Value: bson.D{{Key: "$eq", Value: c.Doc.Lookup("_id")}}}}
+	docs, err := d.find(ctx, d.shards.Of(c.Shard), d.c.Namespace, same, nil)
 	if err != nil || len(docs) == 0 {
 		return err
 	}
@@ -33,7 +34,7 @@ func (d *documented) conflicts(ctx context.Context, c placement.Copy) error {
 			if other.ID == c.Shard {
 				continue
 			}
-			same, err := other.Find(ctx, d.c.Namespace, filter, nil)
+			same, err := d.find(ctx, other, d.c.Namespace, filter, nil)
 			if err != nil {
 				return err
 			}
@@ -99,8 +100,10 @@ func (d *documented) duplicateKey(spec bson.Raw, copies []placement.Copy) {
 			return
 		}
 	}
-	d.add(placement.Finding{Kind: placement.DuplicateKey, Namespace: d.c.Namespace, Shards: slices.Compact(shards), Count: 1,
-		Text: text, Documents: docs, Mend: placement.MendUnique(d.c.Namespace, ids)})
+	d.add(placement.Finding{
+		Kind: placement.DuplicateKey, Namespace: d.c.Namespace, Shards: slices.Compact(shards), Count: 1,
+		Text: text, Documents: docs, Mend: placement.MendUnique(d.c.Namespace, ids),
+	})
 }
 
 // apart compares the values of unique indexes that shards keep for themselves alone.
@@ -166,7 +169,7 @@ func (d *documented) collision(ctx context.Context, m *holdings.Merge, spec bson
 		d.t = t
 		var now []placement.Copy
 		for _, s := range m.Shards {
-			docs, err := s.Find(ctx, d.c.Namespace, filter, nil)
+			docs, err := d.find(ctx, s, d.c.Namespace, filter, nil)
 			if err != nil {
 				return err
 			}

@@ -51,7 +51,8 @@ func (c *Collection) Compare() (list []Finding) {
 }
 
 func (c *Collection) finding(k Kind, shards []catalog.ShardID, text string, mend []string) Finding {
-	return Finding{Kind: k, Namespace: c.Namespace, Shards: shards, Count: int64(max(1, len(shards))), Text: text, Mend: mend}
+	n := int64(max(1, len(shards)))
+	return Finding{Kind: k, Namespace: c.Namespace, Shards: shards, Count: n, Text: text, Mend: mend}
 }
 
 // misplaced finds shards that have the collection besides those that should.

@@ -30,15 +30,15 @@ func collName(ns string) string {
 
 // onShard says that what follows is for a shard itself.
 func onShard(id catalog.ShardID, host string) string {
-	return fmt.Sprintf("// connected to the primary of %s (%s), with the role directShardOperations from 8.0 on:", id, host)
+	return fmt.Sprintf("// on the primary of %s (%s), from 8.0 on with the role directShardOperations:", id, host)
 }
 
 // MendLone says how lone documents are saved, once they are in a file; empty for none yet.
 func MendLone(ns string, documents []bson.Raw, file string) []string {
 	switch {
 	case file != "":
-		return []string{fmt.Sprintf(`fs.readFileSync(%s, "utf8").trim().split("\n").forEach(l => %s.insertOne(EJSON.parse(l)))`,
-			humanize.TextLiteral(file), coll(ns))}
+		each := fmt.Sprintf(`fs.readFileSync(%s, "utf8").trim().split("\n")`, humanize.TextLiteral(file))
+		return []string{fmt.Sprintf("%s.forEach(l => %s.insertOne(EJSON.parse(l)))", each, coll(ns))}
 	case len(documents) == 1:
 		return []string{coll(ns) + ".insertOne(" + humanize.Literal(documents[0]) + ")"}
 	}

@@ -94,8 +94,8 @@ func (s *Shard) open(ctx context.Context, settings *options.ClientOptions) {
 	if _, err := s.Deletions(ctx, bson.Binary{Subtype: bson.TypeBinaryUUID, Data: make([]byte, 16)}); err != nil {
 		s.Problem = err.Error()
 		if mongoerr.Is(err, mongoerr.Unauthorized) {
-			s.Problem = "it refuses to be read: the user needs the role directShardOperations there, from 8.0 on, and may read " +
-				"config.rangeDeletions: " + err.Error()
+			s.Problem = "it refuses to be read: there the user needs the role directShardOperations, from 8.0 on, and " +
+				"to read config.rangeDeletions: " + err.Error()
 		}
 		s.close(ctx)
 	}
@@ -233,7 +233,8 @@ func (s *Shard) CountAll(ctx context.Context, ns string) (n int64, err error) {
 // Deletions are the shard's documents of config.rangeDeletions of a collection, as they are.
 func (s *Shard) Deletions(ctx context.Context, uuid bson.Binary) ([]bson.Raw, error) {
 	return s.run(ctx, "config", bson.D{
-		{Key: "find", Value: "rangeDeletions"}, {Key: "filter", Value: bson.D{{Key: "collectionUuid", Value: uuid}}}, majority,
+		{Key: "find", Value: "rangeDeletions"}, {Key: "filter", Value: bson.D{{Key: "collectionUuid", Value: uuid}}},
+		majority,
 	})
 }
 
