@@ -12,6 +12,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
+	"shardsh/balancer/live/holdings"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/placement"
 )
@@ -139,7 +140,7 @@ func (a *auditing) holdings(ctx context.Context) (map[string]*placement.Collecti
 	of := func(ns string) *placement.Collection {
 		if colls[ns] == nil {
 			database, _, _ := strings.Cut(ns, ".")
-			c := &placement.Collection{Primary: a.config.Primaries[database], Unseen: a.shards.Unseen()}
+			c := &placement.Collection{Primary: a.config.Primaries[database]}
 			c.Collection, c.Tracked = a.config.Collections[ns]
 			c.Namespace = ns
 			colls[ns] = c
@@ -157,28 +158,47 @@ func (a *auditing) holdings(ctx context.Context) (map[string]*placement.Collecti
 		})
 	})
 	for _, s := range a.shards.Seen() {
-		held, err := s.Held(ctx, databases)
+		held, err := a.held(ctx, s, databases)
+		if mongoerr.Is(err, mongoerr.Unauthorized) {
+			s.Leave(ctx, err)
+			a.unseen("what %s has (%s): %s", s.ID, s.Host, s.Problem)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
 		for _, ns := range slices.Sorted(maps.Keys(held)) {
-			if !a.selects(ns) {
-				continue
-			}
-			h := held[ns]
-			if h.Docs, err = s.Count(ctx, ns); err != nil {
-				return nil, err
-			}
 			c := of(ns)
-			if c.Tracked {
-				if h.Indexes, err = s.Indexes(ctx, ns); err != nil {
-					return nil, err
-				}
-			}
-			c.Holdings = append(c.Holdings, *h)
+			c.Holdings = append(c.Holdings, *held[ns])
 		}
 	}
+	for _, c := range colls {
+		c.Unseen = a.shards.Unseen()
+	}
 	return colls, nil
+}
+
+// held reads what one shard has, by collection.
+func (a *auditing) held(
+	ctx context.Context, s *holdings.Shard, databases []string,
+) (map[string]*placement.Holding, error) {
+	held, err := s.Held(ctx, databases)
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(held, func(ns string, _ *placement.Holding) bool { return !a.selects(ns) })
+	for ns, h := range held {
+		if h.Docs, err = s.Count(ctx, ns); err != nil {
+			return nil, err
+		}
+		if _, tracked := a.config.Collections[ns]; !tracked {
+			continue
+		}
+		if h.Indexes, err = s.Indexes(ctx, ns); err != nil {
+			return nil, err
+		}
+	}
+	return held, nil
 }
 
 // collection compares one collection.

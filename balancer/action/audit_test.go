@@ -23,6 +23,7 @@ import (
 	"shardsh/balancer/live/documents"
 	"shardsh/balancer/live/holdings"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/mocktest"
 	"shardsh/balancer/mock/router"
 	"shardsh/balancer/mock/store"
@@ -584,6 +585,39 @@ func TestAuditKeepsPace(t *testing.T) {
 	result := w.audit(a, late{w.clock}.of(w.cluster()))
 	if result.Stopped == "" || result.Verdict != AuditFindings {
 		t.Errorf("%+v", result)
+	}
+}
+
+// The roles that the documentation names are enough; without them what is not seen is named.
+func TestAuditPrivileges(t *testing.T) {
+	w := newAudited(t, catalog.Release80, 7)
+	w.must(w.mock.Plants().DropIndex("s1", "db.c", "s_1"))
+	users := access.NewDirectory()
+	role := func(db string, names ...string) (list []access.Role) {
+		for _, n := range names {
+			list = append(list, access.Role{Role: n, Database: db})
+		}
+		return list
+	}
+	for name, roles := range map[string][]access.Role{
+		"auditor": slices.Concat(role("db", "read"), role("config", "read"), role("admin", "clusterManager", "directShardOperations")),
+		"monitor": role("admin", "clusterMonitor"),
+	} {
+		w.must(users.Create("admin", name, access.Draft{Password: "pw", Roles: roles}))
+	}
+	routers, err := router.Several(router.New(w.mock, nil, router.WithUsers(users, true)), 1)
+	w.must(err)
+	for name, want := range map[string]string{"auditor": AuditFindings, "monitor": AuditUnknown} {
+		c := w.cluster()
+		login := options.Credential{Username: name, Password: "pw"}
+		c.Client = mocktest.Connect(t, routers, func(o *options.ClientOptions) {
+			o.SetAuth(login)
+			c.Settings = options.Client().SetDialer(o.Dialer).SetServerMonitoringMode("poll").SetAuth(login)
+		})
+		result, err := anAudit().Run(t.Context(), c, nil)
+		if err != nil || result.Verdict != want || want == AuditFindings && (len(result.Unseen) > 0 || len(result.Collections) != 2) {
+			t.Errorf("%s: %v, %+v", name, err, result)
+		}
 	}
 }
 

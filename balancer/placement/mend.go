@@ -127,7 +127,9 @@ func mendZone(c catalog.Collection, doc bson.Raw) []string {
 	lower, _ := doc.Lookup("min").DocumentOK()
 	upper, _ := doc.Lookup("max").DocumentOK()
 	ns := humanize.TextLiteral(c.Namespace)
-	lines := []string{fmt.Sprintf("sh.removeRangeFromZone(%s, %s, %s)", ns, humanize.Literal(lower), humanize.Literal(upper))}
+	lines := []string{
+		fmt.Sprintf("sh.removeRangeFromZone(%s, %s, %s)", ns, humanize.Literal(lower), humanize.Literal(upper)),
+	}
 	if !endsAtMaxKey(c.Pattern, z.Max) {
 		return lines
 	}
@@ -182,7 +184,7 @@ func mendOptions(ns string, right bson.Raw, others []variant) []string {
 		lines = append(lines, command(ns, "{collMod: "+collName(ns)+", "+strings.Join(parts, ", ")+"}"))
 	}
 	if fixed || len(parts) == 0 {
-		lines = append(lines, "// other options can't be changed: sh.reshardCollection makes the collection anew on all shards")
+		lines = append(lines, "// other options can't be changed: sh.reshardCollection makes the collection anew")
 	}
 	return lines
 }

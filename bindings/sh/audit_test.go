@@ -74,7 +74,7 @@ func TestAuditMends(t *testing.T) {
 		{kind: "lone", after: "orphan", export: true, plant: func(t *testing.T, _ *connected, p mock.Plants) error {
 			return p.Insert("b", "app.c", document(t, bson.D{entry("_id", 77.5), entry("x", 7), entry("y", "it's \"quoted\"\n")}))
 		}},
-		{kind: "index-missing", after: "", plant: func(t *testing.T, _ *connected, p mock.Plants) error {
+		{kind: "index-missing", after: "", plant: func(_ *testing.T, _ *connected, p mock.Plants) error {
 			return p.DropIndex("b", "app.c", "s_1")
 		}},
 		{kind: "index-differs", after: "", plant: func(t *testing.T, _ *connected, p mock.Plants) error {

@@ -92,13 +92,18 @@ func (s *Shard) open(ctx context.Context, settings *options.ClientOptions) {
 	}
 	s.client = client
 	if _, err := s.Deletions(ctx, bson.Binary{Subtype: bson.TypeBinaryUUID, Data: make([]byte, 16)}); err != nil {
-		s.Problem = err.Error()
-		if mongoerr.Is(err, mongoerr.Unauthorized) {
-			s.Problem = "it refuses to be read: there the user needs the role directShardOperations, from 8.0 on, and " +
-				"to read config.rangeDeletions: " + err.Error()
-		}
-		s.close(ctx)
+		s.Leave(ctx, err)
 	}
+}
+
+// Leave has a shard count as one that can't be read, for an error.
+func (s *Shard) Leave(ctx context.Context, err error) {
+	s.Problem, _, _ = strings.Cut(err.Error(), " to execute command {")
+	if mongoerr.Is(err, mongoerr.Unauthorized) {
+		s.Problem = "it refuses to be read: there the user needs the role read on the databases and on config, and " +
+			"from 8.0 on directShardOperations: " + s.Problem
+	}
+	s.close(ctx)
 }
 
 func (s *Shard) close(ctx context.Context) {
