@@ -223,10 +223,10 @@ func (a *auditing) all(ctx context.Context) error {
 
 // unreadable says why documents of a collection can't be compared by _id; empty if they can.
 func unreadable(c *placement.Collection) string {
-	if strings.Contains(c.Namespace, ".system.buckets.") {
-		return "it is a time series"
-	}
 	for _, h := range c.Holdings {
+		if _, is := h.Options.Lookup("timeseries").DocumentOK(); is {
+			return "it is a time series"
+		}
 		if locale, ok := h.Options.Lookup("collation", "locale").StringValueOK(); ok && locale != "simple" {
 			return "it has a collation: its _ids have another order than their values"
 		}

@@ -621,6 +621,53 @@ func TestAuditPrivileges(t *testing.T) {
 	}
 }
 
+// Keys that are hashed, nested or made of several fields.
+func TestAuditOfOtherKeys(t *testing.T) {
+	for _, release := range []catalog.Release{catalog.Release44, catalog.Release70, catalog.Release90} {
+		w := newAudited(t, release, 8)
+		for name, key := range map[string]bson.D{
+			"hashed": {{Key: "a.b", Value: "hashed"}}, "own": {{Key: "_id", Value: "hashed"}},
+			"several": {{Key: "k", Value: 1}, {Key: "a.b", Value: 1}},
+		} {
+			ns := "db." + name
+			w.must(w.client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: ns}, {Key: "key", Value: key}}).Err())
+			coll := w.client.Database("db").Collection(name)
+			for i := range 30 {
+				_, err := coll.InsertOne(t.Context(), bson.D{{Key: "_id", Value: idOf(i)}, {Key: "k", Value: i % 3}, {Key: "a", Value: bson.D{{Key: "b", Value: i}}}})
+				w.must(err)
+			}
+			a := anAudit()
+			a.Namespaces = []string{ns}
+			if result := w.audit(a, w.cluster()); result.Verdict != AuditClean || result.Collections[0].Docs != 30 {
+				t.Fatalf("%s, %s: %+v", release, ns, result)
+			}
+			planted := false
+			for _, from := range w.mock.ShardIDs() {
+				for _, doc := range w.mock.Plants().Documents(from, ns) {
+					to := catalog.ShardID("s0")
+					if from == to {
+						to = "s1"
+					}
+					uuid := bson.Binary{Subtype: bson.TypeBinaryUUID}
+					entry, err := w.client.Database("config").Collection("collections").FindOne(t.Context(), bson.D{{Key: "_id", Value: ns}}).Raw()
+					w.must(err)
+					_, uuid.Data = entry.Lookup("uuid").Binary()
+					_ = w.mock.Plants().Collection(to, ns, uuid) // which it may have
+					w.must(w.mock.Plants().Insert(to, ns, doc))
+					planted = true
+					break
+				}
+				if planted {
+					break
+				}
+			}
+			if result := w.audit(a, w.cluster()); len(result.Findings) != 1 || result.Findings[0].Kind != placement.Orphan {
+				t.Fatalf("%s, %s: %+v", release, ns, result)
+			}
+		}
+	}
+}
+
 // noWay is a dialer to which one address does not answer.
 type noWay struct {
 	options.ContextDialer
@@ -656,4 +703,43 @@ func TestAuditRefuses(t *testing.T) {
 			t.Errorf("%s: %v", reason, err)
 		}
 	}
+}
+
+// BenchmarkAudit compares an audit with a cursor that reads the same documents, of 500 bytes
+// each, as they lie, and in the order of _id.
+func BenchmarkAudit(b *testing.B) {
+	const documents = 100_000
+	w := newAudited(b, catalog.Release80, 1)
+	for i := 0; i < documents; i += 1000 {
+		var docs []any
+		for n := range 1000 {
+			docs = append(docs, append(w.doc(int64(1e6+i+n), n%300), bson.E{Key: "t", Value: strings.Repeat("x", 430)}))
+		}
+		if _, err := w.coll().InsertMany(b.Context(), docs); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for name, sorted := range map[string]bool{"plain": false, "sorted": true} {
+		b.Run(name, func(b *testing.B) {
+			for range b.N {
+				o := options.Find().SetBatchSize(5000)
+				if sorted {
+					o.SetSort(bson.D{{Key: "_id", Value: 1}})
+				}
+				cursor, err := w.coll().Find(b.Context(), bson.D{}, o)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for cursor.Next(b.Context()) {
+				}
+			}
+		})
+	}
+	b.Run("audit", func(b *testing.B) {
+		for range b.N {
+			if result := w.audit(anAudit(), w.cluster()); result.Verdict != AuditClean {
+				b.Fatalf("%+v", result)
+			}
+		}
+	})
 }

@@ -172,12 +172,13 @@ func (s *Shard) Held(ctx context.Context, databases []string) (map[string]*place
 		for _, doc := range docs {
 			kind, _ := doc.Lookup("type").StringValueOK()
 			name, _ := doc.Lookup("name").StringValueOK()
-			if kind == "view" || kind == "timeseries" || !audited(name) {
-				continue
-			}
 			h := &placement.Holding{Shard: s.ID, Host: s.Host}
 			h.Options, _ = doc.Lookup("options").DocumentOK()
-			h.UUID.Subtype, h.UUID.Data, _ = doc.Lookup("info", "uuid").BinaryOK()
+			var stored bool // a time series may be a view of its buckets
+			h.UUID.Subtype, h.UUID.Data, stored = doc.Lookup("info", "uuid").BinaryOK()
+			if kind == "view" || !stored || !audited(name) {
+				continue
+			}
 			held[database+"."+name] = h
 		}
 	}
