@@ -127,5 +127,8 @@ func (c Check) read(ctx context.Context, source Source) (cluster check.Cluster, 
 	if needs.Has(check.Metadata) {
 		err = askMetadata(ctx, live.NewCommandRunner(source.Client), &cluster)
 	}
+	if err == nil && needs.Has(check.Audits) {
+		err = askShards(ctx, source, &cluster)
+	}
 	return cluster, err
 }

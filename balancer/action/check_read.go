@@ -105,3 +105,19 @@ func askMetadata(ctx context.Context, commands live.CommandRunner, c *check.Clus
 	}
 	return err
 }
+
+// auditSample is how many documents of each collection a check reads on all shards.
+const auditSample = 1000
+
+// askShards audits the cluster by samples.
+func askShards(ctx context.Context, source Source, c *check.Cluster) error {
+	a := Audit{Sample: auditSample, Settle: DefaultSettle, SettlePause: DefaultSettlePause}
+	of := Cluster{Client: source.Client, Settings: source.Settings, Clock: source.Clock}
+	result, err := a.Run(ctx, of, nil)
+	if err != nil {
+		c.Unaudited = err.Error()
+		return ctx.Err()
+	}
+	c.Audited = &check.Audit{Findings: result.Findings, Unseen: slices.Concat(result.Unseen, result.Unsettled)}
+	return nil
+}

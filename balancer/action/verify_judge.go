@@ -128,7 +128,7 @@ func (v *verifying) again(ctx context.Context, c *verify.Collection, s *suspect,
 		if err := put(doc); err != nil {
 			return err
 		}
-		return v.slow(ctx, int64(len(doc)))
+		return v.rate.slow(ctx, int64(len(doc)))
 	})
 }
 

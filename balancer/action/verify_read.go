@@ -54,8 +54,7 @@ type verifying struct {
 	docsRead, bytesRead int64
 	saved               time.Time
 	kept                bool // there is progress in a file
-	rated               int64
-	ratedSince          time.Time
+	rate                readRate
 }
 
 // resume reads the progress of an earlier run.
@@ -239,7 +238,7 @@ func (v *verifying) read(ctx context.Context, c *verify.Collection, scan *verify
 		if err := scan.Put(doc); err != nil {
 			return fmt.Errorf("%s: %w", c.Namespace, err)
 		}
-		return v.slow(ctx, int64(len(doc)))
+		return v.rate.slow(ctx, int64(len(doc)))
 	})
 }
 
@@ -266,22 +265,5 @@ func (v *verifying) step(ctx context.Context, c *verify.Collection, scan *verify
 	if now.Sub(began) >= cursorIdle || now.Sub(opened) >= cursorAge {
 		return errReopen
 	}
-	return nil
-}
-
-// slow waits so that no more than MaxRate is read.
-func (v *verifying) slow(ctx context.Context, bytes int64) error {
-	const portion = 256 << 10
-	if v.rated += bytes; v.MaxRate == 0 || v.rated < portion {
-		return nil
-	}
-	now := v.cluster.Clock.Now()
-	due := v.ratedSince.Add(time.Duration(float64(v.rated) / float64(v.MaxRate) * float64(time.Second)))
-	v.rated = 0
-	if wait := due.Sub(now); wait > 0 {
-		v.ratedSince = due
-		return v.cluster.Clock.Sleep(ctx, wait)
-	}
-	v.ratedSince = now
 	return nil
 }

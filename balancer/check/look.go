@@ -20,6 +20,9 @@ type Cluster struct {
 	Inconsistencies []catalog.Inconsistency
 	Unasked         string
 	Refused         string
+	// Audited is what an audit found; nil where there was none, as Unaudited says.
+	Audited   *Audit
+	Unaudited string
 	// Advisories are the known faults that count; nil is those of the program.
 	Advisories *advisory.List
 	// Watch looks on at what takes long; nil is nobody.

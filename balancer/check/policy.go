@@ -92,7 +92,7 @@ func (p *Policy) Choose(names []string) error {
 		switch {
 		case name == AllRules || name == UsualRules:
 			for _, r := range Rules() {
-				if _, there := on[r.Name]; !there && (r.Usual || name == AllRules && r.Name != requires) {
+				if _, there := on[r.Name]; !there && (r.Usual || name == AllRules && !r.Needs.Has(Audits) && r.Name != requires) {
 					on[r.Name] = false
 				}
 			}

@@ -44,6 +44,7 @@ const (
 	Disks                     // volumes of the shards
 	Faults                    // what known faults of servers depend on
 	Metadata                  // checkMetadataConsistency
+	Audits                    // samples of the documents, on each shard
 	Tables                    // every chunk, with sizes and logs: the whole Snapshot
 )
 
@@ -93,6 +94,8 @@ func Rules() []Rule {
 			Quantity{7 * 24 * 3600, diagnosis.Seconds}, spans, false, Tables, (*looking).window},
 		{"metadata", "checkMetadataConsistency finds nothing", diagnosis.Critical,
 			count(0), counts, false, Metadata, (*looking).metadata},
+		{"audit", "documents, indexes or chunks that may be where they should not, by a sample of the documents",
+			diagnosis.Critical, count(0), counts, false, Audits, (*looking).audit},
 		{requires, "there is a sharded collection to check", diagnosis.Critical,
 			Quantity{}, nil, false, 0, (*looking).collections},
 	}

@@ -20,9 +20,11 @@ const gib = 1 << 30
 // cluster is a Snapshot in the making, and what else a check was told.
 type cluster struct {
 	catalog.SnapshotParts
-	found   []catalog.Inconsistency
-	unasked string
-	refused string
+	found     []catalog.Inconsistency
+	unasked   string
+	audited   *check.Audit
+	unaudited string
+	refused   string
 }
 
 // coll makes a balanced collection with two chunks and a GiB on each of a and b.
@@ -92,7 +94,7 @@ func (c *cluster) draining(id catalog.ShardID) *cluster {
 
 func (c *cluster) report(p *check.Policy) check.Report {
 	of := check.Cluster{Diagnosis: diagnosis.Of(catalog.NewSnapshot(c.SnapshotParts)), Inconsistencies: c.found,
-		Unasked: c.unasked, Refused: c.refused}
+		Unasked: c.unasked, Refused: c.refused, Audited: c.audited, Unaudited: c.unaudited}
 	return p.Report("h:27017", of)
 }
 
@@ -152,7 +154,7 @@ type ruleCase struct {
 // says when it does not know.
 func TestRules(t *testing.T) {
 	var all []ruleCase
-	for _, list := range [][]ruleCase{balancerCases(t), shardCases(t), balanceCases(), sizeCases(t), otherCases(), diskCases()} {
+	for _, list := range [][]ruleCase{balancerCases(t), shardCases(t), balanceCases(), sizeCases(t), otherCases(), diskCases(), auditCases()} {
 		all = append(all, list...)
 	}
 	tested := map[string]bool{}

@@ -22,6 +22,8 @@ import (
 type ConfigChunks struct {
 	*setup
 	config chunkConfig
+	// told are how chunks are told otherwise than they are, by collection.
+	told map[string]func(bson.Raw) bson.Raw
 }
 
 // chunkConfig is what config.chunks is made from.
@@ -40,10 +42,12 @@ type chunkView struct {
 	form   chunkForm
 	colls  *store.Collection // config.collections
 	tables map[string]*catalog.RoutingTable
+	told   map[string]func(bson.Raw) bson.Raw
 }
 
 func (cc *ConfigChunks) view() *chunkView {
-	return &chunkView{cc.form(), cc.config.Collection(configCollections).Snapshot(), maps.Collect(cc.config.allTables())}
+	return &chunkView{cc.form(), cc.config.Collection(configCollections).Snapshot(), maps.Collect(cc.config.allTables()),
+		cc.told}
 }
 
 // sharded walks the collections that have chunks; a filter on what chunks are told
@@ -75,8 +79,13 @@ func (v *chunkView) documents(filter *filter.Filter, order chunkOrder) iter.Seq[
 			if from := owners[ownerBytes(coll)]; from != (catalog.ChunkVersion{}) {
 				chunks = table.From(from)
 			}
+			change := v.told[coll.Namespace]
 			for chunk := range chunks {
-				if !yield(v.form.document(coll, chunk)) {
+				doc := v.form.document(coll, chunk)
+				if change != nil {
+					doc = change(doc)
+				}
+				if doc != nil && !yield(doc) {
 					return
 				}
 			}

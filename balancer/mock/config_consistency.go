@@ -199,7 +199,7 @@ func (i *inspection) checkShards() {
 			i.report("CollectionUUIDMismatch", "Found a collection with another UUID than the catalog's",
 				shard, bson.E{Key: "localUUID", Value: local.uuid}, bson.E{Key: "uuid", Value: i.coll.UUID})
 		case owns:
-			text := fmt.Sprint(local.options)
+			text := fmt.Sprint(orNone(local.options))
 			byOptions[text] = append(byOptions[text], string(id))
 			if _, ok := local.keyIndex(i.coll.Pattern); !ok && !i.coll.Unsplittable && needsIndex(c.release, i.coll.Pattern) {
 				i.report("MissingShardKeyIndex", "Found a sharded collection without an index on its shard key", shard,

@@ -81,6 +81,11 @@ func (r *Reporter) Report(e action.Event) {
 			spell = func(option string) string { return option }
 		}
 		r.line("In the way: " + e.Text(spell) + ".")
+	case action.Auditing:
+		if r.Progress.Due() {
+			r.Progress.Say("Reading "+e.Namespace, &display.Amount{Done: float64(e.Docs), Left: float64(max(0, e.Of-e.Docs)),
+				Text: func(n float64) string { return humanize.Count(int64(n), "document") }})
+		}
 	case action.Note:
 		r.line(e.Text)
 	}

@@ -1,47 +1,55 @@
 package sh
 
 import (
-	"cmp"
+	"strings"
 
 	"shardsh/balancer/action"
 	"shardsh/bindings/actiontext"
 
 	"github.com/dop251/goja"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// shardAuditMethods() show who has changed the cluster.
+// shardAuditMethods() find what lies where it should not.
 func shardAuditMethods() []helper {
 	return []helper{
-		{"history", "options?:object{audit,since,ns,verb,last}", shHistory,
-			"Returns who has changed the cluster, with which verb, plan and command, and what became of it, the newest last: " +
-				"the last 20; {audit: file | \"cluster\", since: \"24h\", ns, verb, last}."},
+		{"audit", "ns?:string|object options?:object{metadata,sample,export,settle,settlePause,maxRate,pauseBetween,for," +
+			"secondary,progress}", shAudit,
+			"Returns what lies on shards where it should not, with the commands that mend it: orphans, documents that exist " +
+				"nowhere else, indexes and options that differ, gaps of chunks: {verdict: \"clean\", \"findings\" or " +
+				"\"unknown\", findings}. {metadata: true, sample: 1000, export: directory, settle: 3, maxRate: \"50MB\", " +
+				"pauseBetween, for, secondary: true}."},
 	}
 }
 
-func shHistory(c *call, sh *Helpers) goja.Value {
-	h := c.options("history", 0)
-	verb := action.History{
-		Audit: cmp.Or(h.text("audit"), c.s.Consent.HistoryOf()), Since: h.duration("since", 0), Verb: h.text("verb"),
-		Last: action.DefaultLast,
+func shAudit(c *call, sh *Helpers) goja.Value {
+	names, at := c.namespacesArgument("audit")
+	h := c.options("audit", at)
+	verb := action.Audit{Namespaces: names}
+	verb.Metadata, verb.Export = h.flag("metadata", false), h.text("export")
+	verb.Settle, verb.SettlePause = action.DefaultSettle, h.duration("settlePause", action.DefaultSettlePause)
+	verb.MaxRate, verb.PauseBetween, verb.For = h.size("maxRate"), h.duration("pauseBetween", 0), h.duration("for", 0)
+	verb.Secondary = h.flag("secondary", false)
+	if h.get("settle") != nil {
+		verb.Settle = int(h.count("settle"))
 	}
-	if ns := h.text("ns"); ns != "" {
-		verb.Namespaces = []string{ns}
+	if h.get("sample") != nil {
+		verb.Sample = h.count("sample")
 	}
-	if h.get("last") != nil {
-		verb.Last = int(h.count("last"))
+	if verb.Export != "" {
+		c.mayWrite(verb.Export)
 	}
-	var client *mongo.Client
-	if verb.OfCluster() {
-		client = sh.current().Conn.Client
-	} else {
-		c.mayRead(verb.Audit)
-	}
-	result, err := verb.Run(c.JS.Context(), client, c.JS.Clock.Now())
+	r, _, leave := c.reporter(h)
+	result, err := verb.Run(c.JS.Context(), c.cluster(sh), r)
+	leave()
 	if err != nil {
-		sh.fail("history", nil, err, "", false)
+		sh.fail("audit", nil, err, "", false)
 	}
-	list := c.s.fromJSON(result.Records)
-	c.JS.Values.SetPrinter(list, func() string { return actiontext.History(result) })
-	return list
+	object := c.s.fromJSON(result)
+	lines := actiontext.AuditResult(result)
+	if result.Stopped != "" {
+		lines = append(lines, "Stopped: "+result.Stopped)
+	}
+	text := strings.Join(lines, "\n")
+	c.JS.Values.SetPrinter(object, func() string { return text })
+	return object
 }

@@ -25,8 +25,8 @@ func tables() [][]helper {
 		[][]helper{shardMethods(), shardSettingMethods(), shardReshardMethods()},
 		routed(
 			shardBalanceMethods(), shardDrainMethods(), shardDefragmentMethods(), shardPresplitMethods(),
-			shardQuiesceMethods(), shardPauseMethods(), shardJobMethods(), shardAuditMethods(), shardVerifyMethods(),
-			shardMergeMethods(),
+			shardQuiesceMethods(), shardPauseMethods(), shardJobMethods(), shardHistoryMethods(), shardVerifyMethods(),
+			shardAuditMethods(), shardMergeMethods(),
 			shardWindowMethods(), shardWhyMethods(),
 			shardPlanMethods(), shardApplyMethods(), shardRunMethods(), shardForecastMethods(), shardWhatIfMethods(),
 			shardExtraMethods(), shardMapMethods(), shardSnapshotMethods(), shardAdviseMethods(),

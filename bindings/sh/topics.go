@@ -39,6 +39,7 @@ func topics() []topic {
 			{"isBalancerRunning", `sh.isBalancerRunning().mode`},
 			{"history", `sh.history({ since: "24h" })`},
 			{"verify", `const before = sh.verify("shop.orders"); sh.verify("shop.orders", { against: before }).verdict`},
+			{"audit", `sh.audit("shop.orders").findings.map(f => f.mend)`},
 			{"snapshot", `sh.snapshot().collections.map(c => c.ns)`},
 			{"isBalancerInRound", `while (sh.isBalancerInRound()) sleep(100)`},
 		}},

@@ -74,6 +74,8 @@ func verbs() []verb {
 		{looking, "verify", "[start|--against FILE] [options] [address]",
 			"prove that no document was lost, doubled or changed",
 			verifyText(), func() command { return new(verifyFlags) }},
+		{looking, "audit", "[options] [address]", "whether things lie on the shards where they should", auditText(),
+			func() command { return new(auditFlags) }},
 		{changing, "apply", "[options] plan.json [address]", "apply a plan, resume it, or undo it", applyText(),
 			func() command { return new(applyFlags) }},
 		{changing, "balance", "--ns NS|--all [options] [address]", "balance collections with shardsh's own engine",

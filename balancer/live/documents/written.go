@@ -58,11 +58,34 @@ func Written(
 	if err != nil {
 		return err
 	}
-	pipeline := mongo.Pipeline{{{Key: "$project", Value: bson.D{
-		{Key: "operationType", Value: 1}, {Key: "documentKey._id", Value: 1}, {Key: "clusterTime", Value: 1},
-	}}}}
+	return changes(ctx, client.Database(database).Collection(name), mongo.Pipeline{toldOf}, since, until, each)
+}
+
+// Deleted is Written for deletions alone, which servers sort out.
+func Deleted(
+	ctx context.Context, client *mongo.Client, ns string, since, until bson.Timestamp, each func(Write) error,
+) error {
+	database, name, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return err
+	}
+	only := bson.D{{Key: "$match", Value: bson.D{{Key: "operationType", Value: bson.D{
+		{Key: "$in", Value: bson.A{"delete", "drop", "rename", "dropDatabase", "invalidate"}},
+	}}}}}
+	return changes(ctx, client.Database(database).Collection(name), mongo.Pipeline{only, toldOf}, since, until, each)
+}
+
+// toldOf is what is read of each change.
+var toldOf = bson.D{{Key: "$project", Value: bson.D{
+	{Key: "operationType", Value: 1}, {Key: "documentKey._id", Value: 1}, {Key: "clusterTime", Value: 1},
+}}}
+
+func changes(
+	ctx context.Context, coll *mongo.Collection, pipeline mongo.Pipeline, since, until bson.Timestamp,
+	each func(Write) error,
+) error {
 	since.I++ // which is the first one that counts
-	stream, err := client.Database(database).Collection(name).Watch(ctx, pipeline,
+	stream, err := coll.Watch(ctx, pipeline,
 		options.ChangeStream().SetStartAtOperationTime(&since).SetMaxAwaitTime(awaiting))
 	if err != nil {
 		return live.ServerError(err)

@@ -1,0 +1,276 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/live/holdings"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/pace"
+	"shardsh/balancer/placement"
+)
+
+// Audit finds out whether things lie where the config database says: it reads all shards past
+// the router, and compares. What looks wrong is read again, until it comes out the same twice
+// while nothing has moved.
+type Audit struct {
+	// Namespaces are the collections, or databases; none is all.
+	Namespaces []string
+	// Metadata leaves the documents out.
+	Metadata bool
+	// Sample reads so many documents of each collection, from a random _id on; zero is all.
+	Sample int64
+	// Export is a directory for the documents of findings, a file each.
+	Export string
+	// Settle is how often what looks wrong is read again, after SettlePause each.
+	Settle      int
+	SettlePause time.Duration
+	// MaxRate is how many bytes a second are read; zero is no limit.
+	MaxRate int64
+	// PauseBetween is how long to wait after each 16 MiB, For when to end, Window when to
+	// read, by the cluster's clock.
+	PauseBetween, For time.Duration
+	Window            *pace.Window
+	// Secondary reads documents from secondaries where there are some.
+	Secondary bool
+}
+
+// The verdicts of an audit.
+const (
+	AuditClean    = "clean"    // nothing was found, and all was seen
+	AuditFindings = "findings" // something was found
+	AuditUnknown  = "unknown"  // nothing was found, and not all was seen
+)
+
+// AuditResult is what was found out.
+type AuditResult struct {
+	Verdict     string              `json:"verdict"`
+	Findings    []placement.Finding `json:"findings"`
+	Collections []AuditCollection   `json:"collections"`
+	// Unseen is what could not be seen, and why.
+	Unseen []string `json:"unseen,omitempty"`
+	// Unsettled is what looked wrong, and changed each time it was read again.
+	Unsettled []string `json:"unsettled,omitempty"`
+	// Stopped says why it ended early.
+	Stopped string `json:"stopped,omitzero"`
+	MS      int64  `json:"millis"`
+}
+
+// AuditCollection is what was read of one collection.
+type AuditCollection struct {
+	Namespace string `json:"ns"`
+	Sharded   bool   `json:"sharded"`
+	// Docs is how many documents were read, on all shards.
+	Docs int64 `json:"docs"`
+	// Waiting are orphans for which range deletions wait, and of which the owners have the
+	// documents.
+	Waiting int64 `json:"waiting,omitzero"`
+	// Deleted are such ones of which the owners' were deleted since.
+	Deleted int64    `json:"deleted,omitzero"`
+	Notes   []string `json:"notes,omitempty"`
+}
+
+// Validate refuses values that can't be.
+func (a Audit) Validate() error {
+	switch {
+	case a.Settle < 1:
+		return refuse("{settle} is at least 1")
+	case a.SettlePause < 0 || a.PauseBetween < 0 || a.For < 0:
+		return refuse("{settlePause}, {pauseBetween} and {for} can't be negative")
+	case a.MaxRate < 0:
+		return refuse("{maxRate} can't be negative: %d", a.MaxRate)
+	case a.Sample < 0:
+		return refuse("{sample} can't be negative: %d", a.Sample)
+	case a.Metadata && a.Sample > 0:
+		return refuse("{sample} is of documents, which {metadata} leaves out")
+	case a.Metadata && a.Export != "":
+		return refuse("{export} is of documents, which {metadata} leaves out")
+	}
+	for i, ns := range a.Namespaces {
+		database, name, dotted := strings.Cut(ns, ".")
+		if database == "" || dotted && name == "" {
+			return refuse("{ns} takes DB or DB.COLLECTION, not %q", ns)
+		}
+		if slices.Contains(a.Namespaces[:i], ns) {
+			return refuse("{ns} names %s twice", ns)
+		}
+	}
+	return nil
+}
+
+// selects reports whether a collection is to be audited.
+func (a Audit) selects(ns string) bool {
+	database, _, _ := strings.Cut(ns, ".")
+	return len(a.Namespaces) == 0 || slices.Contains(a.Namespaces, ns) || slices.Contains(a.Namespaces, database)
+}
+
+// Run audits the cluster. It changes nothing.
+func (a Audit) Run(ctx context.Context, c Cluster, r Reporter) (result AuditResult, err error) {
+	result.Verdict, result.Findings, result.Collections = AuditUnknown, []placement.Finding{}, []AuditCollection{}
+	if err := a.Validate(); err != nil {
+		return result, err
+	}
+	if a.Export != "" {
+		if err := os.MkdirAll(a.Export, 0o700); err != nil {
+			return result, err
+		}
+	}
+	began := c.Clock.Now()
+	run := &auditing{
+		Audit: a, cluster: c, report: &serial{next: r}, result: &result, tables: map[string]*placed{},
+		rate: readRate{clock: c.Clock, most: a.MaxRate},
+	}
+	run.shards, err = again(ctx, run, func() (*holdings.Shards, error) { return holdings.Open(ctx, c.Client, c.Settings) })
+	if err != nil {
+		return result, err
+	}
+	defer run.shards.Close(ctx)
+	run.gate = pace.NewGate(pace.Rules{For: a.For, Window: a.Window, Pause: a.PauseBetween}, c.Clock,
+		pace.Time(c.now), pace.Tell(func(e pace.Event) { run.report.Report(Wait{e}) }))
+	err = run.all(ctx)
+	result.MS = c.Clock.Now().Sub(began).Milliseconds()
+	if over := new(pace.OverError); errors.As(err, &over) {
+		result.Stopped, err = over.Why, nil
+	}
+	placement.Sort(result.Findings)
+	switch {
+	case len(result.Findings) > 0:
+		result.Verdict = AuditFindings
+	case err == nil && result.Stopped == "" && len(result.Unseen)+len(result.Unsettled) == 0:
+		result.Verdict = AuditClean
+	}
+	return result, err
+}
+
+// auditing is a run of Audit.
+type auditing struct {
+	Audit
+	cluster Cluster
+	report  *serial
+	gate    *pace.Gate
+	rate    readRate
+	shards  *holdings.Shards
+	config  holdings.Config
+	colls   []*placement.Collection
+	result  *AuditResult
+
+	tables map[string]*placed // as they were at the latest look
+
+	docs, docsRead int64
+}
+
+func (a *auditing) unseen(format string, args ...any) {
+	a.result.Unseen = append(a.result.Unseen, fmt.Sprintf(format, args...))
+}
+
+func (a *auditing) unsettled(format string, args ...any) {
+	a.result.Unsettled = append(a.result.Unsettled, fmt.Sprintf(format, args...))
+}
+
+func (a *auditing) add(list ...placement.Finding) {
+	a.result.Findings = append(a.result.Findings, list...)
+}
+
+// all audits the metadata of all collections, then the documents of each.
+func (a *auditing) all(ctx context.Context) error {
+	for _, s := range a.shards.List {
+		if s.Problem != "" {
+			a.unseen("what %s has (%s): %s", s.ID, s.Host, s.Problem)
+		}
+	}
+	if err := a.metadata(ctx); err != nil {
+		return err
+	}
+	if a.Metadata {
+		return nil
+	}
+	var read []*placement.Collection
+	for _, c := range a.colls {
+		if !c.Tracked || c.Unsplittable {
+			continue
+		}
+		if reason := unreadable(c); reason != "" {
+			a.unseen("documents of %s: %s", c.Namespace, reason)
+			continue
+		}
+		read = append(read, c)
+	}
+	if len(a.shards.Seen()) == 0 {
+		if len(read) > 0 {
+			a.unseen("documents, for no shard can be read: where they lie, which are orphans, and what exists twice")
+		}
+		return nil
+	}
+	a.cost(read)
+	for _, c := range read {
+		switch err := a.documents(ctx, c); {
+		case mongoerr.Is(err, mongoerr.NamespaceNotFound):
+			a.unsettled("%s was dropped or renamed meanwhile", c.Namespace)
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// unreadable says why documents of a collection can't be compared by _id; empty if they can.
+func unreadable(c *placement.Collection) string {
+	for _, h := range c.Holdings {
+		if _, is := h.Options.Lookup("timeseries").DocumentOK(); is {
+			return "it is a time series"
+		}
+		if locale, ok := h.Options.Lookup("collation", "locale").StringValueOK(); ok && locale != "simple" {
+			return "it has a collation: its _ids have another order than their values"
+		}
+	}
+	return ""
+}
+
+// cost says what is to be read, before that begins.
+func (a *auditing) cost(read []*placement.Collection) {
+	if len(read) == 0 {
+		return
+	}
+	for _, c := range read {
+		n := int64(0)
+		for _, h := range c.Holdings {
+			n += h.Docs
+		}
+		if a.Sample > 0 {
+			n = min(n, a.Sample)
+		}
+		a.docs += n
+	}
+	a.report.note(fmt.Sprintf("Reads about %s of %s, past the router, from %s.", humanize.Count(a.docs, "document"),
+		humanize.Count(len(read), "sharded collection"), humanize.Count(len(a.shards.Seen()), "shard")))
+}
+
+// again does what may be done again, until it does not break any more, with growing pauses.
+func again[T any](ctx context.Context, a *auditing, do func() (T, error)) (T, error) {
+	for failures := 1; ; failures++ {
+		v, err := do()
+		if err == nil || failures > mostVerifyFailures || ctx.Err() != nil || !passes(err) {
+			return v, err
+		}
+		wait := time.Second << failures
+		a.report.note(fmt.Sprintf("%v; tries again in %v.", err, wait))
+		if err := a.cluster.Clock.Sleep(ctx, wait); err != nil {
+			return v, err
+		}
+	}
+}
+
+// find reads documents of a shard.
+func (a *auditing) find(
+	ctx context.Context, s *holdings.Shard, ns string, filter, projection bson.D,
+) ([]bson.Raw, error) {
+	return again(ctx, a, func() ([]bson.Raw, error) { return s.Find(ctx, ns, filter, projection) })
+}

@@ -1,0 +1,269 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
+	"shardsh/balancer/live/holdings"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/placement"
+)
+
+// metadata compares what the shards have with the config database, again and again until it
+// comes out the same twice.
+func (a *auditing) metadata(ctx context.Context) error {
+	before, err := a.compare(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.missing(ctx); err != nil {
+		return err
+	}
+	confirmed := map[string]bool{}
+	for attempt := 0; attempt < a.Settle && len(before) > len(confirmed); attempt++ {
+		if err := a.cluster.Clock.Sleep(ctx, a.SettlePause); err != nil {
+			return err
+		}
+		now, err := a.compare(ctx)
+		if err != nil {
+			return err
+		}
+		confirmed = map[string]bool{}
+		for _, f := range now {
+			if slices.ContainsFunc(before, func(o placement.Finding) bool { return key(o) == key(f) }) {
+				confirmed[key(f)] = true
+			}
+		}
+		before = now
+	}
+	for _, f := range before {
+		if confirmed[key(f)] {
+			a.add(f)
+		} else {
+			a.unsettled("%s: %s", f.Namespace, f.Text)
+		}
+	}
+	return a.reported(ctx)
+}
+
+// missing is the error of a collection or database that is not there.
+func (a *auditing) missing(ctx context.Context) error {
+	for _, ns := range a.Namespaces {
+		database, name, dotted := strings.Cut(ns, ".")
+		_, known := a.config.Primaries[database]
+		if dotted && known && !slices.ContainsFunc(a.colls, func(c *placement.Collection) bool { return c.Namespace == ns }) {
+			list, err := live.NewCommandRunner(a.cluster.Client).RunCursorCommand(ctx, database, bson.D{
+				{Key: "listCollections", Value: int32(1)}, {Key: "filter", Value: bson.D{{Key: "name", Value: name}}},
+			})
+			if err != nil {
+				return live.ServerError(err)
+			}
+			known = len(list) > 0
+		}
+		if !known {
+			return mongoerr.New(mongoerr.NamespaceNotFound, "there is no %s to audit", ns)
+		}
+	}
+	return nil
+}
+
+// key tells findings apart; the number of documents may change.
+func key(f placement.Finding) string {
+	if f.Kind == placement.Misplaced {
+		return fmt.Sprint(f.Kind, f.Namespace, f.Shards)
+	}
+	return fmt.Sprint(f.Kind, f.Namespace, f.Shards, f.Text)
+}
+
+// compare reads all metadata once, and returns what looks wrong.
+func (a *auditing) compare(ctx context.Context) ([]placement.Finding, error) {
+	return again(ctx, a, func() ([]placement.Finding, error) { return a.compareOnce(ctx) })
+}
+
+func (a *auditing) compareOnce(ctx context.Context) (found []placement.Finding, err error) {
+	if a.config, err = a.shards.Config(ctx); err != nil {
+		return nil, err
+	}
+	colls, err := a.holdings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a.colls = nil
+	for _, ns := range slices.Sorted(maps.Keys(colls)) {
+		c := colls[ns]
+		if c.Resharding {
+			continue // it is made anew
+		}
+		list, err := a.collection(ctx, c)
+		switch {
+		case mongoerr.Is(err, mongoerr.NamespaceNotFound):
+			continue
+		case err != nil:
+			return nil, err
+		}
+		a.colls = append(a.colls, c)
+		found = append(found, list...)
+	}
+	busy, err := a.busy(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(found, func(f placement.Finding) bool {
+		database, _, _ := strings.Cut(f.Namespace, ".")
+		return slices.Contains(busy, database) || slices.Contains(busy, f.Namespace)
+	}), nil
+}
+
+// busy returns what commands work on, such as movePrimary.
+func (a *auditing) busy(ctx context.Context) (names []string, err error) {
+	for _, s := range a.shards.Seen() {
+		list, err := s.Busy(ctx)
+		if err != nil && !mongoerr.Is(err, mongoerr.Unauthorized) {
+			return nil, err
+		}
+		names = append(names, list...)
+	}
+	return names, nil
+}
+
+// holdings reads what the shards have, by collection.
+func (a *auditing) holdings(ctx context.Context) (map[string]*placement.Collection, error) {
+	colls := map[string]*placement.Collection{}
+	of := func(ns string) *placement.Collection {
+		if colls[ns] == nil {
+			database, _, _ := strings.Cut(ns, ".")
+			c := &placement.Collection{Primary: a.config.Primaries[database]}
+			c.Collection, c.Tracked = a.config.Collections[ns]
+			c.Namespace = ns
+			colls[ns] = c
+		}
+		return colls[ns]
+	}
+	for ns := range a.config.Collections {
+		if a.selects(ns) {
+			of(ns)
+		}
+	}
+	databases := slices.DeleteFunc(slices.Sorted(maps.Keys(a.config.Primaries)), func(name string) bool {
+		return len(a.Namespaces) > 0 && !slices.ContainsFunc(a.Namespaces, func(ns string) bool {
+			return ns == name || strings.HasPrefix(ns, name+".")
+		})
+	})
+	for _, s := range a.shards.Seen() {
+		held, err := a.held(ctx, s, databases)
+		if mongoerr.Is(err, mongoerr.Unauthorized) {
+			s.Leave(ctx, err)
+			a.unseen("what %s has (%s): %s", s.ID, s.Host, s.Problem)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, ns := range slices.Sorted(maps.Keys(held)) {
+			c := of(ns)
+			c.Holdings = append(c.Holdings, *held[ns])
+		}
+	}
+	for _, c := range colls {
+		c.Unseen = a.shards.Unseen()
+	}
+	return colls, nil
+}
+
+// held reads what one shard has, by collection.
+func (a *auditing) held(
+	ctx context.Context, s *holdings.Shard, databases []string,
+) (map[string]*placement.Holding, error) {
+	held, err := s.Held(ctx, databases)
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(held, func(ns string, _ *placement.Holding) bool { return !a.selects(ns) })
+	for ns, h := range held {
+		if h.Docs, err = s.Count(ctx, ns); err != nil {
+			return nil, err
+		}
+		if _, tracked := a.config.Collections[ns]; !tracked {
+			continue
+		}
+		if h.Indexes, err = s.Indexes(ctx, ns); err != nil {
+			return nil, err
+		}
+	}
+	return held, nil
+}
+
+// collection compares one collection.
+func (a *auditing) collection(ctx context.Context, c *placement.Collection) (found []placement.Finding, err error) {
+	if !c.Tracked {
+		return c.Compare(), nil
+	}
+	t, err := a.look(ctx, c.Namespace, a.tables[c.Namespace])
+	if err != nil {
+		return nil, err
+	}
+	a.tables[c.Namespace] = t
+	found = slices.Clone(t.findings)
+	c.Owners = slices.DeleteFunc(t.judge.Owners.Shards(), func(id catalog.ShardID) bool {
+		return !slices.Contains(a.shards.IDs(), id) // which the chunks are wrong about
+	})
+	if !c.Unsplittable { // which may have zones for a key to come
+		zones, err := a.shards.Zones(ctx, c.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, placement.Zones(c.Collection, zones)...)
+	}
+	return append(found, c.Compare()...), nil
+}
+
+// reported adds what checkMetadataConsistency finds, twice, where the release has it.
+func (a *auditing) reported(ctx context.Context) error {
+	list, err := a.inconsistencies(ctx)
+	waited := new(live.NoAnswerError)
+	switch {
+	case mongoerr.Is(err, mongoerr.CommandNotFound):
+		if len(a.shards.Unseen()) > 0 {
+			a.unseen("indexes, options and UUIDs on those shards: before 7.0 a router does not compare them")
+		}
+		return nil
+	case mongoerr.Is(err, mongoerr.Unauthorized):
+		a.unseen("checkMetadataConsistency, which the role clusterManager allows: %v", err)
+		return nil
+	case errors.As(err, &waited):
+		a.unseen("checkMetadataConsistency: %v", err)
+		return nil
+	case err != nil:
+		return err
+	}
+	before := len(a.result.Findings)
+	found := placement.Reported(a.result.Findings, list)
+	if len(found) == before {
+		return nil
+	}
+	if err := a.cluster.Clock.Sleep(ctx, a.SettlePause); err != nil {
+		return err
+	}
+	again, err := a.inconsistencies(ctx)
+	if err != nil {
+		a.unseen("checkMetadataConsistency, again: %v", err)
+	}
+	list = slices.DeleteFunc(list, func(i catalog.Inconsistency) bool { return !slices.Contains(again, i) })
+	a.result.Findings = placement.Reported(a.result.Findings, list)
+	return nil
+}
+
+func (a *auditing) inconsistencies(ctx context.Context) ([]catalog.Inconsistency, error) {
+	list, err := live.Inconsistencies(ctx, live.NewCommandRunner(a.cluster.Client), len(a.shards.Unseen()) > 0)
+	return slices.DeleteFunc(list, func(i catalog.Inconsistency) bool {
+		return !a.selects(i.Namespace) || strings.HasPrefix(i.Namespace, "config.")
+	}), live.ServerError(err)
+}

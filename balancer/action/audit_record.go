@@ -1,0 +1,238 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/placement"
+)
+
+// mostNamed is how many documents of a finding are named, mostCompared how many lone ones are
+// compared with the unique indexes of other shards.
+const (
+	mostNamed    = 20
+	mostCompared = 1000
+)
+
+// recorded are the findings of one collection's documents, and the files with them.
+type recorded struct {
+	a        *auditing
+	c        *placement.Collection
+	list     []*foundDocuments
+	compared int
+}
+
+// foundDocuments are documents of one kind on one shard.
+type foundDocuments struct {
+	kind    placement.Kind
+	shard   catalog.ShardID // empty for those of several
+	waiting bool
+	count   int64
+	shards  []catalog.ShardID
+	named   []placement.Document
+	ids     []bson.RawValue // of named
+	docs    []bson.Raw      // of the first ones, whole
+	file    *os.File
+	path    string
+	first   []bson.Raw // for DuplicateID: copies of the first one
+}
+
+func newRecorded(a *auditing, c *placement.Collection) *recorded { return &recorded{a: a, c: c} }
+
+func (r *recorded) of(kind placement.Kind, shard catalog.ShardID, waiting bool) *foundDocuments {
+	i := slices.IndexFunc(r.list, func(f *foundDocuments) bool {
+		return f.kind == kind && f.shard == shard && f.waiting == waiting
+	})
+	if i < 0 {
+		i = len(r.list)
+		r.list = append(r.list, &foundDocuments{kind: kind, shard: shard, waiting: waiting})
+	}
+	return r.list[i]
+}
+
+// kindOf are the findings that states of copies are.
+var kindOf = map[placement.State]placement.Kind{
+	placement.Stray: placement.Orphan, placement.LoneStray: placement.Lone, placement.LoneWaiting: placement.Lone,
+	placement.Nowhere: placement.Unplaced,
+}
+
+// put records a document by what its copies are.
+func (r *recorded) put(ctx context.Context, d *documented, s *suspected) error {
+	for i, c := range s.copies {
+		state := s.verdict.States[i]
+		kind, found := kindOf[state]
+		if !found {
+			continue
+		}
+		f := r.of(kind, c.Shard, state == placement.LoneWaiting)
+		if err := r.take(ctx, f, c); err != nil {
+			return err
+		}
+		if kind == placement.Lone && r.compared < mostCompared {
+			r.compared++
+			if err := d.conflicts(ctx, c); err != nil {
+				return err
+			}
+		}
+	}
+	if s.verdict.Owned() < 2 {
+		return nil
+	}
+	f := r.of(placement.DuplicateID, "", false)
+	for i, c := range s.copies {
+		if s.verdict.States[i] != placement.Owned {
+			continue
+		}
+		if f.count == 0 {
+			f.first = append(f.first, c.Doc)
+		}
+		if err := r.save(ctx, f, c); err != nil {
+			return err
+		}
+	}
+	f.count++
+	return nil
+}
+
+// take counts one document.
+func (r *recorded) take(ctx context.Context, f *foundDocuments, c placement.Copy) error {
+	f.count++
+	return r.save(ctx, f, c)
+}
+
+// save names a document, and writes it to the finding's file.
+func (r *recorded) save(ctx context.Context, f *foundDocuments, c placement.Copy) error {
+	id := c.Doc.Lookup("_id")
+	if !slices.Contains(f.shards, c.Shard) {
+		f.shards = append(f.shards, c.Shard)
+	}
+	if len(f.named) < mostNamed {
+		named := placement.Document{ID: extended(id), Shard: c.Shard}
+		if len(c.Doc) > 0 {
+			if text, err := bson.MarshalExtJSON(c.Doc, true, false); err == nil {
+				named.Key = text
+			}
+		}
+		f.named, f.ids = append(f.named, named), append(f.ids, id)
+	}
+	if r.a.Export == "" && (f.kind != placement.Lone || len(f.docs) > 0) {
+		return nil
+	}
+	shard := r.a.shards.Of(c.Shard)
+	docs, err := r.a.find(ctx, shard, r.c.Namespace, bson.D{{Key: "_id", Value: bson.D{{Key: "$eq", Value: id}}}}, nil)
+	if err != nil {
+		return err
+	}
+	for _, doc := range docs {
+		if len(f.docs) == 0 {
+			f.docs = append(f.docs, doc)
+		}
+		if err := r.export(f, doc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// export appends a document to the file of a finding, a line of canonical extended JSON.
+func (r *recorded) export(f *foundDocuments, doc bson.Raw) (err error) {
+	if r.a.Export == "" {
+		return nil
+	}
+	if f.file == nil {
+		parts := []string{r.c.Namespace, string(f.kind)}
+		if f.waiting {
+			parts = append(parts, "waiting")
+		}
+		if f.shard != "" {
+			parts = append(parts, string(f.shard))
+		}
+		f.path = filepath.Join(r.a.Export, strings.Map(plainName, strings.Join(parts, "."))+".json")
+		if f.file, err = os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+			return fmt.Errorf("exporting documents: %w", err)
+		}
+	}
+	text, err := bson.MarshalExtJSON(doc, true, false)
+	if err != nil {
+		return err
+	}
+	_, err = f.file.Write(append(text, '\n'))
+	return err
+}
+
+// plainName leaves in names of files what all systems take.
+func plainName(r rune) rune {
+	if strings.ContainsRune(`/\:*?"<>|`, r) || r < ' ' {
+		return '_'
+	}
+	return r
+}
+
+// finish closes the files, and makes the findings.
+func (r *recorded) finish() (err error) {
+	for _, f := range r.list {
+		if f.file != nil {
+			err = errors.Join(err, f.file.Sync(), f.file.Close())
+		}
+		slices.Sort(f.shards)
+		r.a.add(placement.Finding{
+			Kind: f.kind, Namespace: r.c.Namespace, Shards: f.shards, Count: f.count, Text: f.text(),
+			Documents: f.named, Mend: r.mend(f), File: f.path,
+		})
+	}
+	r.list = nil
+	return err
+}
+
+func (f *foundDocuments) text() string {
+	n, on := humanize.Count(f.count, "document"), string(f.shard)
+	be := "are"
+	if f.count == 1 {
+		be = "is"
+	}
+	switch {
+	case f.kind == placement.Lone && f.waiting:
+		return fmt.Sprintf("%s %s on %s, which does not own the key, and nowhere else: a range deletion waits to take it",
+			n, be, on)
+	case f.kind == placement.Lone:
+		return fmt.Sprintf("%s %s on %s, which does not own the key, and nowhere else", n, be, on)
+	case f.kind == placement.Orphan:
+		return fmt.Sprintf("%s %s left on %s, which does not own the key: no range deletion waits there", n, be, on)
+	case f.kind == placement.Unplaced:
+		return fmt.Sprintf("%s on %s: no chunk has the key", n, on)
+	}
+	return fmt.Sprintf("%s on several shards with different shard keys", humanize.Count(f.count, "_id"))
+}
+
+func (r *recorded) mend(f *foundDocuments) []string {
+	switch f.kind {
+	case placement.Lone:
+		lone := f.docs
+		if f.count > 1 {
+			lone = nil
+		}
+		return placement.MendLone(r.c.Namespace, lone, f.path)
+	case placement.Orphan:
+		host := ""
+		if shard := r.a.shards.Of(f.shard); shard != nil {
+			host = shard.Host
+		}
+		ids := f.ids
+		if f.count > int64(len(ids)) && f.path == "" {
+			return []string{"// enter it again with --export DIR: the documents are saved there, and it says how to delete them"}
+		}
+		return placement.MendOrphans(r.c.Namespace, f.shard, host, ids, f.path)
+	case placement.Unplaced:
+		return placement.MendUnplaced()
+	}
+	return placement.MendDuplicate(r.c.Namespace, r.c.Pattern, f.first)
+}

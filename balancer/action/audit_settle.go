@@ -1,0 +1,233 @@
+package action
+
+import (
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/live/documents"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/placement"
+)
+
+// mostAsked is how many documents are asked for at once by their _ids.
+const mostAsked = 1000
+
+// unknownMove is how far back deletions are looked for where range deletions don't tell when
+// their migrations began.
+const unknownMove = time.Hour
+
+// suspected is a document that looks wrong.
+type suspected struct {
+	id      bson.RawValue
+	copies  []placement.Copy
+	verdict placement.Verdict
+	latest  string // what it looked like at the latest read
+}
+
+// settle reads suspects again until each looks the same twice while nothing moves, and records
+// what is still wrong.
+func (d *documented) settle(ctx context.Context) error {
+	list := make([]*suspected, 0, len(d.suspects))
+	for _, id := range d.suspects {
+		list = append(list, &suspected{id: id})
+	}
+	d.suspects = nil
+	for attempt := 0; attempt <= d.Settle && len(list) > 0; attempt++ {
+		if attempt > 0 {
+			if err := d.cluster.Clock.Sleep(ctx, d.SettlePause); err != nil {
+				return err
+			}
+		}
+		still, sure, err := d.readAgain(ctx, list)
+		if err != nil {
+			return err
+		}
+		if err := d.confirm(ctx, sure); err != nil {
+			return err
+		}
+		list = still
+	}
+	if len(list) > 0 {
+		d.unsettled("%d documents of %s look wrong, each time in another way, such as _id %s", len(list), d.c.Namespace,
+			list[0].id)
+	}
+	return nil
+}
+
+// readAgain reads all copies of suspects. Sure are those that look wrong as before; those that
+// look right are left out.
+func (d *documented) readAgain(ctx context.Context, list []*suspected) (still, sure []*suspected, err error) {
+	before, err := d.look(ctx, d.c.Namespace, d.t)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := d.copies(ctx, list); err != nil {
+		return nil, nil, err
+	}
+	after, err := d.look(ctx, d.c.Namespace, before)
+	if err != nil {
+		return nil, nil, err
+	}
+	d.t = after
+	for _, s := range list {
+		if before.stamp != after.stamp {
+			s.latest = ""
+			still = append(still, s)
+			continue
+		}
+		s.verdict = after.judge.Of(s.copies)
+		if s.verdict.Sound() {
+			continue
+		}
+		now := s.verdict.Signature(s.copies)
+		if now == s.latest {
+			sure = append(sure, s)
+			continue
+		}
+		s.latest = now
+		still = append(still, s)
+	}
+	return still, sure, nil
+}
+
+// copies reads what all shards have of suspects.
+func (d *documented) copies(ctx context.Context, list []*suspected) error {
+	projection := bson.D{{Key: "_id", Value: int32(1)}}
+	for _, f := range d.t.coll.Pattern.Fields() {
+		if f != "_id" {
+			projection = append(projection, bson.E{Key: f, Value: int32(1)})
+		}
+	}
+	for begin := 0; begin < len(list); begin += mostAsked {
+		part := list[begin:min(begin+mostAsked, len(list))]
+		of, ids := map[string]*suspected{}, bson.A{}
+		for _, s := range part {
+			s.copies = nil
+			of[string(keyorder.Append(nil, s.id))] = s
+			ids = append(ids, s.id)
+		}
+		for _, shard := range d.shards.Seen() {
+			docs, err := d.find(ctx, shard, d.c.Namespace, inIDs(ids), projection)
+			if err != nil {
+				return err
+			}
+			for _, doc := range docs {
+				if s := of[string(keyorder.Append(nil, doc.Lookup("_id")))]; s != nil {
+					s.copies = append(s.copies, placement.Copy{Shard: shard.ID, Doc: doc})
+				}
+			}
+			if err := d.rate.slow(ctx, int64(len(docs))*d.size); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func inIDs(ids bson.A) bson.D {
+	return bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}}
+}
+
+// confirm records suspects. Of lone ones the router is asked as well, and what was deleted since
+// its range was moved is lone for that reason.
+func (d *documented) confirm(ctx context.Context, sure []*suspected) error {
+	var waiting []*suspected
+	for _, s := range sure {
+		if s.verdict.Is(placement.LoneStray) || s.verdict.Is(placement.LoneWaiting) {
+			if err := d.route(ctx, s); err != nil {
+				return err
+			}
+		}
+		if s.verdict.Is(placement.LoneWaiting) {
+			waiting = append(waiting, s)
+		}
+	}
+	if err := d.deleted(ctx, waiting); err != nil {
+		return err
+	}
+	for _, s := range sure {
+		if s.verdict.Sound() {
+			continue
+		}
+		if err := d.record.put(ctx, d, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// route asks the router for a lone document: its owner may be a shard that can't be reached.
+func (d *documented) route(ctx context.Context, s *suspected) error {
+	doc, err := again(ctx, d.auditing, func() (bson.Raw, error) { return d.shards.Routed(ctx, d.c.Namespace, s.id) })
+	if doc == nil || err != nil {
+		if mongoerr.Is(err, mongoerr.Unauthorized) {
+			err = nil // the shards have told
+		}
+		return err
+	}
+	for i, state := range s.verdict.States {
+		switch state {
+		case placement.LoneStray:
+			s.verdict.States[i] = placement.Stray
+		case placement.LoneWaiting:
+			s.verdict.States[i] = placement.Waiting
+		}
+	}
+	return nil
+}
+
+// deleted finds out which documents were deleted since the migrations of their ranges began:
+// range deletions may take those.
+func (d *documented) deleted(ctx context.Context, waiting []*suspected) error {
+	if len(waiting) == 0 {
+		return nil
+	}
+	of, since := map[string]*suspected{}, bson.Timestamp{}
+	for _, s := range waiting {
+		of[string(keyorder.Append(nil, s.id))] = s
+		if since.IsZero() || s.verdict.Since.Compare(since) < 0 {
+			since = s.verdict.Since
+		}
+	}
+	until, now, err := documents.ClusterTime(ctx, d.cluster.Client)
+	if err != nil {
+		return err
+	}
+	if since.IsZero() { // before 6.0 range deletions don't tell
+		since.T = uint32(now.Add(-unknownMove).Unix())
+	}
+	err = documents.Deleted(ctx, d.cluster.Client, d.c.Namespace, since, until, func(w documents.Write) error {
+		if s := of[string(keyorder.Append(nil, w.ID))]; s != nil {
+			for i, state := range s.verdict.States {
+				if state == placement.LoneWaiting {
+					s.verdict.States[i] = placement.Waiting
+					d.read.Deleted++
+				}
+			}
+		}
+		return nil
+	})
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	d.unseen("whether documents of %s that wait for range deletions were deleted since they moved: %v", d.c.Namespace, err)
+	n, first := 0, bson.RawValue{}
+	for _, s := range waiting {
+		if !s.verdict.Is(placement.LoneWaiting) {
+			continue
+		}
+		if n++; n == 1 {
+			first = s.id
+		}
+		s.verdict.States = nil // which is not found
+	}
+	if n > 0 {
+		d.unsettled("%s of %s, such as _id %s, are on no shard that owns them: they were deleted there, or lost",
+			humanize.Count(n, "document"), d.c.Namespace, first)
+	}
+	return nil
+}

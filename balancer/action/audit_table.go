@@ -1,0 +1,88 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live/holdings"
+	"shardsh/balancer/placement"
+)
+
+// mostTables is how often a routing table is read that changes meanwhile.
+const mostTables = 10
+
+// placed is where documents of a collection belong at a time.
+type placed struct {
+	coll     catalog.Collection
+	newest   bson.Timestamp
+	findings []placement.Finding // of the chunks
+	judge    placement.Judge
+	// stamp tells whether anything has moved, or was to be deleted, since.
+	stamp string
+}
+
+// look reads where documents belong. What has not changed since an earlier look is not read
+// again.
+func (a *auditing) look(ctx context.Context, ns string, was *placed) (*placed, error) {
+	return again(ctx, a, func() (*placed, error) { return a.lookOnce(ctx, ns, was) })
+}
+
+func (a *auditing) lookOnce(ctx context.Context, ns string, was *placed) (*placed, error) {
+	for attempt := 0; ; attempt++ {
+		t, err := a.glance(ctx, ns)
+		if err != nil {
+			return nil, err
+		}
+		if was != nil && was.newest == t.newest && was.coll.UUID.Equal(t.coll.UUID) && was.coll.Epoch == t.coll.Epoch &&
+			was.coll.Pattern.Equal(t.coll.Pattern) {
+			t.judge.Owners, t.findings = was.judge.Owners, was.findings
+			return t, nil
+		}
+		reader := placement.NewChunkReader(t.coll, a.shards.IDs())
+		if err := a.shards.Chunks(ctx, t.coll, reader.Put); err != nil {
+			return nil, err
+		}
+		t.judge.Owners, t.findings = reader.Finish()
+		again, err := a.glance(ctx, ns)
+		if err != nil {
+			return nil, err
+		}
+		if again.stamp == t.stamp {
+			return t, nil
+		}
+		if attempt == mostTables {
+			return nil, fmt.Errorf("the routing table of %s changes while it is read, %d times", ns, attempt)
+		}
+	}
+}
+
+// glance is look without the chunks themselves.
+func (a *auditing) glance(ctx context.Context, ns string) (*placed, error) {
+	coll, err := a.shards.Collection(ctx, ns)
+	if err != nil {
+		return nil, err
+	}
+	t := &placed{coll: coll, judge: placement.Judge{Pattern: coll.Pattern, UUID: coll.UUID,
+		Deletions: map[catalog.ShardID][]placement.Deletion{}}}
+	if t.newest, err = a.shards.Newest(ctx, coll); err != nil {
+		return nil, err
+	}
+	var stamp strings.Builder
+	fmt.Fprintf(&stamp, "%x %s %v %s", coll.UUID.Data, coll.Epoch.Hex(), t.newest, coll.Pattern)
+	for _, s := range a.shards.Seen() {
+		docs, err := s.Deletions(ctx, coll.UUID)
+		if err != nil {
+			return nil, err
+		}
+		t.judge.Deletions[s.ID] = holdings.DeletionsOf(coll, docs)
+		for _, doc := range docs {
+			fmt.Fprintf(&stamp, " %s %s %s %s", s.ID, doc.Lookup("_id"), doc.Lookup("range"), doc.Lookup("pending"))
+		}
+	}
+	t.stamp = stamp.String()
+	return t, nil
+}

@@ -1,0 +1,188 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/live/holdings"
+	"shardsh/balancer/placement"
+)
+
+// conflicts looks for documents on other shards that have the same value of a unique index as
+// a lone one: a range with both can't be moved.
+func (d *documented) conflicts(ctx context.Context, c placement.Copy) error {
+	if len(d.unique) == 0 {
+		return nil
+	}
+	same := bson.D{{Key: "_id", Value: bson.D{{Key: "$eq", Value: c.Doc.Lookup("_id")}}}}
+	docs, err := d.find(ctx, d.shards.Of(c.Shard), d.c.Namespace, same, nil)
+	if err != nil || len(docs) == 0 {
+		return err
+	}
+	for _, spec := range d.unique {
+		filter, ok := equalTo(docs[0], spec)
+		if !ok {
+			continue
+		}
+		for _, other := range d.shards.Seen() {
+			if other.ID == c.Shard {
+				continue
+			}
+			same, err := d.find(ctx, other, d.c.Namespace, filter, nil)
+			if err != nil {
+				return err
+			}
+			for _, doc := range same {
+				if keyorder.Compare(doc.Lookup("_id"), c.Doc.Lookup("_id")) != 0 {
+					d.duplicateKey(spec, []placement.Copy{c, {Shard: other.ID, Doc: doc}})
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// equalTo selects documents with the values of an index that a document has; false where one is
+// or lies in an array.
+func equalTo(doc, spec bson.Raw) (filter bson.D, ok bool) {
+	key, _ := spec.Lookup("key").DocumentOK()
+	for _, f := range holdings.FieldsOf(key) {
+		if inArray(doc, f) {
+			return nil, false
+		}
+		v, err := doc.LookupErr(strings.Split(f, ".")...)
+		if err != nil {
+			v = bson.RawValue{Type: bson.TypeNull}
+		}
+		filter = append(filter, bson.E{Key: f, Value: bson.D{{Key: "$eq", Value: v}}})
+	}
+	return filter, len(filter) > 0
+}
+
+// inArray reports whether a field is or lies in an array.
+func inArray(doc bson.Raw, field string) bool {
+	path := strings.Split(field, ".")
+	for i := range path {
+		if v, err := doc.LookupErr(path[:i+1]...); err == nil && v.Type == bson.TypeArray {
+			return true
+		}
+	}
+	return false
+}
+
+// duplicateKey records two documents, once for each index.
+func (d *documented) duplicateKey(spec bson.Raw, copies []placement.Copy) {
+	name, _ := spec.Lookup("name").StringValueOK()
+	text := "documents on different shards have the same value of the unique index " + name
+	var shards []catalog.ShardID
+	var ids []bson.RawValue
+	var docs []placement.Document
+	for _, c := range copies {
+		shards = append(shards, c.Shard)
+		ids = append(ids, c.Doc.Lookup("_id"))
+		docs = append(docs, placement.Document{ID: extended(c.Doc.Lookup("_id")), Shard: c.Shard})
+	}
+	slices.Sort(shards)
+	for i := range d.result.Findings {
+		f := &d.result.Findings[i]
+		if f.Kind == placement.DuplicateKey && f.Namespace == d.c.Namespace && f.Text == text {
+			f.Count++
+			if len(f.Documents) < mostNamed {
+				f.Documents = append(f.Documents, docs...)
+			}
+			f.Shards = slices.Compact(slices.Sorted(slices.Values(append(f.Shards, shards...))))
+			return
+		}
+	}
+	d.add(placement.Finding{
+		Kind: placement.DuplicateKey, Namespace: d.c.Namespace, Shards: slices.Compact(shards), Count: 1,
+		Text: text, Documents: docs, Mend: placement.MendUnique(d.c.Namespace, ids),
+	})
+}
+
+// apart compares the values of unique indexes that shards keep for themselves alone.
+func (d *documented) apart(ctx context.Context, indexes []bson.Raw) error {
+	for _, spec := range indexes {
+		key, _ := spec.Lookup("key").DocumentOK()
+		var having []*holdings.Shard
+		for _, s := range d.shards.Seen() {
+			specs, err := s.Indexes(ctx, d.c.Namespace)
+			if err != nil {
+				return err
+			}
+			if slices.ContainsFunc(specs, func(o bson.Raw) bool { return o.Lookup("key").Equal(spec.Lookup("key")) }) {
+				having = append(having, s)
+			}
+		}
+		if len(having) < 2 {
+			continue
+		}
+		d.report.note(fmt.Sprintf("%s: the shard key is not the beginning of the unique index %s: reads that as well.",
+			d.c.Namespace, spec.Lookup("name")))
+		m := d.merge(having, key, nil)
+		err := m.Each(ctx, func(copies []placement.Copy) error {
+			if err := d.pace(ctx, m, int64(len(copies))); err != nil {
+				return err
+			}
+			if len(copies) < 2 || inArrays(copies[0].Doc, key) || d.owned(copies) < 2 {
+				return nil
+			}
+			return d.collision(ctx, m, spec, copies)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func inArrays(doc, key bson.Raw) bool {
+	return slices.ContainsFunc(holdings.FieldsOf(key), func(f string) bool { return inArray(doc, f) })
+}
+
+// owned is how many copies are on the shards that own their keys.
+func (d *documented) owned(copies []placement.Copy) (n int) {
+	for _, c := range copies {
+		n += d.t.judge.Of([]placement.Copy{c}).Owned()
+	}
+	return n
+}
+
+// collision reads documents of one value again, twice, before they are recorded.
+func (d *documented) collision(ctx context.Context, m *holdings.Merge, spec bson.Raw, copies []placement.Copy) error {
+	m.Reopen(ctx)
+	filter, _ := equalTo(copies[0].Doc, spec)
+	for range 2 {
+		if err := d.cluster.Clock.Sleep(ctx, d.SettlePause); err != nil {
+			return err
+		}
+		t, err := d.look(ctx, d.c.Namespace, d.t)
+		if err != nil {
+			return err
+		}
+		d.t = t
+		var now []placement.Copy
+		for _, s := range m.Shards {
+			docs, err := d.find(ctx, s, d.c.Namespace, filter, nil)
+			if err != nil {
+				return err
+			}
+			for _, doc := range docs {
+				if c := (placement.Copy{Shard: s.ID, Doc: doc}); d.owned([]placement.Copy{c}) == 1 {
+					now = append(now, c)
+				}
+			}
+		}
+		if copies = now; len(now) < 2 {
+			return nil
+		}
+	}
+	d.duplicateKey(spec, copies)
+	return nil
+}

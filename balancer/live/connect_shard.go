@@ -1,0 +1,63 @@
+package live
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// ConnectShard returns a client of a replica set past the router, which reads from its primary:
+// with the settings of the cluster's client, such as user and TLS. Hosts are as config.shards
+// has them. The error says why nothing answers there, after a few seconds.
+func ConnectShard(ctx context.Context, settings *options.ClientOptions, hosts string) (*mongo.Client, error) {
+	ctx, cancel := context.WithTimeout(ctx, answering)
+	defer cancel()
+	_, list, named := strings.Cut(hosts, "/")
+	if !named {
+		list = hosts
+	}
+	var err error
+	for host := range strings.SplitSeq(list, ",") {
+		if err = reachableSoon(ctx, settings.Dialer, host); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	client, err := Connect(memberSettings(settings, hosts).SetMaxPoolSize(8))
+	if err != nil {
+		return nil, err
+	}
+	hello, err := NewCommandRunner(client).RunCommand(ctx, "admin", bson.D{{Key: "hello", Value: int32(1)}})
+	if err == nil && text(hello, "msg") == "isdbgrid" {
+		err = errNotMember
+	}
+	if err != nil {
+		_ = Disconnect(context.WithoutCancel(ctx), client) // it was only asked
+		return nil, ServerError(err)
+	}
+	return client, nil
+}
+
+func reachableSoon(ctx context.Context, dialer options.ContextDialer, host string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	return reachable(ctx, dialer, host)
+}
+
+// Each calls put with all documents of a command that answers with a cursor, as they come. A
+// document is valid until put returns.
+func Each(ctx context.Context, client *mongo.Client, database string, command bson.D, put func(bson.Raw) error) error {
+	ctx, command, cancel := timedOnce(ctx, command)
+	defer cancel()
+	cursor, err := client.Database(database).RunCommandCursor(ctx, command)
+	if err != nil {
+		return ServerError(err)
+	}
+	return ServerError(each(ctx, cursor, put))
+}

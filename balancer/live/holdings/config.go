@@ -1,0 +1,146 @@
+package holdings
+
+import (
+	"context"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
+	"shardsh/balancer/mongoerr"
+)
+
+// Config is what the config database says of collections.
+type Config struct {
+	// Primaries are the databases with their primary shards.
+	Primaries   map[string]catalog.ShardID
+	Collections map[string]catalog.Collection
+}
+
+func (s *Shards) config(ctx context.Context, collection string, filter bson.D, more ...bson.E) ([]bson.Raw, error) {
+	command := append(bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: filter}, majority}, more...)
+	docs, err := live.NewCommandRunner(s.Router).RunCursorCommand(ctx, "config", append(command, limited))
+	return docs, live.ServerError(err)
+}
+
+// Config reads all databases and collections but those of the servers themselves.
+func (s *Shards) Config(ctx context.Context) (Config, error) {
+	c := Config{Primaries: map[string]catalog.ShardID{}, Collections: map[string]catalog.Collection{}}
+	databases, err := s.config(ctx, "databases", bson.D{})
+	if err != nil {
+		return c, err
+	}
+	for _, doc := range databases {
+		name, _ := doc.Lookup("_id").StringValueOK()
+		primary, _ := doc.Lookup("primary").StringValueOK()
+		if !ofServers(name) {
+			c.Primaries[name] = catalog.ShardID(primary)
+		}
+	}
+	colls, err := s.config(ctx, "collections", bson.D{})
+	if err != nil {
+		return c, err
+	}
+	for _, doc := range colls {
+		if dropped, _ := doc.Lookup("dropped").BooleanOK(); dropped { // up to 4.4
+			continue
+		}
+		ns, _ := doc.Lookup("_id").StringValueOK()
+		database, name, _ := strings.Cut(ns, ".")
+		if ofServers(database) || !audited(name) {
+			continue
+		}
+		coll, err := catalog.ParseCollection(doc)
+		if err != nil {
+			return c, err
+		}
+		c.Collections[ns] = coll
+	}
+	return c, nil
+}
+
+func ofServers(database string) bool {
+	return database == "admin" || database == "config" || database == "local"
+}
+
+// Collection reads one entry of config.collections; the error is NamespaceNotFound where there is
+// none any more.
+func (s *Shards) Collection(ctx context.Context, ns string) (catalog.Collection, error) {
+	docs, err := s.config(ctx, "collections", bson.D{{Key: "_id", Value: ns}})
+	if err != nil {
+		return catalog.Collection{}, err
+	}
+	if len(docs) == 0 {
+		return catalog.Collection{}, mongoerr.New(mongoerr.NamespaceNotFound, "%s is gone", ns)
+	}
+	return catalog.ParseCollection(docs[0])
+}
+
+// Zones returns the documents of config.tags of a collection.
+func (s *Shards) Zones(ctx context.Context, ns string) ([]bson.Raw, error) {
+	return s.config(ctx, "tags", bson.D{{Key: "ns", Value: ns}})
+}
+
+// Chunks calls put with the chunks of a collection, in the order of min.
+func (s *Shards) Chunks(ctx context.Context, coll catalog.Collection, put func(bson.Raw)) error {
+	return live.Each(ctx, s.Router, "config", bson.D{
+		{Key: "find", Value: "chunks"}, {Key: "filter", Value: bson.D{coll.ChunkFilter()}},
+		{Key: "sort", Value: bson.D{{Key: "min", Value: int32(1)}}}, majority, {Key: "batchSize", Value: int32(10_000)},
+		{Key: "projection", Value: bson.D{{Key: "history", Value: int32(0)}}},
+	}, func(doc bson.Raw) error {
+		put(doc)
+		return nil
+	})
+}
+
+// Newest returns the newest chunk's version: it changes with each move, split and merge.
+func (s *Shards) Newest(ctx context.Context, coll catalog.Collection) (bson.Timestamp, error) {
+	docs, err := s.config(ctx, "chunks", bson.D{coll.ChunkFilter()},
+		bson.E{Key: "sort", Value: bson.D{{Key: "lastmod", Value: int32(-1)}}}, bson.E{Key: "limit", Value: int32(1)},
+		bson.E{Key: "projection", Value: bson.D{{Key: "lastmod", Value: int32(1)}}})
+	var at bson.Timestamp
+	for _, doc := range docs {
+		at.T, at.I, _ = doc.Lookup("lastmod").TimestampOK()
+	}
+	return at, err
+}
+
+// Routed returns the document of an _id that the router finds on any shard; nil for none.
+func (s *Shards) Routed(ctx context.Context, ns string, id bson.RawValue) (bson.Raw, error) {
+	database, name, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return nil, err
+	}
+	docs, err := live.NewCommandRunner(s.Router).RunCursorCommand(ctx, database, bson.D{
+		{Key: "find", Value: name}, {Key: "filter", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$eq", Value: id}}}}},
+		{Key: "limit", Value: int32(1)}, majority, limited,
+	})
+	if err != nil || len(docs) == 0 {
+		return nil, live.ServerError(err)
+	}
+	return docs[0], nil
+}
+
+// AverageSize is how many bytes a document has, as the shards estimate it.
+func (s *Shards) AverageSize(ctx context.Context, ns string) (int64, error) {
+	database, name, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return 0, err
+	}
+	docs, err := live.NewCommandRunner(s.Router).RunCursorCommand(ctx, database, bson.D{
+		{Key: "aggregate", Value: name}, {Key: "pipeline", Value: bson.A{
+			bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
+			bson.D{{Key: "$project", Value: bson.D{
+				{Key: "storageStats.size", Value: 1}, {Key: "storageStats.count", Value: 1},
+			}}},
+		}}, {Key: "cursor", Value: bson.D{}}, limited,
+	})
+	var size, count int64
+	for _, doc := range docs {
+		bytes, _ := doc.Lookup("storageStats", "size").AsInt64OK()
+		n, _ := doc.Lookup("storageStats", "count").AsInt64OK()
+		size, count = size+bytes, count+n
+	}
+	return size / max(1, count), live.ServerError(err)
+}

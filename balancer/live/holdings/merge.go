@@ -1,0 +1,249 @@
+package holdings
+
+import (
+	"bytes"
+	"container/heap"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/live"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/placement"
+)
+
+// batch is how many documents are asked for at once.
+const batch = 5000
+
+// Merge reads a collection from several shards at once, in the order of an index.
+type Merge struct {
+	Namespace string
+	Shards    []*Shard
+	// Order is the key of the index; Fields are what is read of each document besides, dotted.
+	Order  bson.Raw
+	Fields []string
+	// From is where it begins, as a document with the fields of Order; nil is at the lowest key.
+	From bson.Raw
+	// Secondary reads from secondaries where there are some.
+	Secondary bool
+	// MaxTime bounds the work of the servers for one cursor.
+	MaxTime time.Duration
+	// Again decides what to do about an error of a shard, after so many in a row: nil reads on
+	// where it was.
+	Again func(ctx context.Context, failures int, err error) error
+
+	streams []*stream
+}
+
+// stream is what one shard answers.
+type stream struct {
+	m       *Merge
+	shard   *Shard
+	cursor  *mongo.Cursor
+	current bson.Raw
+	place   []byte // of current, by the index's fields
+	reached bson.Raw
+	skip    int // documents at the place reached that were read already
+	ended   bool
+}
+
+// Each calls put with all documents that have the same fields of the index, on all shards, in
+// the order of the index, until put ends it with an error. They are valid until put returns.
+func (m *Merge) Each(ctx context.Context, put func([]placement.Copy) error) error {
+	defer m.Reopen(context.WithoutCancel(ctx))
+	var h streams
+	for _, s := range m.Shards {
+		one := &stream{m: m, shard: s, reached: m.From}
+		m.streams = append(m.streams, one)
+		if err := one.next(ctx); err != nil {
+			return err
+		}
+		if !one.ended {
+			h = append(h, one)
+		}
+	}
+	heap.Init(&h)
+	var copies []placement.Copy
+	var place []byte
+	for len(h) > 0 {
+		copies, place = copies[:0], append(place[:0], h[0].place...)
+		for len(h) > 0 && bytes.Equal(h[0].place, place) {
+			first := h[0]
+			copies = append(copies, placement.Copy{Shard: first.shard.ID, Doc: first.current})
+			if err := first.next(ctx); err != nil {
+				return err
+			}
+			if first.ended {
+				heap.Pop(&h)
+			} else {
+				heap.Fix(&h, 0)
+			}
+		}
+		if err := put(copies); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Reopen has all cursors be opened anew at the next document: servers end those that are idle.
+func (m *Merge) Reopen(ctx context.Context) {
+	for _, s := range m.streams {
+		s.close(ctx)
+	}
+}
+
+func (s *stream) close(ctx context.Context) {
+	if s.cursor != nil {
+		_ = live.CloseCursor(ctx, s.cursor) // it was only read
+		s.cursor = nil
+	}
+}
+
+// next goes to the next document. What breaks is read again from the place reached.
+func (s *stream) next(ctx context.Context) error {
+	for failures := 0; ; {
+		err := s.step(ctx)
+		if err == nil || ctx.Err() != nil || mongoerr.Is(err, mongoerr.NamespaceNotFound) {
+			s.ended = s.ended || err != nil && ctx.Err() == nil
+			return ctx.Err()
+		}
+		s.close(ctx)
+		failures++
+		if err := s.m.Again(ctx, failures, fmt.Errorf("%s: %w", s.shard.ID, err)); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *stream) step(ctx context.Context) error {
+	if s.cursor == nil {
+		if err := s.open(ctx); err != nil {
+			return err
+		}
+	}
+	for s.cursor.Next(ctx) {
+		place := s.m.placeOf(s.cursor.Current)
+		same := s.place != nil && bytes.Equal(place, s.place)
+		if same && s.skip > 0 {
+			s.skip--
+			continue
+		}
+		s.skip = 0
+		s.current, s.place = bytes.Clone(s.cursor.Current), place
+		s.reached = s.current
+		return nil
+	}
+	if err := s.cursor.Err(); err != nil {
+		return live.ServerError(err)
+	}
+	s.ended = true
+	return nil
+}
+
+// open opens a cursor at the place reached. There one document was read already.
+func (s *stream) open(ctx context.Context) error {
+	database, name, err := catalog.SplitNamespace(s.m.Namespace)
+	if err != nil {
+		return err
+	}
+	command := bson.D{
+		{Key: "find", Value: name}, {Key: "filter", Value: bson.D{}}, {Key: "sort", Value: s.m.Order},
+		{Key: "hint", Value: s.m.Order}, {Key: "projection", Value: s.m.projection()},
+		{Key: "batchSize", Value: int32(batch)}, majority,
+	}
+	if s.reached != nil {
+		command = append(command, bson.E{Key: "min", Value: s.m.bound(s.reached)})
+	}
+	if s.place != nil {
+		s.skip = 1
+	}
+	if _, given := ctx.Deadline(); !given {
+		command = append(command, bson.E{Key: "maxTimeMS", Value: s.m.MaxTime.Milliseconds()})
+	}
+	how := options.RunCmd()
+	if s.m.Secondary {
+		how.SetReadPreference(readpref.SecondaryPreferred())
+	}
+	cursor, err := s.shard.client.Database(database).RunCommandCursor(ctx, command, how)
+	if err != nil {
+		return live.ServerError(err)
+	}
+	cursor.SetBatchSize(batch)
+	s.cursor = cursor
+	return nil
+}
+
+func (m *Merge) projection() bson.D {
+	d := bson.D{{Key: "_id", Value: int32(1)}}
+	for _, f := range m.Fields {
+		if f != "_id" && !strings.HasPrefix(f, "_id.") {
+			d = append(d, bson.E{Key: f, Value: int32(1)})
+		}
+	}
+	return d
+}
+
+// bound is where an index is begun to be read.
+func (m *Merge) bound(doc bson.Raw) bson.D {
+	d := bson.D{}
+	for _, f := range FieldsOf(m.Order) {
+		d = append(d, bson.E{Key: f, Value: valueOf(doc, f)})
+	}
+	return d
+}
+
+// placeOf returns comparable bytes: those of descending fields are turned round.
+func (m *Merge) placeOf(doc bson.Raw) []byte {
+	var place []byte
+	elements, _ := m.Order.Elements()
+	for _, e := range elements {
+		begin := len(place)
+		place = keyorder.Append(place, valueOf(doc, e.Key()))
+		if n, ok := e.Value().AsInt64OK(); ok && n < 0 {
+			for i := begin; i < len(place); i++ {
+				place[i] = ^place[i]
+			}
+		}
+	}
+	return place
+}
+
+// FieldsOf returns the fields of an index.
+func FieldsOf(key bson.Raw) (names []string) {
+	elements, _ := key.Elements()
+	for _, e := range elements {
+		names = append(names, e.Key())
+	}
+	return names
+}
+
+func valueOf(doc bson.Raw, field string) bson.RawValue {
+	v, err := doc.LookupErr(strings.Split(field, ".")...)
+	if err != nil {
+		return bson.RawValue{Type: bson.TypeNull}
+	}
+	return v
+}
+
+// streams is a heap of what shards have next.
+type streams []*stream
+
+func (h streams) Len() int           { return len(h) }
+func (h streams) Less(i, j int) bool { return bytes.Compare(h[i].place, h[j].place) < 0 }
+func (h streams) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *streams) Push(x any)        { *h = append(*h, x.(*stream)) }
+func (h *streams) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
+}

@@ -1,0 +1,126 @@
+package mock
+
+import (
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/keyorder"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+// Plants puts into a cluster what should not be there: what bugs of servers, restores of single
+// shards, and commands past the router leave behind. Each takes the lock.
+type Plants struct{ c *Cluster }
+
+// Plants returns those of the cluster.
+func (c *Cluster) Plants() Plants { return Plants{c} }
+
+// on runs change on a shard's collection.
+func (p Plants) on(id catalog.ShardID, ns string, change func(*localCollection) error) error {
+	p.c.clock.Lock()
+	defer p.c.clock.Unlock()
+	s := p.c.shards[id]
+	if s == nil || s.colls[ns] == nil {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "shard %s has no %s", id, ns)
+	}
+	return change(s.colls[ns])
+}
+
+// Collection makes a collection on one shard, where it has none.
+func (p Plants) Collection(id catalog.ShardID, ns string, uuid bson.Binary) error {
+	p.c.clock.Lock()
+	defer p.c.clock.Unlock()
+	s := p.c.shards[id]
+	switch {
+	case s == nil:
+		return mongoerr.New(mongoerr.ShardNotFound, "there is no shard %s", id)
+	case s.colls[ns] != nil:
+		return mongoerr.New(mongoerr.NamespaceExists, "shard %s has %s", id, ns)
+	}
+	s.colls[ns] = newLocal(uuid, nil, ns)
+	return nil
+}
+
+// Insert stores a document on a shard, whether it owns its key or not.
+func (p Plants) Insert(id catalog.ShardID, ns string, doc bson.Raw) error {
+	return p.on(id, ns, func(l *localCollection) error {
+		_, err := l.docs.Insert(slices.Clone(doc))
+		return err
+	})
+}
+
+// Delete takes the document of an _id away from a shard, unless it does not have it.
+func (p Plants) Delete(id catalog.ShardID, ns string, key bson.RawValue) error {
+	return p.on(id, ns, func(l *localCollection) error {
+		if record, _, found := l.docs.ByID(key); found {
+			l.docs.Delete(record)
+		}
+		return nil
+	})
+}
+
+// Documents returns what a shard has of a collection, orphans included.
+func (p Plants) Documents(id catalog.ShardID, ns string) (docs []bson.Raw) {
+	_ = p.on(id, ns, func(l *localCollection) error {
+		for _, doc := range l.docs.Scan() {
+			docs = append(docs, slices.Clone(doc))
+		}
+		return nil
+	}) // without it there are none
+	slices.SortFunc(docs, func(a, b bson.Raw) int { return keyorder.Compare(a.Lookup("_id"), b.Lookup("_id")) })
+	return docs
+}
+
+// Index makes an index on one shard.
+func (p Plants) Index(id catalog.ShardID, ns string, spec store.IndexSpec) error {
+	return p.on(id, ns, func(l *localCollection) error { return l.docs.CreateIndex(spec) })
+}
+
+// DropIndex takes an index away from one shard.
+func (p Plants) DropIndex(id catalog.ShardID, ns, name string) error {
+	return p.on(id, ns, func(l *localCollection) error { return l.docs.DropIndex(name) })
+}
+
+// Options gives a collection other options on one shard.
+func (p Plants) Options(id catalog.ShardID, ns string, options bson.D) error {
+	return p.on(id, ns, func(l *localCollection) error {
+		made := newLocal(l.uuid, options, ns)
+		l.options, l.validator, l.warnOnly, l.lenient = options, made.validator, made.warnOnly, made.lenient
+		return nil
+	})
+}
+
+// UUID gives a collection another identity on one shard.
+func (p Plants) UUID(id catalog.ShardID, ns string, uuid bson.Binary) error {
+	return p.on(id, ns, func(l *localCollection) error {
+		l.uuid = uuid
+		return nil
+	})
+}
+
+// ForgetDeletions has a shard forget the range deletions of a collection that wait there; what
+// they were to delete stays.
+func (p Plants) ForgetDeletions(id catalog.ShardID, ns string) {
+	p.c.clock.Lock()
+	defer p.c.clock.Unlock()
+	s := p.c.shards[id]
+	if s == nil {
+		return
+	}
+	for _, task := range slices.Clone(s.deletions) {
+		if task.coll.Namespace == ns && (s.busy == nil || s.busy.donorTask != task && s.busy.recvTask != task) {
+			s.removeDeletion(task)
+		}
+	}
+}
+
+// Chunks has config.chunks tell a collection's chunks in another way, or leave one out by nil; the
+// routing tables stay what they are. A nil change tells them as they are again.
+func (p Plants) Chunks(ns string, change func(chunk bson.Raw) bson.Raw) {
+	p.c.clock.Lock()
+	defer p.c.clock.Unlock()
+	p.c.configChunks.told = map[string]func(bson.Raw) bson.Raw{ns: change}
+}

@@ -1,0 +1,212 @@
+package placement
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
+)
+
+// Holding is a collection as a shard has it.
+type Holding struct {
+	Shard   catalog.ShardID
+	Host    string // its connection string
+	UUID    bson.Binary
+	Options bson.Raw
+	Indexes []bson.Raw
+	// Docs is how many documents it counts.
+	Docs int64
+}
+
+// Collection is a collection, with what the shards have of it.
+type Collection struct {
+	catalog.Collection // its entry; only Namespace where it is not Tracked
+	Tracked            bool
+	// Primary is the primary shard of its database.
+	Primary catalog.ShardID
+	// Owners own chunks. Unseen are shards that did not tell what they have.
+	Owners, Unseen []catalog.ShardID
+	Holdings       []Holding
+}
+
+// Compare finds where the shards have other than they should.
+func (c *Collection) Compare() (list []Finding) {
+	if !c.Tracked {
+		return c.misplaced(c.Primary)
+	}
+	if c.Unsplittable {
+		list = c.misplaced(c.Owners...)
+	}
+	owning := c.owning()
+	list = append(list, c.uuids()...)
+	list = append(list, c.absent(owning)...)
+	list = append(list, c.options(owning)...)
+	return append(list, c.indexes(owning)...)
+}
+
+func (c *Collection) finding(k Kind, shards []catalog.ShardID, text string, mend []string) Finding {
+	n := int64(max(1, len(shards)))
+	return Finding{Kind: k, Namespace: c.Namespace, Shards: shards, Count: n, Text: text, Mend: mend}
+}
+
+// misplaced finds shards that have the collection besides those that should.
+func (c *Collection) misplaced(right ...catalog.ShardID) (list []Finding) {
+	for _, h := range c.Holdings {
+		if slices.Contains(right, h.Shard) || len(right) == 0 || right[0] == "" {
+			continue
+		}
+		f := c.finding(Misplaced, []catalog.ShardID{h.Shard}, fmt.Sprintf("%s has it, with %s, and it belongs on %s alone",
+			h.Shard, humanize.Count(h.Docs, "document"), right[0]), mendMisplaced(c.Namespace, h))
+		f.Count = max(1, h.Docs)
+		list = append(list, f)
+	}
+	return list
+}
+
+// owning returns what the shards have that own chunks.
+func (c *Collection) owning() (list []Holding) {
+	for _, h := range c.Holdings {
+		if slices.Contains(c.Owners, h.Shard) {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+func (c *Collection) uuids() (list []Finding) {
+	for _, h := range c.Holdings {
+		if !h.UUID.Equal(c.UUID) {
+			list = append(list, c.finding(UUIDDiffers, []catalog.ShardID{h.Shard}, fmt.Sprintf(
+				"%s has it with the UUID %x, the config database has %x", h.Shard, h.UUID.Data, c.UUID.Data),
+				mendMisplaced(c.Namespace, h)))
+		}
+	}
+	return list
+}
+
+func (c *Collection) absent(owning []Holding) (list []Finding) {
+	for _, id := range c.Owners {
+		has := slices.ContainsFunc(owning, func(h Holding) bool { return h.Shard == id })
+		if !has && !slices.Contains(c.Unseen, id) {
+			list = append(list, c.finding(Absent, []catalog.ShardID{id},
+				fmt.Sprintf("%s owns chunks of it and has no such collection", id), mendAbsent(c.Namespace)))
+		}
+	}
+	return list
+}
+
+// variant is a value that some shards have.
+type variant struct {
+	value  bson.Raw
+	shards []catalog.ShardID
+}
+
+// variants groups holdings by a value, that of most shards first. Where as many have each, the
+// primary's is first.
+func (c *Collection) variants(list []Holding, value func(Holding) bson.Raw) (all []variant) {
+	for _, h := range list {
+		v := value(h)
+		i := slices.IndexFunc(all, func(o variant) bool { return bytes.Equal(o.value, v) })
+		if i < 0 {
+			i, all = len(all), append(all, variant{value: v})
+		}
+		all[i].shards = append(all[i].shards, h.Shard)
+	}
+	primary := func(v variant) int {
+		if slices.Contains(v.shards, c.Primary) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(all, func(a, b variant) int {
+		return cmp.Or(cmp.Compare(len(b.shards), len(a.shards)), cmp.Compare(primary(a), primary(b)))
+	})
+	return all
+}
+
+func (c *Collection) options(owning []Holding) (list []Finding) {
+	all := c.variants(owning, func(h Holding) bson.Raw { return without(h.Options, "uuid") })
+	if len(all) < 2 {
+		return nil
+	}
+	var parts []string
+	var differ []catalog.ShardID
+	for i, v := range all {
+		parts = append(parts, fmt.Sprintf("%s on %s", humanize.Literal(v.value), joined(v.shards)))
+		if i > 0 {
+			differ = append(differ, v.shards...)
+		}
+	}
+	return []Finding{c.finding(OptionsDiffer, differ, "options differ: "+strings.Join(parts, ", "),
+		mendOptions(c.Namespace, all[0].value, all[1:]))}
+}
+
+// indexes compares indexes by their names.
+func (c *Collection) indexes(owning []Holding) (list []Finding) {
+	var names []string
+	for _, h := range owning {
+		for _, spec := range h.Indexes {
+			if n := name(spec); !slices.Contains(names, n) {
+				names = append(names, n)
+			}
+		}
+	}
+	for _, n := range names {
+		of := func(h Holding) bson.Raw {
+			i := slices.IndexFunc(h.Indexes, func(spec bson.Raw) bool { return name(spec) == n })
+			if i < 0 {
+				return nil
+			}
+			return without(h.Indexes[i], "v", "ns", "background")
+		}
+		all := c.variants(owning, of)
+		missing := slices.IndexFunc(all, func(v variant) bool { return v.value == nil })
+		var absent variant
+		if missing >= 0 {
+			absent = all[missing]
+			all = slices.Delete(all, missing, missing+1)
+			list = append(list, c.finding(IndexMissing, absent.shards, fmt.Sprintf("the index %s is missing on %s, and is on %s",
+				n, joined(absent.shards), joined(all[0].shards)), mendIndex(c.Namespace, all[0].value)))
+		}
+		for _, v := range all[1:] {
+			list = append(list, c.finding(IndexDiffers, v.shards, fmt.Sprintf("the index %s is %s on %s, and %s on %s", n,
+				humanize.Literal(v.value), joined(v.shards), humanize.Literal(all[0].value), joined(all[0].shards)),
+				mendOtherIndex(c.Namespace, n, all[0].value)))
+		}
+	}
+	return list
+}
+
+// without returns a document in the order of its names, without some of them.
+func without(doc bson.Raw, names ...string) bson.Raw {
+	elements, err := doc.Elements()
+	if err != nil {
+		return doc
+	}
+	d := bson.D{}
+	for _, e := range elements {
+		if !slices.Contains(names, e.Key()) {
+			d = append(d, bson.E{Key: e.Key(), Value: e.Value()})
+		}
+	}
+	slices.SortStableFunc(d, func(a, b bson.E) int { return cmp.Compare(a.Key, b.Key) })
+	raw, err := bson.Marshal(d)
+	if err != nil {
+		return doc
+	}
+	return raw
+}
+
+func joined(ids []catalog.ShardID) string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = string(id)
+	}
+	return strings.Join(texts, ", ")
+}

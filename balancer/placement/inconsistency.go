@@ -1,0 +1,59 @@
+package placement
+
+import (
+	"slices"
+
+	"shardsh/balancer/catalog"
+)
+
+// serverKinds are the types of checkMetadataConsistency, as kinds of findings. Others are
+// Metadata.
+var serverKinds = map[string]Kind{
+	"CollectionOptionsMismatch": OptionsDiffer,
+	"CollectionUUIDMismatch":    UUIDDiffers,
+	"CorruptedChunkShardKey":    ChunkInvalid,
+	"CorruptedZoneShardKey":     ZoneInvalid,
+	"InconsistentIndex":         IndexDiffers,
+	"MisplacedCollection":       Misplaced,
+	"MissingLocalCollection":    Absent,
+	"MissingShardKeyIndex":      IndexMissing,
+	"RoutingTableMissingMaxKey": ChunkGap,
+	"RoutingTableMissingMinKey": ChunkGap,
+	"RoutingTableRangeGap":      ChunkGap,
+	"RoutingTableRangeOverlap":  ChunkOverlap,
+	"ZonesRangeOverlap":         ZoneOverlap,
+}
+
+// alike are kinds that may be told in place of each other: a missing index is an inconsistent
+// one for servers.
+var alike = map[Kind][]Kind{
+	IndexDiffers: {IndexDiffers, IndexMissing},
+	IndexMissing: {IndexMissing, IndexDiffers},
+}
+
+// Reported adds what checkMetadataConsistency has found to findings, but what is among them.
+func Reported(found []Finding, reported []catalog.Inconsistency) []Finding {
+	for _, r := range reported {
+		kind, mapped := serverKinds[r.Type]
+		if !mapped {
+			kind = Metadata
+		}
+		same := alike[kind]
+		if same == nil {
+			same = []Kind{kind}
+		}
+		known := mapped && slices.ContainsFunc(found, func(f Finding) bool {
+			return f.Namespace == r.Namespace && slices.Contains(same, f.Kind) &&
+				(r.Shard == "" || len(f.Shards) == 0 || slices.Contains(f.Shards, r.Shard))
+		})
+		if known {
+			continue
+		}
+		f := Finding{Kind: kind, Namespace: r.Namespace, Count: 1, Text: r.Type + ": " + r.Description, Mend: mendReported()}
+		if r.Shard != "" {
+			f.Shards = []catalog.ShardID{r.Shard}
+		}
+		found = append(found, f)
+	}
+	return found
+}

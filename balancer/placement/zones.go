@@ -1,0 +1,65 @@
+package placement
+
+import (
+	"fmt"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
+)
+
+// Zones finds what is wrong with the documents of config.tags of a sharded collection.
+func Zones(coll catalog.Collection, docs []bson.Raw) (list []Finding) {
+	type zone struct {
+		catalog.ZoneRange
+		doc bson.Raw
+	}
+	var zones []zone
+	add := func(k Kind, doc bson.Raw, text string) {
+		list = append(list, Finding{Kind: k, Namespace: coll.Namespace, Count: 1, Text: text, Mend: mendZone(coll, doc)})
+	}
+	for _, doc := range docs {
+		z, err := catalog.ParseZone(coll.Pattern, doc)
+		name := fmt.Sprintf("zone %s, %s to %s", doc.Lookup("tag"), bound(doc, "min"), bound(doc, "max"))
+		switch {
+		case err != nil:
+			add(ZoneInvalid, doc, name+": "+err.Error())
+			continue
+		case !z.Min.Less(z.Max):
+			add(ZoneEmpty, doc, name+", holds no key")
+			continue
+		case endsAtMaxKey(coll.Pattern, z.Max):
+			add(ZoneEnd, doc, name+", ends before the end of the key space: the balancer splits the last chunk there")
+		}
+		zones = append(zones, zone{z, doc})
+	}
+	slices.SortFunc(zones, func(a, b zone) int { return a.Min.Compare(b.Min) })
+	for i := 1; i < len(zones); i++ {
+		if zones[i].Min.Less(zones[i-1].Max) {
+			add(ZoneOverlap, zones[i].doc, fmt.Sprintf("zone %s, from %s, begins before zone %s ends, at %s",
+				zones[i].Zone, bound(zones[i].doc, "min"), zones[i-1].Zone, bound(zones[i-1].doc, "max")))
+		}
+	}
+	return list
+}
+
+// endsAtMaxKey reports whether a bound is the end of the first field, but not of all: bounds
+// that name only the first fields are extended by MinKey.
+func endsAtMaxKey(p catalog.KeyPattern, bound catalog.Key) bool {
+	end := p.GlobalMax()
+	if bound.Equal(end) {
+		return false
+	}
+	values, last := bound.Values(), end.Values()
+	return len(values) > 0 && values[0].Type == last[0].Type
+}
+
+func bound(doc bson.Raw, name string) string {
+	b, ok := doc.Lookup(name).DocumentOK()
+	if !ok {
+		return "?"
+	}
+	return humanize.Literal(b)
+}

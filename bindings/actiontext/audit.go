@@ -1,0 +1,87 @@
+package actiontext
+
+import (
+	"fmt"
+	"strings"
+
+	"shardsh/balancer/action"
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/placement"
+)
+
+// mostMending is how many lines of commands of a finding are shown, mostAuditDocuments how many
+// of its documents.
+const (
+	mostMending        = 8
+	mostAuditDocuments = 3
+)
+
+// AuditResult returns the lines that say what was found.
+func AuditResult(r action.AuditResult) (lines []string) {
+	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	for _, f := range r.Findings {
+		say("%s  %s: %s.", f.Kind, f.Namespace, f.Text)
+		lines = append(lines, auditDocuments(f)...)
+		if f.File != "" {
+			say("  Saved in %s.", f.File)
+		}
+		for i, command := range f.Mend {
+			if i == mostMending {
+				say("  …")
+				break
+			}
+			say("  %s", visible(command))
+		}
+	}
+	for _, text := range r.Unsettled {
+		say("unsettled  %s.", visible(text))
+	}
+	for _, text := range r.Unseen {
+		say("unseen  %s.", visible(text))
+	}
+	for _, c := range r.Collections {
+		say("%s: read %s%s.", c.Namespace, humanize.Count(c.Docs, "document"), waitingText(c))
+		for _, note := range c.Notes {
+			say("  Note: %s.", note)
+		}
+	}
+	switch {
+	case len(r.Findings) > 0:
+		say("%s.", humanize.Count(len(r.Findings), "finding"))
+	case r.Verdict == action.AuditClean:
+		say("Nothing was found.")
+	default:
+		say("Nothing was found in what could be seen.")
+	}
+	return lines
+}
+
+func waitingText(c action.AuditCollection) string {
+	text := ""
+	if c.Waiting > 0 {
+		text += fmt.Sprintf(", of them %s that wait to be deleted", humanize.Count(c.Waiting, "orphan"))
+	}
+	if c.Deleted > 0 {
+		text += fmt.Sprintf("; the documents of %s were deleted since their move", humanize.Count(c.Deleted, "orphan"))
+	}
+	return text
+}
+
+// auditDocuments name the first documents of a finding.
+func auditDocuments(f placement.Finding) (lines []string) {
+	if len(f.Documents) == 0 {
+		return nil
+	}
+	var names []string
+	for i, d := range f.Documents {
+		if i == mostAuditDocuments {
+			break
+		}
+		names = append(names, fmt.Sprintf("%s on %s", visible(string(d.ID)), d.Shard))
+	}
+	text := "  _id " + strings.Join(names, ", ")
+	if len(f.Documents) > mostAuditDocuments {
+		text += ", …"
+	}
+	return []string{text}
+}
