@@ -124,11 +124,12 @@ func (a Audit) Run(ctx context.Context, c Cluster, r Reporter) (result AuditResu
 		}
 	}
 	began := c.Clock.Now()
+	report := &serial{next: r}
 	run := &auditing{
-		Audit: a, cluster: c, report: &serial{next: r}, result: &result, tables: map[string]*placed{},
-		rate: readRate{clock: c.Clock, most: a.MaxRate},
+		Audit: a, cluster: c, report: report, result: &result, tables: map[string]*placed{},
+		rate: readRate{clock: c.Clock, most: a.MaxRate}, reread: rereading{c.Clock, report},
 	}
-	run.shards, err = again(ctx, run, func() (*holdings.Shards, error) { return holdings.Open(ctx, c.Client, c.Settings) })
+	run.shards, err = again(ctx, run.reread, func() (*holdings.Shards, error) { return holdings.Open(ctx, c.Client, c.Settings) })
 	if err != nil {
 		return result, err
 	}
@@ -157,6 +158,7 @@ type auditing struct {
 	report  *serial
 	gate    *pace.Gate
 	rate    readRate
+	reread  rereading
 	shards  *holdings.Shards
 	config  holdings.Config
 	colls   []*placement.Collection
@@ -253,24 +255,9 @@ func (a *auditing) cost(read []*placement.Collection) {
 		humanize.Count(len(read), "sharded collection"), humanize.Count(len(a.shards.Seen()), "shard")))
 }
 
-// again does what may be done again, until it does not break any more, with growing pauses.
-func again[T any](ctx context.Context, a *auditing, do func() (T, error)) (T, error) {
-	for failures := 1; ; failures++ {
-		v, err := do()
-		if err == nil || failures > mostVerifyFailures || ctx.Err() != nil || !passes(err) {
-			return v, err
-		}
-		wait := time.Second << failures
-		a.report.note(fmt.Sprintf("%v; tries again in %v.", err, wait))
-		if err := a.cluster.Clock.Sleep(ctx, wait); err != nil {
-			return v, err
-		}
-	}
-}
-
 // find reads documents of a shard.
 func (a *auditing) find(
 	ctx context.Context, s *holdings.Shard, ns string, filter, projection bson.D,
 ) ([]bson.Raw, error) {
-	return again(ctx, a, func() ([]bson.Raw, error) { return s.Find(ctx, ns, filter, projection) })
+	return again(ctx, a.reread, func() ([]bson.Raw, error) { return s.Find(ctx, ns, filter, projection) })
 }

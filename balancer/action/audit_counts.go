@@ -42,7 +42,7 @@ func (d *documented) countAgain(ctx context.Context, s *holdings.Shard) error {
 		if err != nil {
 			return err
 		}
-		has, err := again(ctx, d.auditing, func() (int64, error) { return s.CountAll(ctx, d.c.Namespace) })
+		has, err := again(ctx, d.reread, func() (int64, error) { return s.CountAll(ctx, d.c.Namespace) })
 		if err != nil {
 			return err
 		}
@@ -75,5 +75,5 @@ func (d *documented) countAgain(ctx context.Context, s *holdings.Shard) error {
 }
 
 func (d *documented) count(ctx context.Context, s *holdings.Shard) (int64, error) {
-	return again(ctx, d.auditing, func() (int64, error) { return s.Count(ctx, d.c.Namespace) })
+	return again(ctx, d.reread, func() (int64, error) { return s.Count(ctx, d.c.Namespace) })
 }

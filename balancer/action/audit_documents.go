@@ -80,7 +80,7 @@ func (a *auditing) documents(ctx context.Context, c *placement.Collection) error
 
 // measure finds out how large a document is.
 func (d *documented) measure(ctx context.Context) error {
-	size, err := again(ctx, d.auditing, func() (int64, error) { return d.shards.AverageSize(ctx, d.c.Namespace) })
+	size, err := again(ctx, d.reread, func() (int64, error) { return d.shards.AverageSize(ctx, d.c.Namespace) })
 	d.size = max(1, size)
 	return err
 }
@@ -108,12 +108,10 @@ func (d *documented) merge(shards []*holdings.Shard, order bson.Raw, from bson.R
 
 // readsOn waits before a read that broke goes on.
 func (d *documented) readsOn(ctx context.Context, failures int, err error) error {
-	if failures > mostVerifyFailures || !passes(err) {
+	if err := d.reread.wait(ctx, failures, err); err != nil {
 		return fmt.Errorf("reading %s: %w", d.c.Namespace, err)
 	}
-	wait := time.Second << failures
-	d.report.note(fmt.Sprintf("%v; reads on in %v.", err, wait))
-	return d.cluster.Clock.Sleep(ctx, wait)
+	return nil
 }
 
 // scan judges all documents, and gathers those that look wrong.

@@ -85,7 +85,7 @@ func key(f placement.Finding) string {
 
 // compare reads all metadata once, and returns what looks wrong.
 func (a *auditing) compare(ctx context.Context) ([]placement.Finding, error) {
-	return again(ctx, a, func() ([]placement.Finding, error) { return a.compareOnce(ctx) })
+	return again(ctx, a.reread, func() ([]placement.Finding, error) { return a.compareOnce(ctx) })
 }
 
 func (a *auditing) compareOnce(ctx context.Context) (found []placement.Finding, err error) {

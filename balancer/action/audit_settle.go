@@ -162,7 +162,7 @@ func (d *documented) confirm(ctx context.Context, sure []*suspected) error {
 
 // route asks the router for a lone document: its owner may be a shard that can't be reached.
 func (d *documented) route(ctx context.Context, s *suspected) error {
-	doc, err := again(ctx, d.auditing, func() (bson.Raw, error) { return d.shards.Routed(ctx, d.c.Namespace, s.id) })
+	doc, err := again(ctx, d.reread, func() (bson.Raw, error) { return d.shards.Routed(ctx, d.c.Namespace, s.id) })
 	if doc == nil || err != nil {
 		if mongoerr.Is(err, mongoerr.Unauthorized) {
 			err = nil // the shards have told

@@ -28,7 +28,7 @@ type placed struct {
 // look reads where documents belong. What has not changed since an earlier look is not read
 // again.
 func (a *auditing) look(ctx context.Context, ns string, was *placed) (*placed, error) {
-	return again(ctx, a, func() (*placed, error) { return a.lookOnce(ctx, ns, was) })
+	return again(ctx, a.reread, func() (*placed, error) { return a.lookOnce(ctx, ns, was) })
 }
 
 func (a *auditing) lookOnce(ctx context.Context, ns string, was *placed) (*placed, error) {

@@ -213,8 +213,10 @@ func (v Verify) Run(ctx context.Context, c Cluster, r Reporter) (result VerifyRe
 		return result, refuse("{output} %s: there is no directory %s", v.Output, dir)
 	}
 	began := c.Clock.Now()
+	report := &serial{next: r}
 	run := &verifying{
-		Verify: v, cluster: c, report: &serial{next: r}, rate: readRate{clock: c.Clock, most: v.MaxRate},
+		Verify: v, cluster: c, report: report, rate: readRate{clock: c.Clock, most: v.MaxRate},
+		reread: rereading{c.Clock, report},
 	}
 	if v.compares() {
 		if run.before, run.file.Against, err = run.Verify.before(); err != nil {

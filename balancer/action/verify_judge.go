@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -104,20 +103,15 @@ func (v *verifying) settle(ctx context.Context, was, c *verify.Collection) (susp
 
 // sum reads one range.
 func (v *verifying) sum(ctx context.Context, c *verify.Collection, s *suspect) (verify.Sum, error) {
-	for failures := 0; ; failures++ {
+	return again(ctx, v.reread, func() (verify.Sum, error) {
 		scan := verify.NewScanLike(verify.Digest{Ranges: make([]verify.Range, 1)})
-		err := v.again(ctx, c, s, scan.Put)
-		if err == nil || failures == mostVerifyFailures || ctx.Err() != nil || !passes(err) {
-			return scan.Total(), err
-		}
-		if err := v.cluster.Clock.Sleep(ctx, time.Second<<failures); err != nil {
-			return verify.Sum{}, err
-		}
-	}
+		err := v.once(ctx, c, s, scan.Put)
+		return scan.Total(), err
+	})
 }
 
-// again reads a range once more, as it is now.
-func (v *verifying) again(ctx context.Context, c *verify.Collection, s *suspect, put func(bson.Raw) error) error {
+// once reads a range as it is now.
+func (v *verifying) once(ctx context.Context, c *verify.Collection, s *suspect, put func(bson.Raw) error) error {
 	after, _, err := documents.ClusterTime(ctx, v.cluster.Client)
 	if err != nil {
 		return err
@@ -189,13 +183,18 @@ func holds(suspects []*suspect, id bson.RawValue) *suspect {
 
 // name reads a range for the last time, and tells what of it differs.
 func (v *verifying) name(ctx context.Context, c *verify.Collection, s *suspect) (d VerifyDifference, err error) {
-	n := verify.NewNamer(s.before, s.now, &s.writes)
-	scan := verify.NewScanLike(verify.Digest{Ranges: make([]verify.Range, 1)})
-	if err := v.again(ctx, c, s, func(doc bson.Raw) error { n.Put(doc); return scan.Put(doc) }); err != nil {
+	var n *verify.Namer
+	total, err := again(ctx, v.reread, func() (verify.Sum, error) {
+		n = verify.NewNamer(s.before, s.now, &s.writes)
+		scan := verify.NewScanLike(verify.Digest{Ranges: make([]verify.Range, 1)})
+		err := v.once(ctx, c, s, func(doc bson.Raw) error { n.Put(doc); return scan.Put(doc) })
+		return scan.Total(), err
+	})
+	if err != nil {
 		return d, err
 	}
-	changing := scan.Total() != s.now // by writes that are not known yet
-	if scan.Total() == s.before {
+	changing := total != s.now // by writes that are not known yet
+	if total == s.before {
 		d.Verdict = verify.Same
 		c.Ranges[s.index].Sum = s.before
 		return d, nil

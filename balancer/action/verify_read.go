@@ -27,8 +27,6 @@ const (
 	// that nobody has asked for some minutes.
 	cursorAge  = 5 * time.Minute
 	cursorIdle = time.Minute
-	// mostVerifyFailures is how often in a row a read is tried again.
-	mostVerifyFailures = 5
 )
 
 // Verifying is how far a read is.
@@ -55,6 +53,7 @@ type verifying struct {
 	saved               time.Time
 	kept                bool // there is progress in a file
 	rate                readRate
+	reread              rereading
 }
 
 // resume reads the progress of an earlier run.
@@ -190,18 +189,11 @@ func (v *verifying) scan(ctx context.Context, c *verify.Collection, scan *verify
 		case ctx.Err() != nil:
 			return scan, context.Cause(ctx)
 		case errors.Is(err, errReopen):
-		case !passes(err):
-			return scan, err
 		default:
 			if failures++; len(state.Ranges) > len(before.Ranges) {
 				failures = 1
 			}
-			if failures > mostVerifyFailures {
-				return scan, err
-			}
-			wait := time.Second << failures
-			v.report.note(fmt.Sprintf("%v; reads on in %v.", err, wait))
-			if err := v.cluster.Clock.Sleep(ctx, wait); err != nil {
+			if err := v.reread.wait(ctx, failures, err); err != nil {
 				return scan, err
 			}
 		}
