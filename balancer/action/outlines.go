@@ -54,14 +54,12 @@ func settledFor(goal plan.Goal) func(*catalog.Snapshot, *catalog.CollectionState
 // chunks returns about how many chunks the cluster has, as its config server counts the
 // documents; 0 where it does not tell.
 func (s Source) chunks(ctx context.Context) int64 {
-	var reply struct {
-		N int64 `bson:"n"`
-	}
-	err := s.Client.Database("config").RunCommand(ctx, bson.D{
+	reply, err := live.NewCommandRunner(s.Client).RunCommand(ctx, "config", bson.D{
 		{Key: "count", Value: "chunks"}, {Key: "maxTimeMS", Value: 5000},
-	}).Decode(&reply)
+	})
 	if err != nil {
 		return 0
 	}
-	return reply.N
+	n, _ := reply.Lookup("n").AsInt64OK()
+	return n
 }

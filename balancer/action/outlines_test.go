@@ -1,10 +1,12 @@
 package action
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
@@ -31,8 +33,10 @@ func besideSettled(settled int) string {
 func TestLargeClustersAreOutlined(t *testing.T) {
 	w := newWorld(t, besideSettled(7), catalog.Release80, 1)
 	whole, outlined := Source{Client: w.client}, Source{Client: w.client, tabled: 20}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // as of --timeout
+	defer cancel()
 	for of, want := range map[*Source]int{&whole: 0, &outlined: 7} {
-		s, err := of.Read(t.Context(), of.outlining(t.Context(), plan.Goal{}, live.ReaderOptions{}))
+		s, err := of.Read(ctx, of.outlining(ctx, plan.Goal{}, live.ReaderOptions{}))
 		if err != nil {
 			t.Fatal(err)
 		}
