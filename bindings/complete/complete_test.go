@@ -95,7 +95,7 @@ func TestComplete(t *testing.T) {
 		{"sh.addShardToZone('sh0', '", []string{"EU"}},
 		{"sh.enableSharding('sho", nil},
 		{"db.adminCommand({moveChunk: 'app.orders', find: {k: 1}, to: 's", []string{"sh0", "sh1"}},
-		{"sh.drain('sh0', {", []string{"advisories", "despite", "diskLimit", "dryRun", "for", "forceJumbo", "interval", "journal", "maxBytes", "maxMoves", "movePrimaries", "parallel",
+		{"sh.drain('sh0', {", []string{"advisories", "despite", "diskLimit", "dryRun", "for", "forceJumbo", "interval", "journal", "keepWaiting", "maxBytes", "maxMoves", "movePrimaries", "parallel",
 			"pauseBalancing", "pauseBetween", "pauseWhen", "preflight", "progress", "remove", "resume", "timeout", "timeZone", "wait", "window"}},
 		{"sh.drain('sh0', { wait: true, ti", []string{"timeout", "timeZone"}},
 		{"sh.drain('sh0', { timeout: 5, \"p", []string{"parallel", "pauseBalancing", "pauseBetween", "pauseWhen", "preflight", "progress"}},
