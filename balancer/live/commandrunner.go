@@ -87,8 +87,9 @@ func timedOnce(ctx context.Context, command bson.D) (context.Context, bson.D, co
 // After any other, a lost answer is the caller's problem.
 var repeatable = []string{
 	"balancerCollectionStatus", "balancerStatus", "buildInfo", "connPoolStats", "count", "dataSize", "dbStats",
-	"getParameter", "getTransitionToDedicatedConfigServerStatus", "hello", "hostInfo", "isMaster", "listDatabases",
-	"replSetGetConfig", "replSetGetStatus", "serverStatus", "shardDrainingStatus", "shardingState", "splitVector",
+	"getParameter", "getShardMap", "getTransitionToDedicatedConfigServerStatus", "hello", "hostInfo", "isMaster",
+	"listDatabases", "replSetGetConfig", "replSetGetStatus", "serverStatus", "shardDrainingStatus", "shardingState",
+	"splitVector",
 }
 
 // Reads reports whether a command of this package with this name changes nothing.

@@ -20,7 +20,7 @@ var lasting = []string{"timeout", "interval", "maxTime", "for", "pauseBetween", 
 var namedLike = regexp.MustCompile(`(?i)time|interval|delay|pause|wait|cooldown|^for$|millis|seconds|ms$`)
 
 // notLasting are named alike and are something else: flags, a day's window, conditions.
-var notLasting = []string{"wait", "window", "pauseWhen", "pauseBalancing", "_waitForDelete", "waitForDelete", "maxTimeMS", "timeZone"}
+var notLasting = []string{"wait", "keepWaiting", "window", "pauseWhen", "pauseBalancing", "_waitForDelete", "waitForDelete", "maxTimeMS", "timeZone"}
 
 // firstArguments are what a helper wants before its options, where that is not a
 // namespace.

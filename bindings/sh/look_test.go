@@ -27,10 +27,10 @@ func TestHelpersReadNoMore(t *testing.T) {
 		{`sh.getRecentFailedRounds()`, "find actionlog"},
 		{`sh.getRecentMigrations()`, "aggregate changelog, aggregate changelog"},
 		{`sh.getActiveMigrations()`, "$currentOp, find locks, find migrations"},
-		{`try { sh.waitForBalance("app.users") } catch (e) {}`, "balancerCollectionStatus app.users, buildInfo, find changelog, find collections"},
+		{`try { sh.waitForBalance("app.users") } catch (e) {}`, "balancerCollectionStatus app.users, balancerStatus, buildInfo, find changelog, find collections"},
 		{`sh.balancerSummary()`, "$currentOp, $shardedDataDistribution, aggregate changelog, aggregate changelog, aggregate chunks, " +
 			"balancerCollectionStatus app.orders, balancerCollectionStatus app.users, balancerStatus, buildInfo, " +
-			"find actionlog, find changelog, find collections, find reshardingOperations, find settings, find shards, find tags"},
+			"find actionlog, find changelog, find collections, find databases, find reshardingOperations, find settings, find shards, find tags"},
 		{`sh.status()`, "$currentOp, $shardedDataDistribution, aggregate changelog, aggregate changelog, " +
 			"aggregate chunks, aggregate leases, balancerStatus, find actionlog, find actionlog, find changelog, " +
 			"find chunks, find chunks, " +
