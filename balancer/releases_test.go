@@ -253,3 +253,44 @@ func TestW06SettingsThatAreLogged(t *testing.T) {
 
 // aRoundLater is long enough for the next round to begin.
 const aRoundLater = balancer.RoundInterval + time.Second
+
+// The flags that keep a collection where it is, in releases after 8.0: rounds move nothing of it, and
+// warn where a draining shard owns it. The flag of 9.0 means nothing before.
+func TestBalanceableByRelease(t *testing.T) {
+	always := []string{"8.0.10", "8.0.20", "8.1", "8.2.5", "8.2.6", "8.3", "9.0"}
+	for _, tt := range []struct {
+		name   string
+		change func(*catalog.Collection)
+		blocks []string
+	}{
+		{"nothing", func(*catalog.Collection) {}, nil},
+		{"noBalance", func(c *catalog.Collection) { c.NoBalance = true }, always},
+		{"allowMigrations", func(c *catalog.Collection) { c.AllowMigrations = false }, always},
+		{"permitMigrations", func(c *catalog.Collection) { c.PermitMigrations = false }, always},
+		{"defragmentCollection", func(c *catalog.Collection) { c.Defragment = true }, always},
+		{"allowChunkOperations", func(c *catalog.Collection) { c.NoChunkOperations = true }, []string{"9.0"}},
+	} {
+		for _, version := range always {
+			release, err := catalog.ParseRelease(version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ids []string
+			f := newFake("a", "b", "c")
+			c := f.add(t, "db.c", 1000, 0, 0)
+			tt.change(&c.entry)
+			f.shards[0].Draining, f.noReplies = true, true
+			cfg := logging(&ids)
+			cfg.Version = release
+			f.runConfig(t, cfg)
+			f.advance(3 * time.Second)
+			blocked := slices.Contains(tt.blocks, version)
+			if moved := len(f.moves) > 0; moved == blocked {
+				t.Errorf("%s, %s: moved: %v", version, tt.name, moved)
+			}
+			if warned := slices.Contains(ids, "7977400"); warned != blocked {
+				t.Errorf("%s, %s: log events %v", version, tt.name, ids)
+			}
+		}
+	}
+}

@@ -51,6 +51,10 @@ func (r Release) RandomMovesByDonor() bool { return r.runs(Release90, 0) }
 // WarnsOfRecipients reports whether it is a warning that no shard of a zone can receive data.
 func (r Release) WarnsOfRecipients() bool { return r.runs(Release82, 0) }
 
+// KnowsUnshardedFlag reports whether servers have the feature flag that would let the balancer move
+// collections that are not sharded. It is off; that it went with 9.0 and not with 8.3 is inferred.
+func (r Release) KnowsUnshardedFlag() bool { return r.runs(Release80, 0) && !r.runs(Release90, 0) }
+
 // ChecksMovedRanges reports whether config servers compare the bounds of a move with the shard
 // key and the chunks, before a shard is asked.
 func (r Release) ChecksMovedRanges() bool { return r.runs(Release90, 0) }

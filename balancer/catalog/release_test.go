@@ -74,6 +74,7 @@ func TestWhatDiffersAfter80(t *testing.T) {
 		{"the balancer's settings are one structure", Release.ParsesBalancerWhole, "--------xx"},
 		{"random migrations of config, by the donor", Release.RandomMovesByDonor, "---------x"},
 		{"that nothing can receive is a warning", Release.WarnsOfRecipients, "-----xxxxx"},
+		{"the flag for unsharded collections is known", Release.KnowsUnshardedFlag, "xxxxxxxxx-"},
 		{"config servers check the range of a move", Release.ChecksMovedRanges, "---------x"},
 		{"config servers look for zones that end early", Release.FindsMaxKeyZones, "---------x"},
 		{"reads of orphans end", Release.EndsReadsOfOrphans, "-----xxxxx"},

@@ -113,9 +113,9 @@ func TestVersion(t *testing.T) {
 	}
 	code, stdout, stderr = runProgram(t, "", "version", "--json")
 	var a struct {
-		Version, Go, Platform string
-		Driver                struct{ Name, Version string }
-		Mock                  struct {
+		Version, Go, Platform, Mongosh string
+		Driver                         struct{ Name, Version string }
+		Mock                           struct {
 			Default  string
 			Releases []string
 			Commands int
@@ -125,8 +125,13 @@ func TestVersion(t *testing.T) {
 		t.Fatalf("exit code %d, %v, %q", code, err, stderr)
 	}
 	if a.Version != buildinfo.Version() || a.Go != runtime.Version() || a.Driver.Name != buildinfo.DriverPath ||
-		!slices.Contains(a.Mock.Releases, a.Mock.Default) || a.Mock.Default != "8.0" || a.Mock.Commands < 100 {
+		!slices.Contains(a.Mock.Releases, a.Mock.Default) || a.Mock.Default != "8.0" || a.Mock.Commands < 100 ||
+		a.Mongosh != buildinfo.Mongosh {
 		t.Errorf("%+v", a)
+	}
+	code, stdout, _ = runProgram(t, "", "--buildInfo")
+	if code != exitOK || !strings.Contains(stdout, `"mongosh": "`+buildinfo.Mongosh+`"`) {
+		t.Errorf("exit code %d, %s", code, stdout)
 	}
 	code, stdout, _ = runProgram(t, "", "version", "--sbom")
 	if code != exitOK || !strings.Contains(stdout, `"bomFormat": "CycloneDX"`) {

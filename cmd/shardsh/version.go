@@ -56,8 +56,8 @@ func (o *versionFlags) run(_ context.Context, env environment) error {
 
 func versionText() cmdline.Text {
 	return cmdline.Text{
-		Intro: `Prints the version and the commit of this program; with --json also the driver, and
-the releases that the mock cluster can behave like.`,
+		Intro: `Prints the version and the commit of this program; with --json also the driver, the
+mongosh that the shell follows, and the releases that the mock can behave like.`,
 		Examples: []string{
 			"shardsh version",
 			"shardsh version --json | jq -r .commit",
@@ -78,6 +78,7 @@ func printBuildInfo(env environment) error {
 		Revision string            `json:"gitVersion,omitempty"`
 		Modified bool              `json:"modified,omitempty"`
 		Time     string            `json:"gitTime,omitempty"`
+		Mongosh  string            `json:"mongosh"`
 		Modules  map[string]string `json:"deps"`
-	}{b.Version, b.Go, runtime.GOOS, runtime.GOARCH, b.Commit, b.Dirty, b.Date, b.Modules})
+	}{b.Version, b.Go, runtime.GOOS, runtime.GOARCH, b.Commit, b.Dirty, b.Date, b.Mongosh, b.Modules})
 }

@@ -34,6 +34,10 @@ func versionOf(info *debug.BuildInfo) string {
 // DriverPath is the module of MongoDB's driver.
 const DriverPath = "go.mongodb.org/mongo-driver/v2"
 
+// Mongosh is the release of mongosh whose commands, helpers and output the shell follows. It was
+// compared by running 2.12.0, and by the changelog of what came after.
+const Mongosh = "2.14.0"
+
 // About is what "shardsh version --json" prints.
 type About struct {
 	Version  string `json:"version"`
@@ -44,6 +48,7 @@ type About struct {
 	Platform string `json:"platform"`
 	Driver   Module `json:"driver"`
 	Mock     Mock   `json:"mock"`
+	Mongosh  string `json:"mongosh"` // the release that the shell follows
 	// Modules are those that a user of mongosh asks about, by path.
 	Modules map[string]string `json:"-"`
 }
@@ -69,7 +74,7 @@ func This() About {
 	}
 	a := About{Version: versionOf(info), Commit: setting(info, "vcs.revision"), Date: setting(info, "vcs.time"),
 		Dirty: setting(info, "vcs.modified") == "true", Go: runtime.Version(),
-		Platform: runtime.GOOS + "/" + runtime.GOARCH, Modules: make(map[string]string)}
+		Platform: runtime.GOOS + "/" + runtime.GOARCH, Mongosh: Mongosh, Modules: make(map[string]string)}
 	for _, m := range info.Deps {
 		if strings.HasPrefix(m.Path, "go.mongodb.org/") || strings.Contains(m.Path, "/goja") {
 			a.Modules[m.Path] = m.Version

@@ -137,12 +137,15 @@ type featureFlag struct {
 	version string
 }
 
+// unshardedFlag would let the balancer move collections that are not sharded.
+const unshardedFlag = "featureFlagBalanceUnshardedCollections"
+
 // featureFlags returns those about sharding that a shard or config server has by
 // default.
 func featureFlags() map[string]featureFlag {
 	return map[string]featureFlag{
 		"featureFlag80CollectionCreationPath":                    {true, "8.0"},
-		"featureFlagBalanceUnshardedCollections":                 {false, ""},
+		unshardedFlag:                                            {false, ""},
 		"featureFlagCheckForDirectShardOperations":               {true, "7.0"},
 		"featureFlagClusterFsyncLock":                            {true, "7.1"},
 		"featureFlagConcurrencyInChunkMigration":                 {true, "6.3"},
@@ -176,7 +179,8 @@ func memberParameter(c *call.Call, name string) (any, bool) {
 		return servers.AuthSchema, true
 	}
 	flag, known := featureFlags()[name]
-	if !known || !c.Cluster.Release().AtLeast(catalog.Release80) {
+	if !known || !c.Cluster.Release().AtLeast(catalog.Release80) ||
+		name == unshardedFlag && !c.Cluster.Release().KnowsUnshardedFlag() {
 		return nil, false
 	}
 	shown := bson.D{{Key: "value", Value: flag.on}}

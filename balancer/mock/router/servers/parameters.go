@@ -117,8 +117,8 @@ func getParameter(c *call.Call) (bson.D, error) {
 	}
 	reply := bson.D{}
 	for _, name := range parameterNames(c) {
-		value, runtime, startup, _ := parameter(c, name)
-		if !q.all && c.Body.Lookup(name).IsZero() || q.runtime && !runtime || q.start && !startup {
+		value, runtime, startup, known := parameter(c, name)
+		if !known || !q.all && c.Body.Lookup(name).IsZero() || q.runtime && !runtime || q.start && !startup {
 			continue
 		}
 		if q.details {
