@@ -16,7 +16,7 @@ func TestOneVerdict(t *testing.T) {
 		"uneven, and only a jumbo chunk could go": {
 			head + `{"max": {"k": 1}, "shard": "a", "bytes": "1GB", "docs": 1000, "jumbo": true},
 				{"max": {"k": 2}, "shard": "b", "bytes": "100MB", "docs": 1000}, {"shard": "c", "bytes": "100MB", "docs": 1000}]}]}`,
-			"the goal can't be reached", "not balanced as things stand: shop.orders: the only", "(onlyJumboChunks)",
+			"the goal can't be reached", "not balanced as things stand: shop.orders: the only", "the only chunk on a is jumbo",
 		},
 		"even, with a jumbo chunk": {
 			head + `{"max": {"k": 1}, "shard": "a", "bytes": "300MB", "docs": 1000, "jumbo": true},
