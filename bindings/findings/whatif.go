@@ -59,7 +59,25 @@ func WhatIfText(o whatif.Outcomes, all bool) string {
 		s.table(letters)
 	}
 	for i, a := range o.Alternatives {
-		out.stays(letters[i], a)
+		left := stays(a)
+		if len(left) == 0 {
+			continue
+		}
+		what := "Left"
+		if a.Forecast.Never {
+			what = "Blocked"
+		}
+		out.heading(what + ": " + letters[i])
+		before := slices.IndexFunc(o.Alternatives[:i], func(b whatif.Outcome) bool {
+			return b.Forecast.Never == a.Forecast.Never && slices.EqualFunc(stays(b), left, sameSentence)
+		})
+		if before >= 0 {
+			out.line(2, "the same as "+letters[before])
+			continue
+		}
+		for _, g := range diagnosis.Grouped(left) {
+			out.wrapped(2, together(g))
+		}
 	}
 	return out.String()
 }
@@ -72,8 +90,10 @@ func letter(i int) string {
 	return string(rune('A' + i - 1))
 }
 
-// stays writes what is left at the end of an alternative.
-func (p *page) stays(name string, a whatif.Outcome) {
+func sameSentence(a, b diagnosis.Finding) bool { return a.Code == b.Code && a.Sentence == b.Sentence }
+
+// stays returns what is left at the end of an alternative.
+func stays(a whatif.Outcome) []diagnosis.Finding {
 	list := a.Plan.Left
 	if a.Forecast.Never {
 		for _, f := range a.Forecast.Because {
@@ -82,13 +102,7 @@ func (p *page) stays(name string, a whatif.Outcome) {
 			}
 		}
 	}
-	if len(list) == 0 {
-		return
-	}
-	p.heading("Blocked: " + name)
-	for _, g := range diagnosis.Grouped(list) {
-		p.wrapped(2, together(g))
-	}
+	return list
 }
 
 // sides are some alternatives side by side.
