@@ -58,27 +58,7 @@ func WhatIfText(o whatif.Outcomes, all bool) string {
 		s := sides{&out, o, shown, all, labelsOf(o, len(shown))}
 		s.table(letters)
 	}
-	for i, a := range o.Alternatives {
-		left := stays(a)
-		if len(left) == 0 {
-			continue
-		}
-		what := "Left"
-		if a.Forecast.Never {
-			what = "Blocked"
-		}
-		out.heading(what + ": " + letters[i])
-		before := slices.IndexFunc(o.Alternatives[:i], func(b whatif.Outcome) bool {
-			return b.Forecast.Never == a.Forecast.Never && slices.EqualFunc(stays(b), left, sameSentence)
-		})
-		if before >= 0 {
-			out.line(2, "the same as "+letters[before])
-			continue
-		}
-		for _, g := range diagnosis.Grouped(left) {
-			out.wrapped(2, together(g))
-		}
-	}
+	out.remains(o, letters)
 	return out.String()
 }
 
@@ -88,6 +68,31 @@ func letter(i int) string {
 		return strconv.Itoa(i)
 	}
 	return string(rune('A' + i - 1))
+}
+
+// remains writes what is left by each alternative, once where two leave the same.
+func (p *page) remains(o whatif.Outcomes, letters map[int]string) {
+	for i, a := range o.Alternatives {
+		left := stays(a)
+		if len(left) == 0 {
+			continue
+		}
+		what := "Left"
+		if a.Forecast.Never {
+			what = "Blocked"
+		}
+		p.heading(what + ": " + letters[i])
+		before := slices.IndexFunc(o.Alternatives[:i], func(b whatif.Outcome) bool {
+			return b.Forecast.Never == a.Forecast.Never && slices.EqualFunc(stays(b), left, sameSentence)
+		})
+		if before >= 0 {
+			p.line(2, strings.Replace("the same as of "+letters[before], "of "+whatif.AsItIs, "without changes", 1))
+			continue
+		}
+		for _, g := range diagnosis.Grouped(left) {
+			p.wrapped(2, together(g))
+		}
+	}
 }
 
 func sameSentence(a, b diagnosis.Finding) bool { return a.Code == b.Code && a.Sentence == b.Sentence }
