@@ -358,7 +358,7 @@ func keyOf(flag string) string {
 func TestActionsHaveTheSameOptions(t *testing.T) {
 	process := []string{"yes", "readOnly", "json", "script", "mock", "snapshot", "transcript", "timeout", "quiet", "help",
 		"metrics"}
-	shell := []string{"progress", "wait", "timeout", "interval", "chunkSize", "reason"}
+	shell := []string{"progress", "wait", "timeout", "interval", "chunkSize", "reason", "keepWaiting"}
 	for verb, c := range map[string]struct {
 		groups   []cmdline.Group
 		call     string
