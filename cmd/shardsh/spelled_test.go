@@ -20,7 +20,7 @@ func TestBusyBalancerNamesTheFlag(t *testing.T) {
 			t.Errorf("%T: %s", err, text)
 		}
 	}
-	if err := errors.New("other"); spelled(err) != err {
+	if err := errors.New("other"); spelled(err).Error() != "other" {
 		t.Error("another error is not left as it is")
 	}
 }
