@@ -196,7 +196,7 @@ func (b Balance) foresee(ctx context.Context, c Cluster, r *serial) (
 	}
 	if shown && !b.PauseBalancing {
 		if busy := runner.InTheWay(s, result.Plan.Goal.Namespaces, b.For); busy != nil {
-			r.note(fmt.Sprintf("Not possible yet: %v", busy))
+			r.Report(NotYet{busy})
 		}
 	}
 	r.Report(Planned{result.Plan})

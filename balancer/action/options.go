@@ -30,6 +30,12 @@ func (e *OptionError) Spelled(spell func(option string) string) string {
 	return fmt.Sprintf(format, e.args...)
 }
 
+// Spelled is an error that names options, which each face spells its own way.
+type Spelled interface {
+	error
+	Spelled(spell func(option string) string) string
+}
+
 // Flag returns an option as the command line spells it: pauseBetween is
 // --pause-between.
 func Flag(option string) string {

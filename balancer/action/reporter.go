@@ -55,6 +55,8 @@ type (
 	}
 	// InTheWay is what would stop a run that is not a dry one.
 	InTheWay struct{ preflight.Obstacle }
+	// NotYet is why what is foreseen could not begin now.
+	NotYet struct{ Err error }
 	// Note is a sentence for people.
 	Note struct{ Text string }
 )
@@ -71,6 +73,7 @@ func (Read) isEvent()       {}
 func (Simulating) isEvent() {}
 func (Unwell) isEvent()     {}
 func (InTheWay) isEvent()   {}
+func (NotYet) isEvent()     {}
 func (Note) isEvent()       {}
 
 // serial reports one event at a time: steps, waits and notes come from several

@@ -10,6 +10,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/live/documents"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/pace"
@@ -161,6 +162,10 @@ func (v *verifying) collection(ctx context.Context, ns string) error {
 		return err
 	}
 	c.Digest = scan.Finish()
+	if n := v.facts[ns].Docs; n > 0 && scan.Total().Docs == 0 {
+		v.report.note(fmt.Sprintf("%s counts %s, and none was found: a mock's virtual data can't be read, or the counts "+
+			"are wrong (audit tells).", ns, humanize.Count(n, "document")))
+	}
 	return nil
 }
 

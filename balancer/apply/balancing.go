@@ -56,8 +56,17 @@ func (r *run) switchedOn(err error) error {
 	return err
 }
 
-// Error says what to enter.
+// Error says what to enter, with options as at the prompt.
 func (e *BalancerError) Error() string {
+	return e.text(`timeZone: "Europe/Berlin"`, "pauseBalancing: true")
+}
+
+// Spelled returns the text with the names of options as a command line spells them.
+func (e *BalancerError) Spelled(spell func(option string) string) string {
+	return e.text(spell("timeZone")+" Europe/Berlin", spell("pauseBalancing"))
+}
+
+func (e *BalancerError) text(timeZone, pauseBalancing string) string {
 	if e.Meanwhile {
 		return fmt.Sprintf("somebody has enabled the balancing of %s%s, which this run had disabled: stopped. "+
 			"To go on, resume the run or start it again as before: that disables it again", humanize.FewOf(e.Namespaces), e.Who)
@@ -77,11 +86,11 @@ func (e *BalancerError) Error() string {
 	}
 	text := e.What() + ": "
 	if e.Unplaced != "" {
-		text += "name the time zone of the config servers (--time-zone Europe/Berlin, timeZone: \"Europe/Berlin\"), or "
+		text += "name the time zone of the config servers (" + timeZone + "), or "
 	}
 	text += remedy[0] + ", or " + strings.Join(remedy[1:], " and ")
 	if len(e.Defragments) == 0 {
-		text += "; or pause the balancing of these collections for the run (--pause-balancing, pauseBalancing: true)"
+		text += "; or pause the balancing of these collections for the run (" + pauseBalancing + ")"
 	}
 	return text
 }

@@ -65,7 +65,7 @@ func Grouped(list []Finding) []Group {
 
 // Repeats reports whether the answer's headline says no more than the first thing to do.
 func (s Summary) Repeats(a Answer) bool {
-	return len(s.ToDo) > 0 && sameThing(s.ToDo[0].First(), a.Symptoms[0])
+	return len(s.ToDo) > 0 && sameThing(s.ToDo[0].First(), a.gravest())
 }
 
 // withoutRepeats leaves out findings that say nothing new: the same thing, what the same

@@ -36,7 +36,7 @@ func TestSummary(t *testing.T) {
 			Answer{Symptoms: []Finding{of(NotBalanced, ns("x.a")), of(NotBalanced, ns("x.b"))},
 				Causes: []Finding{of(OnlyJumboChunks, ns("x.b"))}},
 			[]string{"onlyJumboChunks 1"}, []string{"notBalanced 1"}, []string{"notBalanced 1"}, nil,
-			"notBalanced: the balancer is working on it; 1 more problem", // x.a, which nothing keeps back
+			"notBalanced: onlyJumboChunks; 1 more problem", // x.b, not x.a, which nothing keeps back
 		},
 		"a drain that waits for a database, said once": {
 			Answer{Symptoms: []Finding{of(DrainNeedsOperator, shard, "sh.movePrimary"), of(Draining, shard)}},
@@ -51,7 +51,7 @@ func TestSummary(t *testing.T) {
 				of(OnlyJumboChunks, Scope{Namespace: "x.b", Shard: "a"}, "sh.chunks"), of(JumboChunks, ns("x.b"), "sh.chunks"),
 				of(OnlyJumboChunks, Scope{Namespace: "x.c", Shard: "a"}, "sh.chunks")}},
 			[]string{"onlyJumboChunks 1", "jumboChunks 1"}, nil, []string{"notBalanced 1"}, nil,
-			"notBalanced: the balancer is working on it",
+			"onlyJumboChunks; 1 more problem",
 		},
 		"one remedy for two findings": {
 			Answer{Symptoms: []Finding{of(NotBalancedHeld, ns("x.y"), "sh.enableBalancing")},
@@ -68,7 +68,12 @@ func TestSummary(t *testing.T) {
 				Causes: []Finding{of(BalancingOff, ns("x.z")), of(ShardUnreachable, shard), of(JumboChunks, ns("x.y"))},
 				Notes:  []Finding{of(Orphans, shard)}},
 			[]string{"shardUnreachable 1", "jumboChunks 1", "balancingOff 1"}, []string{"notBalanced 1"}, nil,
-			[]string{"orphans 1"}, "notBalanced: jumboChunks",
+			[]string{"orphans 1"}, "shardUnreachable; 1 more problem",
+		},
+		"a headline that needs somebody": {
+			Answer{Symptoms: []Finding{of(NotBalanced, ns("x.y")), of(NotBalanced, ns("x.z"))},
+				Causes: []Finding{of(JumboChunks, ns("x.w"))}},
+			[]string{"jumboChunks 1"}, nil, []string{"notBalanced 2"}, nil, "jumboChunks; 2 more problems",
 		},
 	} {
 		s := c.answer.Summary()

@@ -214,21 +214,48 @@ func hasRange(s *catalog.Snapshot, ns, zone string) bool {
 	return false
 }
 
+// gravest returns what the headline is about: the first symptom, unless something graver
+// than all that holds it needs the operator. Then it is what that holds, or the thing itself.
+func (a Answer) gravest() Finding {
+	first := a.Symptoms[0]
+	grave := first.Severity
+	for _, f := range a.Causes {
+		if holds(f, first) {
+			grave = max(grave, f.Severity)
+		}
+	}
+	for _, f := range a.Causes {
+		if f.Actor != Operator || f.Severity <= grave {
+			continue
+		}
+		first, grave = f, f.Severity
+		if i := slices.IndexFunc(a.Symptoms, func(s Finding) bool { return holds(f, s) }); i >= 0 {
+			first = a.Symptoms[i]
+		}
+	}
+	return first
+}
+
 // Headline returns the answer in one line, without a full stop.
 func (a Answer) Headline() string {
 	if a.Healthy() {
 		return "nothing is wrong"
 	}
-	first := a.Symptoms[0]
+	first := a.gravest()
 	text := first.Sentence
 	cause := slices.IndexFunc(a.Causes, func(f Finding) bool { return holds(f, first) })
 	switch {
 	case cause >= 0 && !sameThing(a.Causes[cause], first):
-		text += ": " + a.Causes[cause].Sentence
+		joint := ": "
+		if strings.Contains(text, joint) {
+			joint = "; the reason: "
+		}
+		text += joint + a.Causes[cause].Sentence
 	case cause < 0 && first.Actor == Balancer && first.Code != Draining:
 		text += ": the balancer is working on it"
 	}
-	if more := int64(len(withoutRepeats(a.Symptoms)) - 1); more > 0 {
+	others := slices.DeleteFunc(withoutRepeats(a.Symptoms), func(f Finding) bool { return sameThing(f, first) })
+	if more := int64(len(others)); more > 0 {
 		text += "; " + humanize.Count(more, "more problem")
 	}
 	return text

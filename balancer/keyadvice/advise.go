@@ -61,6 +61,10 @@ func Advise(f Facts, asked []Key) Advice {
 	a := Advice{Namespace: f.Namespace, Basis: basis(f), Notes: f.Notes}
 	if len(ranked) == 0 || len(f.Sample.Docs) == 0 {
 		a.Verdict = fmt.Sprintf("%s has no documents to rate a key with", f.Namespace)
+		if f.Docs > 0 {
+			a.Verdict = fmt.Sprintf("a sample of %s has no documents, though it counts %s: no key can be rated", f.Namespace,
+				humanize.Count(f.Docs, "document"))
+		}
 		return a
 	}
 	best := ranked[0]

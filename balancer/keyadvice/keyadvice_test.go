@@ -191,3 +191,15 @@ func TestMeasured(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// A collection whose sample is empty though it counts documents is not said to have none.
+func TestAdviseEmptySample(t *testing.T) {
+	for docs, want := range map[int64]string{
+		0: "x.y has no documents to rate a key with",
+		5: "a sample of x.y has no documents, though it counts 5 documents: no key can be rated",
+	} {
+		if got := Advise(Facts{Namespace: "x.y", Docs: docs}, nil).Verdict; got != want {
+			t.Errorf("%d documents: %s", docs, got)
+		}
+	}
+}

@@ -233,11 +233,23 @@ type Result struct {
 // BusyError says that the cluster's own balancer works on collections of a run.
 type BusyError struct{ *apply.BalancerError }
 
-// Error names the one command that changes that.
+// Error names the one command that changes that, with options as at the prompt.
 func (e *BusyError) Error() string {
 	if e.Meanwhile {
 		return e.BalancerError.Error()
 	}
+	return e.text(`timeZone: "Europe/Berlin"`, "pauseBalancing: true")
+}
+
+// Spelled returns the text with the names of options as a command line spells them.
+func (e *BusyError) Spelled(spell func(option string) string) string {
+	if e.Meanwhile {
+		return e.BalancerError.Spelled(spell)
+	}
+	return e.text(spell("timeZone")+" Europe/Berlin", spell("pauseBalancing"))
+}
+
+func (e *BusyError) text(timeZone, pauseBalancing string) string {
 	remedy := "sh.stopBalancer()"
 	switch {
 	case len(e.Defragments) > 0:
@@ -246,11 +258,9 @@ func (e *BusyError) Error() string {
 		remedy = fmt.Sprintf("sh.disableBalancing(%q)", e.Namespaces[0])
 	}
 	if e.Unplaced != "" {
-		remedy = "name the time zone of the config servers (--time-zone Europe/Berlin, timeZone: \"Europe/Berlin\"), or " +
-			remedy
+		remedy = "name the time zone of the config servers (" + timeZone + "), or " + remedy
 	}
-	return fmt.Sprintf("%s: %s; or pause it for these collections (--pause-balancing, pauseBalancing: true)", e.What(),
-		remedy)
+	return fmt.Sprintf("%s: %s; or pause it for these collections (%s)", e.What(), remedy, pauseBalancing)
 }
 
 // Unwrap returns the error that is no matter of runs alone.

@@ -3,6 +3,7 @@
 package actiontext
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -86,6 +87,12 @@ func (r *Reporter) Report(e action.Event) {
 			r.Progress.Say("Reading "+e.Namespace, &display.Amount{Done: float64(e.Docs), Left: float64(max(0, e.Of-e.Docs)),
 				Text: func(n float64) string { return humanize.Count(int64(n), "document") }})
 		}
+	case action.NotYet:
+		text := e.Err.Error()
+		if named := action.Spelled(nil); r.Spell != nil && errors.As(e.Err, &named) {
+			text = strings.ReplaceAll(text, named.Error(), named.Spelled(r.Spell))
+		}
+		r.line("Not possible yet: " + text)
 	case action.Note:
 		r.line(e.Text)
 	}

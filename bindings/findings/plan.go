@@ -102,7 +102,7 @@ func totalsText(p *plan.Plan) string {
 	if !p.Reached {
 		reached = "the goal is not reached by then"
 	}
-	return fmt.Sprintf("%s in %s, %s and %s to move, about %s at 64 MiB/s a migration; %s",
+	return fmt.Sprintf("%s in %s, %s and %s to move, about %s at 64 MiB/s a migration, waits not counted; %s",
 		strings.Join(parts, ", "), humanize.Count(p.Totals.Rounds, "round"), humanize.Bytes(p.Totals.Bytes),
 		humanize.Count(int(p.Totals.Documents), "document"), humanize.Duration(p.Totals.Time), reached)
 }

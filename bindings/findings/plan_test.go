@@ -3,6 +3,7 @@ package findings
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"shardsh/balancer/plan"
 	"shardsh/balancer/policy"
@@ -41,5 +42,15 @@ func TestPlanGathersMassWork(t *testing.T) {
 		if n := strings.Count(text, "\n"); !detail.All && n > 40 {
 			t.Errorf("%+v: %d lines", detail, n)
 		}
+	}
+}
+
+// A plan's time is that of copying: a forecast of the same moves has the waits too, such as
+// for a recipient's deletions, and is longer.
+func TestPlanTimeLeavesWaitsOut(t *testing.T) {
+	p := &plan.Plan{Reached: true, Steps: []plan.Step{{Number: 1, Kind: plan.Move, Namespace: "shop.orders"}}}
+	p.Totals.Moves, p.Totals.Time = 1, 8*time.Second
+	if text := strings.Join(strings.Fields(PlanText(p, PlanDetail{})), " "); !strings.Contains(text, "8s at 64 MiB/s a migration, waits not counted;") {
+		t.Error(text)
 	}
 }

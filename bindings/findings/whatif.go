@@ -58,9 +58,7 @@ func WhatIfText(o whatif.Outcomes, all bool) string {
 		s := sides{&out, o, shown, all, labelsOf(o, len(shown))}
 		s.table(letters)
 	}
-	for i, a := range o.Alternatives {
-		out.stays(letters[i], a)
-	}
+	out.remains(o, letters)
 	return out.String()
 }
 
@@ -72,8 +70,35 @@ func letter(i int) string {
 	return string(rune('A' + i - 1))
 }
 
-// stays writes what is left at the end of an alternative.
-func (p *page) stays(name string, a whatif.Outcome) {
+// remains writes what is left by each alternative, once where two leave the same.
+func (p *page) remains(o whatif.Outcomes, letters map[int]string) {
+	for i, a := range o.Alternatives {
+		left := stays(a)
+		if len(left) == 0 {
+			continue
+		}
+		what := "Left"
+		if a.Forecast.Never {
+			what = "Blocked"
+		}
+		p.heading(what + ": " + letters[i])
+		before := slices.IndexFunc(o.Alternatives[:i], func(b whatif.Outcome) bool {
+			return b.Forecast.Never == a.Forecast.Never && slices.EqualFunc(stays(b), left, sameSentence)
+		})
+		if before >= 0 {
+			p.line(2, strings.Replace("the same as of "+letters[before], "of "+whatif.AsItIs, "without changes", 1))
+			continue
+		}
+		for _, g := range diagnosis.Grouped(left) {
+			p.wrapped(2, together(g))
+		}
+	}
+}
+
+func sameSentence(a, b diagnosis.Finding) bool { return a.Code == b.Code && a.Sentence == b.Sentence }
+
+// stays returns what is left at the end of an alternative.
+func stays(a whatif.Outcome) []diagnosis.Finding {
 	list := a.Plan.Left
 	if a.Forecast.Never {
 		for _, f := range a.Forecast.Because {
@@ -82,13 +107,7 @@ func (p *page) stays(name string, a whatif.Outcome) {
 			}
 		}
 	}
-	if len(list) == 0 {
-		return
-	}
-	p.heading("Blocked: " + name)
-	for _, g := range diagnosis.Grouped(list) {
-		p.wrapped(2, together(g))
-	}
+	return list
 }
 
 // sides are some alternatives side by side.

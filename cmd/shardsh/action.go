@@ -172,14 +172,11 @@ func (e spelledError) Error() string { return e.text }
 func (e spelledError) Unwrap() error { return e.error }
 
 func spelled(err error) error {
-	if stopped, is := errors.AsType[*preflight.Error](err); is {
-		return spelledError{err, strings.ReplaceAll(err.Error(), stopped.Error(), stopped.Spelled(action.Flag))}
-	}
-	wrong, is := errors.AsType[*action.OptionError](err)
-	if !is {
+	var named action.Spelled
+	if !errors.As(err, &named) {
 		return err
 	}
-	return spelledError{err, strings.ReplaceAll(err.Error(), wrong.Error(), wrong.Spelled(action.Flag))}
+	return spelledError{err, strings.ReplaceAll(err.Error(), named.Error(), named.Spelled(action.Flag))}
 }
 
 // confirm asks a question, and returns an error unless the answer is yes.

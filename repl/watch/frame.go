@@ -129,7 +129,7 @@ func (v View) balancer() string {
 		text += ", round running"
 	}
 	if b.Rounds > 0 {
-		text += fmt.Sprintf(", %d rounds", b.Rounds)
+		text += ", " + humanize.Count(b.Rounds, "round")
 	}
 	if b.Unplaced {
 		text += ", window " + b.Window + " open, or opens in up to " + humanize.Duration(b.Opens.Sub(v.Now.Time))

@@ -52,7 +52,7 @@ func TestFrame(t *testing.T) {
 				}
 				text := strings.Join(lines, "\n")
 				wants := []string{
-					"mongodb://large:27017/ MongoDB 8.0.10 every 2s", "2026-03-02 12:00:10 UTC", "Balancer full, 1000 rounds.",
+					"mongodb://large:27017/ MongoDB 8.0.10 every 2s", "2026-03-02 12:00:10 UTC", "Balancer full, 1,000 rounds.",
 					"db.c0 is not balanced", "Balanced in 1h to 3h, likely by Mon 14:00, 1 GiB in 5 moves", "q quit  p pause",
 				}
 				if size.Width >= 200 { // 2000 chunks of 32 MiB, and 100 MiB; 4 in 2000 are jumbo
