@@ -3,12 +3,13 @@ package catalog
 import (
 	"fmt"
 
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/mongoerr"
 )
 
 // Gap is something that a reader could not get.
 type Gap struct {
-	What      string  // such as "sizes" or "changelog"
+	What      string  // such as "sizes" or "changelog"; empty when the reader left out what Reason says
 	Shard     ShardID // empty when it is not about one shard
 	Namespace string  // empty when it is not about one collection
 	Reason    string
@@ -50,12 +51,20 @@ func GapTexts(gaps []Gap) []string {
 			what += " of " + first[k]
 		}
 		if n := count[k]; k.named && n > 1 {
-			what += fmt.Sprintf(" and %d more collections", n-1)
+			what += fmt.Sprintf(" and %s", humanize.Count(n-1, "more collection"))
 		}
 		if k.shard != "" {
 			what += " of " + string(k.shard)
 		}
-		texts[i] = what + " could not be read: " + k.reason
+		texts[i] = Gap{What: what, Reason: k.reason}.Text()
 	}
 	return texts
+}
+
+// Text says what is missing, and why.
+func (g Gap) Text() string {
+	if g.What == "" {
+		return g.Reason
+	}
+	return g.What + " could not be read: " + g.Reason
 }

@@ -59,7 +59,7 @@ func (d *Diagnosis) reader() (list []Finding) {
 			continue
 		}
 		list = append(list, finding(NotRead, Scope{Shard: gap.Shard, Namespace: gap.Namespace},
-			gap.What+" could not be read: "+gap.Reason))
+			gap.Text()))
 	}
 	return list
 }

@@ -10,10 +10,11 @@ import (
 )
 
 // mostMending is how many lines of commands of a finding are shown, mostAuditDocuments how many
-// of its documents.
+// of its documents, mostUnknown how much of what was not found out.
 const (
 	mostMending        = 8
 	mostAuditDocuments = 3
+	mostUnknown        = 6
 )
 
 // AuditResult returns the lines that say what was found.
@@ -33,12 +34,8 @@ func AuditResult(r action.AuditResult) (lines []string) {
 			say("  %s", visible(command))
 		}
 	}
-	for _, text := range r.Unsettled {
-		say("unsettled  %s.", visible(text))
-	}
-	for _, text := range r.Unseen {
-		say("unseen  %s.", visible(text))
-	}
+	lines = append(lines, someOf("unsettled", r.Unsettled)...)
+	lines = append(lines, someOf("unseen", r.Unseen)...)
 	for _, c := range r.Collections {
 		say("%s: read %s%s.", c.Namespace, humanize.Count(c.Docs, "document"), waitingText(c))
 		for _, note := range c.Notes {
@@ -52,6 +49,18 @@ func AuditResult(r action.AuditResult) (lines []string) {
 		say("Nothing was found.")
 	default:
 		say("Nothing was found in what could be seen.")
+	}
+	return lines
+}
+
+// someOf says the first of what was not found out.
+func someOf(what string, list []string) (lines []string) {
+	shown := min(len(list), mostUnknown)
+	for _, text := range list[:shown] {
+		lines = append(lines, fmt.Sprintf("%s  %s.", what, visible(text)))
+	}
+	if more := len(list) - shown; more > 0 {
+		lines = append(lines, fmt.Sprintf("%s  %d more like these, which JSON lists.", what, more))
 	}
 	return lines
 }
