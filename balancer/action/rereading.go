@@ -1,0 +1,42 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"shardsh/balancer/apply"
+)
+
+// mostRereads is how often in a row a read that failed is tried again.
+const mostRereads = 5
+
+// rereading tries reads again whose failure may pass.
+type rereading struct {
+	clock  apply.Clock
+	report *serial
+}
+
+// wait waits before a read that failed so many times in a row is tried again. It returns err
+// where that is of no use.
+func (r rereading) wait(ctx context.Context, failures int, err error) error {
+	if failures > mostRereads || ctx.Err() != nil || !passes(err) {
+		return err
+	}
+	pause := time.Second << failures
+	r.report.note(fmt.Sprintf("%v; reads on in %v.", err, pause))
+	return r.clock.Sleep(ctx, pause)
+}
+
+// again does what may be done again until it does not fail any more.
+func again[T any](ctx context.Context, r rereading, do func() (T, error)) (T, error) {
+	for failures := 1; ; failures++ {
+		v, err := do()
+		if err == nil {
+			return v, nil
+		}
+		if err := r.wait(ctx, failures, err); err != nil {
+			return v, err
+		}
+	}
+}
