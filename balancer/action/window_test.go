@@ -98,7 +98,7 @@ func TestNothingBesideAWindowElsewhere(t *testing.T) {
 				if busy && (works.Unplaced != "") != tt.unknown {
 					t.Errorf("%v", err)
 				}
-				if tt.unknown && !strings.Contains(err.Error(), "--time-zone Europe/Berlin") {
+				if tt.unknown && !strings.Contains(err.Error(), `timeZone: "Europe/Berlin"`) {
 					t.Errorf("%v", err)
 				}
 			})

@@ -19,11 +19,11 @@ import (
 var stages = []struct {
 	name string
 	told string // the last time
-	made int64  // moves, when the run has ended
+	made int64  // moves, when the run has ended; -1 where that is for the servers
 }{
 	{"once", "Stopping after the running steps", 1},
 	{"twice", "has stopped the move", 0},
-	{"three times", "The servers complete what was running", 0},
+	{"three times", "The servers complete what was running", -1},
 }
 
 // TestInterrupts sends SIGINT to runs in the middle of their first move: the first time
@@ -115,7 +115,7 @@ func interrupting(t *testing.T, r *rig, w work, times int) {
 	if times == len(stages) && strings.Contains(result.stdout, " failed ") {
 		t.Errorf("a move that was left is no failure: %s", result)
 	}
-	if made := r.moves() - before; made != s.made {
+	if made := r.moves() - before; s.made >= 0 && made != s.made {
 		t.Errorf("%d moves were made, not %d: %s", made, s.made, result)
 	}
 	r.admin("mockSlow", "shard0")
