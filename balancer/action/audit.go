@@ -129,7 +129,9 @@ func (a Audit) Run(ctx context.Context, c Cluster, r Reporter) (result AuditResu
 		Audit: a, cluster: c, report: report, result: &result, tables: map[string]*placed{},
 		rate: readRate{clock: c.Clock, most: a.MaxRate}, reread: rereading{c.Clock, report},
 	}
-	run.shards, err = again(ctx, run.reread, func() (*holdings.Shards, error) { return holdings.Open(ctx, c.Client, c.Settings) })
+	run.shards, err = again(ctx, run.reread, func() (*holdings.Shards, error) {
+		return holdings.Open(ctx, c.Client, c.Settings)
+	})
 	if err != nil {
 		return result, err
 	}
