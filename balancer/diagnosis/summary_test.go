@@ -95,3 +95,17 @@ func counted(groups []Group) (list []string) {
 	}
 	return list
 }
+
+// A headline names the collection once.
+func TestHeadlineNamesTheCollectionOnce(t *testing.T) {
+	of := Scope{Namespace: "app.a"}
+	a := Answer{
+		Symptoms: []Finding{{Code: NotBalanced, Severity: Info, Actor: Balancer, Scope: of, Sentence: "app.a is not balanced (chunksImbalance)"}},
+		Causes: []Finding{{Code: OnlyJumboChunks, Severity: Warning, Actor: Operator, Scope: of,
+			Sentence: "app.a: the only chunk on s0 is jumbo"}},
+	}
+	const want = "app.a is not balanced (chunksImbalance): the only chunk on s0 is jumbo"
+	if got := a.Headline(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -250,7 +250,11 @@ func (a Answer) Headline() string {
 		if strings.Contains(text, joint) {
 			joint = "; the reason: "
 		}
-		text += joint + a.Causes[cause].Sentence
+		why := a.Causes[cause].Sentence
+		if ns := first.Scope.Namespace; ns != "" {
+			why = strings.TrimPrefix(why, ns+": ") // the symptom names it
+		}
+		text += joint + why
 	case cause < 0 && first.Actor == Balancer && first.Code != Draining:
 		text += ": the balancer is working on it"
 	}
