@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -153,9 +154,11 @@ func (c *connection) source(isMock bool) action.Source {
 	}
 }
 
-// printGaps says what could not be read, which is no reason to stop.
+// printGaps says what could not be read, which is no reason to stop. What was left out is for
+// the answer to say.
 func printGaps(env environment, s *catalog.Snapshot) {
-	for _, text := range catalog.GapTexts(s.Parts().Source.Gaps) {
+	gaps := slices.DeleteFunc(slices.Clone(s.Parts().Source.Gaps), func(g catalog.Gap) bool { return g.What == "" })
+	for _, text := range catalog.GapTexts(gaps) {
 		fmt.Fprintln(env.errOut(), "shardsh:", secret.Redact(text))
 	}
 }
