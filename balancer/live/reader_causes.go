@@ -65,8 +65,8 @@ func (r causeReading) suspects() []*catalog.CollectionState {
 	sharded := len(list)
 	list = slices.DeleteFunc(list, func(c *catalog.CollectionState) bool { return c.Table == nil })
 	if asked := min(len(list), probedColls); r.chooses() && asked < sharded || asked < len(list) {
-		r.gap(catalog.Gap{}, fmt.Errorf("missing indexes, jumbo chunks and empty zones were looked for in %d of %d collections, "+
-			"the most uneven; sh.why(\"db.collection\") looks at one", asked, sharded))
+		r.gap(catalog.Gap{}, fmt.Errorf("missing indexes, jumbo chunks and empty zones were looked for in %d of %d "+
+			"collections, the most uneven; sh.why(\"db.collection\") looks at one", asked, sharded))
 	}
 	if len(list) <= probedColls {
 		return list
