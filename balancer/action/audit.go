@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/humanize"
+	"shardsh/balancer/live/documents"
 	"shardsh/balancer/live/holdings"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/pace"
@@ -232,7 +233,7 @@ func unreadable(c *placement.Collection) string {
 			return "it is a time series"
 		}
 		if locale, ok := h.Options.Lookup("collation", "locale").StringValueOK(); ok && locale != "simple" {
-			return "it has a collation: its _ids have another order than their values"
+			return documents.ErrCollation.Error()
 		}
 	}
 	return ""

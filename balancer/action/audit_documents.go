@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/live/documents"
 	"shardsh/balancer/live/holdings"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/placement"
@@ -80,7 +81,10 @@ func (a *auditing) documents(ctx context.Context, c *placement.Collection) error
 
 // measure finds out how large a document is.
 func (d *documented) measure(ctx context.Context) error {
-	size, err := again(ctx, d.reread, func() (int64, error) { return d.shards.AverageSize(ctx, d.c.Namespace) })
+	size, err := again(ctx, d.reread, func() (int64, error) {
+		docs, bytes, err := documents.Sizes(ctx, d.cluster.Client, d.c.Namespace)
+		return bytes / max(1, docs), err
+	})
 	d.size = max(1, size)
 	return err
 }

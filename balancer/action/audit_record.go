@@ -74,7 +74,8 @@ func (r *recorded) put(ctx context.Context, d *documented, s *suspected) error {
 			continue
 		}
 		f := r.of(kind, c.Shard, state == placement.LoneWaiting)
-		if err := r.take(ctx, f, c); err != nil {
+		f.count++
+		if err := r.save(ctx, f, c); err != nil {
 			return err
 		}
 		if kind == placement.Lone && r.compared < mostCompared {
@@ -101,12 +102,6 @@ func (r *recorded) put(ctx context.Context, d *documented, s *suspected) error {
 	}
 	f.count++
 	return nil
-}
-
-// take counts one document.
-func (r *recorded) take(ctx context.Context, f *foundDocuments, c placement.Copy) error {
-	f.count++
-	return r.save(ctx, f, c)
 }
 
 // save names a document, and writes it to the finding's file.

@@ -719,22 +719,8 @@ func BenchmarkAudit(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	for name, sorted := range map[string]bool{"plain": false, "sorted": true} {
-		b.Run(name, func(b *testing.B) {
-			for range b.N {
-				o := options.Find().SetBatchSize(5000)
-				if sorted {
-					o.SetSort(bson.D{{Key: "_id", Value: 1}})
-				}
-				cursor, err := w.coll().Find(b.Context(), bson.D{}, o)
-				if err != nil {
-					b.Fatal(err)
-				}
-				for cursor.Next(b.Context()) {
-				}
-			}
-		})
-	}
+	b.Run("plain", scanning(w.coll(), false))
+	b.Run("sorted", scanning(w.coll(), true))
 	b.Run("audit", func(b *testing.B) {
 		for range b.N {
 			if result := w.audit(anAudit(), w.cluster()); result.Verdict != AuditClean {

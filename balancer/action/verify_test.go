@@ -550,27 +550,8 @@ func BenchmarkVerify(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	scan := func(sorted bool) func(b *testing.B) {
-		return func(b *testing.B) {
-			for range b.N {
-				o := options.Find().SetBatchSize(5000)
-				if sorted {
-					o.SetSort(bson.D{{Key: "_id", Value: 1}})
-				}
-				cursor, err := w.coll().Find(b.Context(), bson.D{}, o)
-				if err != nil {
-					b.Fatal(err)
-				}
-				for cursor.Next(b.Context()) {
-				}
-				if err := cursor.Err(); err != nil {
-					b.Fatal(err)
-				}
-			}
-		}
-	}
-	b.Run("plain", scan(false))
-	b.Run("sorted", scan(true))
+	b.Run("plain", scanning(w.coll(), false))
+	b.Run("sorted", scanning(w.coll(), true))
 	b.Run("verify", func(b *testing.B) {
 		for range b.N {
 			if _, err := (Verify{Namespaces: []string{"db.c"}}).Run(b.Context(), w.cluster(), nil); err != nil {
@@ -578,4 +559,25 @@ func BenchmarkVerify(b *testing.B) {
 			}
 		}
 	})
+}
+
+// scanning reads all documents with a cursor, as they lie or in the order of _id.
+func scanning(coll *mongo.Collection, sorted bool) func(b *testing.B) {
+	return func(b *testing.B) {
+		for range b.N {
+			o := options.Find().SetBatchSize(5000)
+			if sorted {
+				o.SetSort(bson.D{{Key: "_id", Value: 1}})
+			}
+			cursor, err := coll.Find(b.Context(), bson.D{}, o)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for cursor.Next(b.Context()) {
+			}
+			if err := cursor.Err(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
 }

@@ -75,11 +75,11 @@ func (d *Executor) Release() catalog.Release { return d.deciding }
 // askConfigServers has rounds go by what runs on the config servers' primary. Where it can't be
 // reached, the router stands for it. Settings are those of the cluster's client.
 func (d *Executor) askConfigServers(ctx context.Context, settings *options.ClientOptions) {
-	reply, err := d.ask(ctx, "admin", bson.D{{Key: "getShardMap", Value: int32(1)}})
+	hosts, err := configHosts(ctx, d.ask)
 	if err != nil {
 		return
 	}
-	list := catalog.MembersOf(catalog.ConfigServers, text(reply, "map", "config"))
+	list := catalog.MembersOf(catalog.ConfigServers, hosts)
 	askMembers(ctx, settings, list)
 	if is, known := catalog.ReleaseOf(catalog.VersionOf(list, catalog.ConfigServers)); known {
 		d.deciding = d.compatible.Release(is)

@@ -151,12 +151,12 @@ func (m *Members) readFrom(ctx context.Context, id catalog.ShardID, c *member, w
 
 // configServers reads what the config servers tell.
 func (m *Members) configServers(ctx context.Context) ([]pace.Reading, error) {
-	reply, err := m.cluster.RunCommand(ctx, "admin", bson.D{{Key: "getShardMap", Value: 1}})
+	hosts, err := configHosts(ctx, m.cluster.RunCommand)
 	if err != nil {
-		return nil, ServerError(err)
+		return nil, err
 	}
 	const id = "config"
-	c, err := m.client(ctx, configServersID, text(reply, "map", id))
+	c, err := m.client(ctx, configServersID, hosts)
 	if err != nil {
 		return nil, err
 	}
@@ -168,6 +168,14 @@ func (m *Members) configServers(ctx context.Context) ([]pace.Reading, error) {
 		}
 	}
 	return readings, err
+}
+
+// configHosts returns the connection string of the config servers, as a router has it.
+func configHosts(
+	ctx context.Context, run func(ctx context.Context, database string, command bson.D) (bson.Raw, error),
+) (string, error) {
+	reply, err := run(ctx, "admin", bson.D{{Key: "getShardMap", Value: int32(1)}})
+	return text(reply, "map", "config"), ServerError(err)
 }
 
 // configServersID is the client of the config servers, which may be a shard as well: of that

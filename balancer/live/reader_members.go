@@ -47,9 +47,8 @@ func (r *reading) members(ctx context.Context) error {
 		list = append(list, catalog.MembersOf(s.ID, s.Host)...)
 	}
 	if !r.hasConfigShard() {
-		reply, err := r.source.run(ctx, "admin", bson.D{{Key: "getShardMap", Value: int32(1)}})
-		if err == nil { // else nobody but the router says where they are
-			list = append(list, catalog.MembersOf(catalog.ConfigServers, text(reply, "map", "config"))...)
+		if hosts, err := configHosts(ctx, r.source.run); err == nil { // else nobody but the router says where they are
+			list = append(list, catalog.MembersOf(catalog.ConfigServers, hosts)...)
 		}
 	}
 	var all sync.WaitGroup

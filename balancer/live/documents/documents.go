@@ -35,6 +35,8 @@ var (
 // factsLimit bounds each command but the read itself.
 const factsLimit = 30 * time.Second
 
+var factsLimited = bson.E{Key: "maxTimeMS", Value: factsLimit.Milliseconds()}
+
 // Inspect finds out what is to be read. The error of a collection that is not there is
 // NamespaceNotFound, as that of servers.
 func Inspect(ctx context.Context, client *mongo.Client, ns string) (f Facts, err error) {
@@ -43,9 +45,8 @@ func Inspect(ctx context.Context, client *mongo.Client, ns string) (f Facts, err
 		return f, err
 	}
 	a := live.NewCommandRunner(client)
-	limit := bson.E{Key: "maxTimeMS", Value: factsLimit.Milliseconds()}
 	list, err := a.RunCursorCommand(ctx, database, bson.D{
-		{Key: "listCollections", Value: int32(1)}, {Key: "filter", Value: bson.D{{Key: "name", Value: name}}}, limit,
+		{Key: "listCollections", Value: int32(1)}, {Key: "filter", Value: bson.D{{Key: "name", Value: name}}}, factsLimited,
 	})
 	switch {
 	case err != nil:
@@ -63,20 +64,31 @@ func Inspect(ctx context.Context, client *mongo.Client, ns string) (f Facts, err
 	if _, uuid, is := list[0].Lookup("info", "uuid").BinaryOK(); is {
 		f.UUID = hex.EncodeToString(uuid)
 	}
-	stats, err := a.RunCursorCommand(ctx, database, bson.D{
+	f.Docs, f.Bytes, err = Sizes(ctx, client, ns)
+	return f, err
+}
+
+// Sizes returns how many documents a collection has, and their bytes, as the shards count them:
+// with orphans.
+func Sizes(ctx context.Context, client *mongo.Client, ns string) (docs, bytes int64, err error) {
+	database, name, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return 0, 0, err
+	}
+	stats, err := live.NewCommandRunner(client).RunCursorCommand(ctx, database, bson.D{
 		{Key: "aggregate", Value: name}, {Key: "pipeline", Value: bson.A{
 			bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
 			bson.D{{Key: "$project", Value: bson.D{
 				{Key: "storageStats.size", Value: 1}, {Key: "storageStats.count", Value: 1},
 			}}},
-		}}, {Key: "cursor", Value: bson.D{}}, limit,
+		}}, {Key: "cursor", Value: bson.D{}}, factsLimited,
 	})
 	for _, doc := range stats {
 		size, _ := doc.Lookup("storageStats", "size").AsInt64OK()
 		count, _ := doc.Lookup("storageStats", "count").AsInt64OK()
-		f.Bytes, f.Docs = f.Bytes+size, f.Docs+count
+		docs, bytes = docs+count, bytes+size
 	}
-	return f, live.ServerError(err)
+	return docs, bytes, live.ServerError(err)
 }
 
 // ClusterTime returns the latest operation time that the router knows of, and its clock.

@@ -121,26 +121,3 @@ func (s *Shards) Routed(ctx context.Context, ns string, id bson.RawValue) (bson.
 	}
 	return docs[0], nil
 }
-
-// AverageSize is how many bytes a document has, as the shards estimate it.
-func (s *Shards) AverageSize(ctx context.Context, ns string) (int64, error) {
-	database, name, err := catalog.SplitNamespace(ns)
-	if err != nil {
-		return 0, err
-	}
-	docs, err := live.NewCommandRunner(s.Router).RunCursorCommand(ctx, database, bson.D{
-		{Key: "aggregate", Value: name}, {Key: "pipeline", Value: bson.A{
-			bson.D{{Key: "$collStats", Value: bson.D{{Key: "storageStats", Value: bson.D{}}}}},
-			bson.D{{Key: "$project", Value: bson.D{
-				{Key: "storageStats.size", Value: 1}, {Key: "storageStats.count", Value: 1},
-			}}},
-		}}, {Key: "cursor", Value: bson.D{}}, limited,
-	})
-	var size, count int64
-	for _, doc := range docs {
-		bytes, _ := doc.Lookup("storageStats", "size").AsInt64OK()
-		n, _ := doc.Lookup("storageStats", "count").AsInt64OK()
-		size, count = size+bytes, count+n
-	}
-	return size / max(1, count), live.ServerError(err)
-}

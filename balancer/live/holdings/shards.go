@@ -51,11 +51,9 @@ const atOnce = 16
 // none. What can't be reached, or does not let itself be read, has a Problem.
 func Open(ctx context.Context, router *mongo.Client, settings *options.ClientOptions) (*Shards, error) {
 	s := &Shards{Router: router}
-	docs, err := live.NewCommandRunner(router).RunCursorCommand(ctx, "config", bson.D{
-		{Key: "find", Value: "shards"}, {Key: "sort", Value: bson.D{{Key: "_id", Value: int32(1)}}}, majority, limited,
-	})
+	docs, err := s.config(ctx, "shards", bson.D{}, bson.E{Key: "sort", Value: bson.D{{Key: "_id", Value: int32(1)}}})
 	if err != nil {
-		return nil, live.ServerError(err)
+		return nil, err
 	}
 	turn := make(chan struct{}, atOnce)
 	var all sync.WaitGroup
