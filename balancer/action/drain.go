@@ -76,8 +76,12 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 
 // aim returns what a run is to reach. It sets end when it begins.
 func (d *Drain) aim(c Cluster, r *serial, end **drainEnd) aim {
+	var alsoMoves func(context.Context) ([]string, error)
+	if d.MovePrimaries {
+		alsoMoves = func(ctx context.Context) ([]string, error) { return d.unshardedOn(ctx, c) }
+	}
 	return aim{
-		kind: plan.Drain, RunOptions: d.RunOptions,
+		kind: plan.Drain, RunOptions: d.RunOptions, alsoMoves: alsoMoves,
 		goal:   func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error) { return d.goal(ctx, c, s) },
 		fits:   d.fits,
 		before: preflight.Run{Shard: d.Shard, Remove: d.Remove, MovePrimaries: d.MovePrimaries},
@@ -252,13 +256,19 @@ func (d *drainEnd) left(ctx context.Context) (left diagnosis.Drain, others Taker
 	}
 	s = apply.Resumed(s, d.lease.Leftover())
 	others = TakersOf(s, d.shard)
-	shard, _ := s.Shard(d.shard)
-	marked := shard.Draining
-	shard.Draining, shard.Reported = true, nil // as if it had to be empty
-	left = diagnosis.DrainOf(s, shard)
-	left.Unmarked = !marked
+	left = leftOn(s, d.shard)
 	left.Flagged, left.Force = 0, nil // the plan was done, and said so where it left some
 	return left, others, nil
+}
+
+// leftOn returns what is on a shard as if it had to be empty.
+func leftOn(s *catalog.Snapshot, id catalog.ShardID) diagnosis.Drain {
+	shard, _ := s.Shard(id)
+	marked := shard.Draining
+	shard.Draining, shard.Reported = true, nil
+	left := diagnosis.DrainOf(s, shard)
+	left.Unmarked = !marked
+	return left
 }
 
 // removalPause is how long to wait before a shard is looked at again that is not

@@ -23,8 +23,9 @@ type aim struct {
 	fits func(p *plan.Plan) error
 	// before is that of a job.
 	before preflight.Run
-	// around is that of a job.
-	around func(*leased, *apply.Execution, *apply.Options)
+	// around and alsoMoves are those of a job.
+	around    func(*leased, *apply.Execution, *apply.Options)
+	alsoMoves func(ctx context.Context) ([]string, error)
 }
 
 // run plans, unless a journal has the plan, and carries it out. When the cluster moves
@@ -48,7 +49,7 @@ func (a aim) run(ctx context.Context, c Cluster, r *serial) (PlanResult, error) 
 	}
 	return job{
 		verb: string(a.kind), RunOptions: a.RunOptions, onChange: apply.Replan, open: open, goal: true, around: a.around,
-		before: a.before, read: func() *catalog.Snapshot { return read },
+		alsoMoves: a.alsoMoves, before: a.before, read: func() *catalog.Snapshot { return read },
 	}.run(ctx, c, r)
 }
 

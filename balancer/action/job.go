@@ -32,6 +32,8 @@ type job struct {
 	read   func() *catalog.Snapshot
 	// around sets what is done besides the steps; nil sets nothing.
 	around func(l *leased, work *apply.Execution, o *apply.Options)
+	// alsoMoves returns collections that move besides those of the steps; nil for none.
+	alsoMoves func(ctx context.Context) ([]string, error)
 }
 
 // run opens the journal, has the plan confirmed that stands in it, and takes the lease
@@ -101,6 +103,12 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 		}
 		defer func() { err = ended(result.Stopped, err) }()
 	}
+	var proof *proving
+	if !dryRun {
+		if proof, err = j.prove(ctx, c, work, r); err != nil {
+			return result, err
+		}
+	}
 	var lease atomic.Pointer[live.LeasedCluster]
 	gate, leave, err := j.gate(ctx, c, j.rules(), dryRun, r, &lease)
 	if err != nil {
@@ -139,6 +147,11 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 	}
 	if j.goal && !dryRun && ctx.Err() == nil {
 		result.Collections = c.chunkCounts(ctx, planned)
+	}
+	if proof != nil {
+		var failed error
+		result.Verify, failed = proof.compare(ctx)
+		err = errors.Join(err, failed)
 	}
 	return result, err
 }

@@ -1,6 +1,7 @@
 package action
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -111,6 +112,7 @@ type RunOptions struct {
 	Pace
 	Control
 	Before
+	Proof
 	// PauseBalancing switches the cluster's own balancing of the collections off
 	// meanwhile.
 	PauseBalancing bool
@@ -132,7 +134,7 @@ func (e RunOptions) validate() error {
 	if e.Journal != "" && e.Resume != "" {
 		return refuse("{resume} names its journal: leave {journal} out")
 	}
-	if err := e.Before.validate(); err != nil {
+	if err := cmp.Or(e.Before.validate(), e.Proof.validate()); err != nil {
 		return err
 	}
 	return e.Pace.validate()

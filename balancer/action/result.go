@@ -53,6 +53,9 @@ type PlanResult struct {
 	Journal  string    `json:"journal,omitzero"`
 	MS       int64     `json:"millis"`
 
+	// Verify says whether the documents are the same as before; nil where that was not asked
+	// for, or the run was interrupted.
+	Verify *VerifyResult `json:"verify,omitempty"`
 	// Warning says what goes on after the run, and how to stop it.
 	Warning string `json:"warning,omitzero"`
 

@@ -31,13 +31,15 @@ const verifyTopology = `{"shards": [{"id": "s0"}, {"id": "s1"}, {"id": "s2"}], "
 // verified is a cluster with a collection whose documents can be counted on.
 type verified struct {
 	testing.TB
+	mock   *mock.Cluster
 	client *mongo.Client
 	clock  interface {
 		Now() time.Time
 		Sleep(ctx context.Context, d time.Duration) error
 	}
-	dir string
-	r   *rand.Rand
+	dir    string
+	r      *rand.Rand
+	atNote func(text string) // when a run notes something; nil does nothing
 }
 
 const verifyDocuments = 400
@@ -47,7 +49,7 @@ func newVerified(t testing.TB, release catalog.Release, seed uint64) *verified {
 	cluster, client := mocktest.New(t, verifyTopology, mock.Config{
 		Version: release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: seed,
 	})
-	w := &verified{TB: t, client: client, clock: cluster.Clock(), dir: t.TempDir(), r: rand.New(rand.NewPCG(seed, 3))}
+	w := &verified{TB: t, mock: cluster, client: client, clock: cluster.Clock(), dir: t.TempDir(), r: rand.New(rand.NewPCG(seed, 3))}
 	var docs []any
 	for i := range verifyDocuments {
 		docs = append(docs, bson.D{{Key: "_id", Value: idOf(i)}, {Key: "x", Value: i * 300 / verifyDocuments},

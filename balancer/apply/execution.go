@@ -175,6 +175,9 @@ func (w *Execution) Acted() bool {
 	return w.Kept != nil || w.Journal != nil && (!w.fresh || w.Journal.acted)
 }
 
+// Resumes reports whether this goes on with an earlier run.
+func (w *Execution) Resumes() bool { return w.history != nil && !w.undo }
+
 // Left is how many steps are to be done.
 func (w *Execution) Left() int {
 	if w.history == nil || w.undo {

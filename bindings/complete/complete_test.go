@@ -96,7 +96,7 @@ func TestComplete(t *testing.T) {
 		{"sh.enableSharding('sho", nil},
 		{"db.adminCommand({moveChunk: 'app.orders', find: {k: 1}, to: 's", []string{"sh0", "sh1"}},
 		{"sh.drain('sh0', {", []string{"advisories", "despite", "diskLimit", "dryRun", "for", "forceJumbo", "interval", "journal", "keepWaiting", "maxBytes", "maxMoves", "movePrimaries", "parallel",
-			"pauseBalancing", "pauseBetween", "pauseWhen", "preflight", "progress", "remove", "resume", "timeout", "timeZone", "wait", "window"}},
+			"pauseBalancing", "pauseBetween", "pauseWhen", "preflight", "progress", "remove", "resume", "timeout", "timeZone", "verify", "wait", "window"}},
 		{"sh.drain('sh0', { wait: true, ti", []string{"timeout", "timeZone"}},
 		{"sh.drain('sh0', { timeout: 5, \"p", []string{"parallel", "pauseBalancing", "pauseBetween", "pauseWhen", "preflight", "progress"}},
 		{"sh.defragment('app.orders', { ma", []string{"maxBytes", "maxMoves"}},

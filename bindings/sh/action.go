@@ -27,7 +27,7 @@ import (
 const paceNames = "maxMoves,maxBytes,for,pauseBetween,window,timeZone,pauseWhen,diskLimit"
 
 // runOptionNames are the options of helpers that carry a plan out.
-const runOptionNames = "pauseBalancing,forceJumbo,parallel,journal,resume,dryRun," + beforeNames + "," + paceNames
+const runOptionNames = "pauseBalancing,forceJumbo,parallel,journal,resume,dryRun,verify," + beforeNames + "," + paceNames
 
 // beforeNames are the options about what is looked at before something moves.
 const beforeNames = "preflight,despite,advisories"
@@ -36,7 +36,7 @@ const beforeNames = "preflight,despite,advisories"
 // says of these options.
 const pacedHelp = "With any of " +
 	"{pauseBalancing, forceJumbo, parallel, maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, " +
-	"diskLimit, journal, resume, dryRun, preflight, despite, advisories} shardsh's own engine does it by plan, at that " +
+	"diskLimit, journal, resume, verify, dryRun, preflight, despite, advisories} shardsh's own engine does it by plan, at that " +
 	"pace, and returns its result, like sh.apply()."
 
 // paced reports whether one of the options of a pace was given. Others that are for
@@ -118,7 +118,7 @@ func (c *call) runOptions(h helperOptions) action.RunOptions {
 	e := action.RunOptions{
 		Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), DryRun: h.flag("dryRun", false),
 		ForceJumbo: h.flag("forceJumbo", false), Before: c.before(h),
-		Journal: h.text("journal"), Resume: h.text("resume"),
+		Journal: h.text("journal"), Resume: h.text("resume"), Proof: h.proof(),
 	}
 	for _, path := range []string{e.Journal, e.Resume} {
 		if path != "" {
@@ -127,6 +127,18 @@ func (c *call) runOptions(h helperOptions) action.RunOptions {
 	}
 	e.NoJournal = h.isNull("journal") || e.Journal == "" && c.s.Sandbox.MayWrite() != nil
 	return e
+}
+
+// proof reads {verify: true}, or the most bytes that it may read a second.
+func (h helperOptions) proof() (p action.Proof) {
+	switch v := h.get("verify"); {
+	case v == nil:
+	case script.TypeOf(v) == "boolean":
+		p.Verify = v.ToBoolean()
+	default:
+		p = action.Proof{Verify: true, VerifyRate: h.size("verify")}
+	}
+	return p
 }
 
 // before reads the options about the look before a run.
@@ -264,6 +276,9 @@ func (c *call) act(sh *Helpers, h helperOptions, about []string, of func(action.
 	}
 	if result.Warning != "" && err != nil {
 		again = " " + result.Warning + again
+	}
+	if result.Verify != nil {
+		c.JS.Out.Warn(strings.Join(actiontext.VerifyResult(*result.Verify), "\n"))
 	}
 	switch {
 	case err != nil:

@@ -11,7 +11,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-const applyOptions = "journal,resume,undo,onChange,approve,pauseBalancing,forceJumbo,parallel,dryRun,progress," +
+const applyOptions = "journal,resume,undo,onChange,approve,verify,pauseBalancing,forceJumbo,parallel,dryRun,progress," +
 	beforeNames + "," + paceNames
 
 // shardApplyMethods() carry plans out.
@@ -22,7 +22,7 @@ func shardApplyMethods() []helper {
 				"an interrupted run, {undo: journal} undoes it; {approve: hash} applies only the plan with this hash; " +
 				"{journal, onChange: \"replan\", pauseBalancing, forceJumbo, " +
 				"parallel, maxBytes, maxMoves, for, pauseBetween, window: \"22:00-06:00 UTC\", timeZone, " +
-				"pauseWhen: \"lag > 10s\", diskLimit: \"85%\", dryRun, preflight, despite, advisories, " +
+				"pauseWhen: \"lag > 10s\", diskLimit: \"85%\", verify: true, dryRun, preflight, despite, advisories, " +
 				"progress}, times in ms or as \"1h30m\"."},
 		{"undo", "journal:string", checked(shUndo),
 			"Returns the plan that undoes the run of a journal of sh.apply(): sh.apply(sh.undo(journal))."},

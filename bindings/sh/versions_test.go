@@ -149,7 +149,7 @@ func TestWrongArgumentsAreNamed(t *testing.T) {
 		{`sh.chunkSize(NaN)`, `from 1 to 1024, got NaN`},
 		{`sh.chunkSize("app.orders", "64")`, `Argument mb must be a whole number of MB from 1 to 1024, got '64' instead (Shard.chunkSize)`},
 		{`sh.defragment("app.x", {chunkSize: 2048})`, `Argument options.chunkSize must be a whole number of MB from 1 to 1024, got 2048 instead (Shard.defragment)`},
-		{`sh.defragment("app.x", {chunksize: 1})`, `sh.defragment has no option chunksize (options: all, chunkSize, wait, timeout, interval, progress, keepWaiting, pauseBalancing, forceJumbo, parallel, journal, resume, dryRun, preflight, despite, advisories, maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, diskLimit); did you mean chunkSize?`},
+		{`sh.defragment("app.x", {chunksize: 1})`, `sh.defragment has no option chunksize (options: all, chunkSize, wait, timeout, interval, progress, keepWaiting, pauseBalancing, forceJumbo, parallel, journal, resume, dryRun, verify, preflight, despite, advisories, maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, diskLimit); did you mean chunkSize?`},
 		{`sh.drain("sh0", {wait: 1})`, `Argument options.wait must be of type boolean, got number instead (Shard.drain)`},
 		{`sh.drain("sh0", {timeout: "x"})`, `Argument options.timeout must be a number of milliseconds, or a time such as "90s" or "1h30m", got "x" instead (Shard.drain)`},
 		{`sh.waitForBalance("app.orders", {timeout: -1})`, `Argument options.timeout must be a number of milliseconds, or a time such as "90s" or "1h30m", got -1 instead`},

@@ -120,6 +120,9 @@ func (o *actionFlags) showResult(ctx context.Context, env environment, r action.
 			}
 		}
 	}
+	if r.Verify != nil && !o.json {
+		fmt.Fprintln(to, strings.Join(actiontext.VerifyResult(*r.Verify), "\n"))
+	}
 	if r.Journal != "" && !o.quiet {
 		var next []string
 		if !r.Finished {
@@ -134,6 +137,9 @@ func (o *actionFlags) showResult(ctx context.Context, env environment, r action.
 	}
 	if err == nil && r.Stopped != "" && ctx.Err() != nil {
 		err = context.Cause(ctx)
+	}
+	if r.Verify.Differs() {
+		err = errors.Join(findingsError{}, err)
 	}
 	return orTimeout(ctx, err)
 }

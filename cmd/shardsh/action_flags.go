@@ -73,6 +73,7 @@ type actionFlags struct {
 	changeFlags
 	journal, resume string
 	forceJumbo      bool
+	verify          verifyFlag
 }
 
 // groupsWith returns the options: those that a verb alone has, and those that all of
@@ -83,6 +84,8 @@ func (o *actionFlags) groupsWith(journal string, own func(f *pflag.FlagSet)) []c
 		f.StringVar(&o.journal, "journal", "", "`FILE` journal of what is done ("+journal+".journal)")
 		f.StringVar(&o.resume, "resume", "", "`JOURNAL` resume the run of this journal")
 		forceJumboFlag(f, &o.forceJumbo)
+		f.Var(&o.verify, "verify", "`SIZE` prove that nothing was lost: read all before and after")
+		f.Lookup("verify").NoOptDefVal = "none"
 		o.flags(f, "print the commands, don't send them", "print the result as JSON")
 	})}
 	return append(groups, o.sharedGroups()...)
@@ -110,8 +113,25 @@ func (o *actionFlags) check(name string, a planAction) error {
 func (o *actionFlags) runOptions() action.RunOptions {
 	return action.RunOptions{
 		Pace: o.pace.pace(), PauseBalancing: o.pauseBalancing, DryRun: o.dryRun, Journal: o.journal, Resume: o.resume,
-		ForceJumbo: o.forceJumbo, Before: o.before(),
+		ForceJumbo: o.forceJumbo, Before: o.before(), Proof: action.Proof(o.verify),
 	}
+}
+
+// verifyFlag has an optional value, the most bytes a second.
+type verifyFlag action.Proof
+
+func (v *verifyFlag) String() string { return "" }
+func (v *verifyFlag) Type() string   { return "SIZE" }
+
+func (v *verifyFlag) Set(text string) error {
+	*v = verifyFlag{Verify: true}
+	if text == "none" {
+		return nil
+	}
+	var rate cmdline.Size
+	err := rate.Set(text)
+	v.VerifyRate = rate.Bytes
+	return err
 }
 
 // before returns what the options say about the look before the run.

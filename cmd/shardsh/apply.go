@@ -101,7 +101,7 @@ step is checked right before it is sent. At the prompt, sh.apply() does the same
 		},
 		Examples: []string{
 			"shardsh apply plan.json mongodb://host:27017 --dry-run",
-			"shardsh apply plan.json mongodb://host:27017 --pause-balancing --for 4h",
+			"shardsh apply plan.json mongodb://host:27017 --pause-balancing --for 4h --verify",
 			"shardsh apply plan.json mongodb://host:27017 --approve 0d8f…",
 			"shardsh apply --resume plan.journal mongodb://host:27017 --yes",
 			"shardsh apply --undo plan.journal mongodb://host:27017",

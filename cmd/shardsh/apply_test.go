@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +12,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/action"
 	"shardsh/balancer/mock/wire"
 )
 
@@ -55,10 +58,11 @@ func TestApply(t *testing.T) {
 	}{
 		{[]string{plan, address, "--dry-run"}, exitOK, `would send to admin: {"moveRange":"shop.orders","toShard":"b"`, "", heap},
 		{[]string{plan, address}, exitUsage, "", "no terminal to confirm on: use --yes", heap},
+		{[]string{plan, address, "--yes", "--verify=lots"}, exitUsage, "", "--verify", heap},
 		{[]string{plan, address, "--yes", "--max-moves", "1"}, exitOK, "was stopped: the limit of 1 move is reached; 1 of 3 steps",
 			"shardsh apply --resume " + journal, "baaaaaa"},
 		{[]string{plan, address, "--yes"}, exitFailure, "", "exists already: resume it (--resume)", "baaaaaa"},
-		{[]string{"--resume", journal, address, "-y", "--quiet"}, exitOK, "is applied: 3 steps and 360 MiB moved", "", spread},
+		{[]string{"--resume", journal, address, "-y", "--quiet", "--verify"}, exitOK, "is applied: 3 steps and 360 MiB moved", "", spread},
 		{[]string{"--undo", journal, address, "-y", "--json"}, exitOK, `"finished": true`, "", heap},
 		{[]string{"--undo", journal, address, "-y"}, exitFailure, "", "there is nothing to undo", heap},
 		{[]string{plan, address, "-y", "--journal", journal + "2", "--pause-balancing", "--parallel", "2"}, exitOK, "is applied",
@@ -179,5 +183,32 @@ func TestApplyLine(t *testing.T) {
 				t.Errorf("exit code %d, output %q, errors %q", code, stdout, stderr)
 			}
 		})
+	}
+}
+
+// A run says at its end what became of the documents, and that they differ with its exit code,
+// also where it failed.
+func TestRunSaysThatDocumentsDiffer(t *testing.T) {
+	different := &action.VerifyResult{Verdict: "different", Collections: []action.VerifyCollection{
+		{Namespace: "shop.orders", Verdict: "different", Docs: 6, DocsBefore: 7}}}
+	same := &action.VerifyResult{Verdict: "same", Collections: []action.VerifyCollection{{Namespace: "shop.orders", Verdict: "same"}}}
+	for _, step := range []struct {
+		verify *action.VerifyResult
+		err    error
+		code   int
+		stdout string // a part
+	}{
+		{different, nil, exitFindings, "shop.orders: DIFFERENT"},
+		{different, errors.New("the shard is down"), exitFindings, "it had 7 documents, and has 6"},
+		{same, nil, exitOK, "shop.orders: the same"},
+		{same, errors.New("the shard is down"), exitFailure, "shop.orders: the same"},
+		{nil, nil, exitOK, "plan-1 is applied"},
+	} {
+		var out strings.Builder
+		err := new(actionFlags).showResult(t.Context(), environment{streams: streams{stdout: &out, stderr: io.Discard}}, action.PlanResult{
+			Plan: "plan-1", Steps: 1, Finished: step.err == nil, Verify: step.verify}, step.err)
+		if code := exitCode(t.Context(), err); code != step.code || !strings.Contains(out.String(), step.stdout) {
+			t.Errorf("%+v: exit code %d, %q", step, code, out.String())
+		}
 	}
 }

@@ -1,0 +1,170 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/apply"
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/live"
+	"shardsh/balancer/plan"
+	"shardsh/balancer/safefile"
+	"shardsh/balancer/verify"
+)
+
+// Proof has a run compare the documents of the collections that it moves, before its first
+// step and after its end, whatever that is.
+type Proof struct {
+	Verify bool
+	// VerifyRate is how many bytes a second are read; zero is no limit.
+	VerifyRate int64
+}
+
+func (p Proof) validate() error {
+	if p.VerifyRate < 0 {
+		return refuse("{verify} can't be negative: %d", p.VerifyRate)
+	}
+	return nil
+}
+
+// digestSuffix ends the name of a run's digest, which lies beside its journal.
+const digestSuffix = ".digest"
+
+// proving is a run whose documents are compared.
+type proving struct {
+	Cluster
+	report *serial
+	work   *apply.Execution
+	verb   Verify // how to compare
+}
+
+// prove makes the digest of what a run is about to move, or finds the one of the run that
+// goes on; nil where nothing is to be compared. It takes as long as reading all documents.
+func (j job) prove(ctx context.Context, c Cluster, work *apply.Execution, r *serial) (*proving, error) {
+	verb := Verify{Settle: DefaultSettle, SettlePause: DefaultSettlePause, MaxRate: j.VerifyRate, Window: j.Window}
+	p := &proving{Cluster: c, report: r, work: work}
+	if path := work.Path(); path != "" && !strings.HasPrefix(path, live.JobPrefix) {
+		verb.Output = path + digestSuffix
+		if work.Plan.Goal.Kind == plan.Undo { // whose journal is that of the run
+			verb.Output = path + ".undo" + digestSuffix
+		}
+	}
+	if verb.Output != "" && exists(verb.Output) {
+		if work.Resumes() {
+			verb.Output, verb.Against = "", verb.Output
+			p.verb = verb
+			r.note(fmt.Sprintf("At the end the documents are compared with %s.", verb.Against))
+			return p, nil
+		}
+		if err := os.Remove(verb.Output); err != nil { // of another journal of that name
+			return nil, err
+		}
+	}
+	begun := verb.Output != "" && exists(verb.part())
+	if !j.Verify && !(begun && work.Resumes()) {
+		return nil, nil //nolint:nilnil // nobody has asked for it
+	}
+	var err error
+	if verb.Namespaces, err = j.moved(ctx, work); err != nil {
+		return nil, fmt.Errorf("what is to be verified is not known: %w", err)
+	}
+	if len(verb.Namespaces) == 0 {
+		return nil, nil //nolint:nilnil // nothing moves
+	}
+	if work.Resumes() && !begun {
+		r.note("Some steps were done before: the documents are compared from now on.")
+	}
+	r.note(fmt.Sprintf("Before the first step the documents of %s are read, to compare them at the end.",
+		humanize.FewOf(verb.Namespaces)))
+	result, err := verb.Run(ctx, c, r)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("before the first step, reading what is to be verified: %w", err)
+	case result.Stopped != "":
+		return nil, fmt.Errorf("before the first step, reading what is to be verified was stopped: %s", result.Stopped)
+	}
+	if verb.Against = verb.Output; verb.Output == "" {
+		verb.Digest = result.Text
+	}
+	verb.Output, verb.Namespaces = "", nil
+	p.verb = verb
+	return p, nil
+}
+
+// moved returns the collections whose documents a run moves.
+func (j job) moved(ctx context.Context, work *apply.Execution) ([]string, error) {
+	names := namesOf(work.Plan)
+	if j.alsoMoves != nil {
+		more, err := j.alsoMoves(ctx)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, more...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// compare reads the documents again, and says whether they are the same; nil where the run has
+// done nothing, or was interrupted.
+func (p *proving) compare(ctx context.Context) (*VerifyResult, error) {
+	if p.verb.Against != "" && !p.work.Acted() {
+		return nil, os.Remove(p.verb.Against)
+	}
+	later := "the documents are not compared"
+	if p.verb.Against != "" {
+		later += "; to do so: shardsh verify --against " + p.verb.Against
+	}
+	if ctx.Err() != nil {
+		p.report.note("The run was interrupted: " + later + ".")
+		return nil, nil //nolint:nilnil // the run says why it ended
+	}
+	p.report.note("The run has ended: the documents are read again.")
+	result, err := p.verb.Run(ctx, p.Cluster, p.report)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", later, err)
+	case result.Stopped != "":
+		return nil, fmt.Errorf("%s: stopped: %s", later, result.Stopped)
+	}
+	return &result, nil
+}
+
+// Differs reports whether documents are not as they were, and no write explains it.
+func (r *VerifyResult) Differs() bool { return r != nil && r.Verdict == string(verify.Different) }
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, os.ErrNotExist) && !safefile.Special(path)
+}
+
+// unshardedOn returns the unsharded collections that leave a shard with its databases.
+func (d *Drain) unshardedOn(ctx context.Context, c Cluster) (names []string, err error) {
+	s, err := live.NewReader(c.Client, live.ReaderOptions{Parts: live.Current}).Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	left := leftOn(s, d.Shard)
+	_, others := splitOwn(left)
+	names = others.Collections
+	for _, db := range others.Databases {
+		list, err := c.Client.Database(db).ListCollectionSpecifications(ctx, bson.D{{Key: "type", Value: "collection"}})
+		if err != nil {
+			return nil, err
+		}
+		for _, spec := range list {
+			ns := db + "." + spec.Name
+			of := s.Collection(ns)
+			if (of == nil || of.Unsplittable) && !strings.HasPrefix(spec.Name, "system.") && !slices.Contains(names, ns) {
+				names = append(names, ns)
+			}
+		}
+	}
+	return names, nil
+}
