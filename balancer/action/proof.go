@@ -121,9 +121,11 @@ func (p *proving) compare(ctx context.Context) (*VerifyResult, error) {
 	if p.verb.Against != "" {
 		later += "; to do so: shardsh verify --against " + p.verb.Against
 	}
-	if ctx.Err() != nil {
+	select {
+	case <-ctx.Done():
 		p.report.note("The run was interrupted: " + later + ".")
 		return nil, nil //nolint:nilnil // the run says why it ended
+	default:
 	}
 	p.report.note("The run has ended: the documents are read again.")
 	result, err := p.verb.Run(ctx, p.Cluster, p.report)

@@ -27,7 +27,8 @@ import (
 const paceNames = "maxMoves,maxBytes,for,pauseBetween,window,timeZone,pauseWhen,diskLimit"
 
 // runOptionNames are the options of helpers that carry a plan out.
-const runOptionNames = "pauseBalancing,forceJumbo,parallel,journal,resume,dryRun,verify," + beforeNames + "," + paceNames
+const runOptionNames = "pauseBalancing,forceJumbo,parallel,journal,resume,dryRun,verify," +
+	beforeNames + "," + paceNames
 
 // beforeNames are the options about what is looked at before something moves.
 const beforeNames = "preflight,despite,advisories"
@@ -36,8 +37,8 @@ const beforeNames = "preflight,despite,advisories"
 // says of these options.
 const pacedHelp = "With any of " +
 	"{pauseBalancing, forceJumbo, parallel, maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, " +
-	"diskLimit, journal, resume, verify, dryRun, preflight, despite, advisories} shardsh's own engine does it by plan, at that " +
-	"pace, and returns its result, like sh.apply()."
+	"diskLimit, journal, resume, verify, dryRun, preflight, despite, advisories} shardsh's own engine does it by plan, " +
+	"at that pace, and returns its result, like sh.apply()."
 
 // paced reports whether one of the options of a pace was given. Others that are for
 // the balancer alone are a mistake then.
