@@ -29,6 +29,9 @@ type Audit struct {
 	Metadata bool
 	// Sample reads so many documents of each collection, from a random _id on; zero is all.
 	Sample int64
+	// Checkpoint is a file for the progress, with which another run goes on; empty for none. A run
+	// that comes to its end removes it.
+	Checkpoint string
 	// Export is a directory for the documents of findings, a file each.
 	Export string
 	// Settle is how often what looks wrong is read again, after SettlePause each.
@@ -42,6 +45,8 @@ type Audit struct {
 	Window            *pace.Window
 	// Secondary reads documents from secondaries where there are some.
 	Secondary bool
+
+	portion int64 // bytes until the next look at limits and windows; zero is verifyStep
 }
 
 // The verdicts of an audit.
@@ -60,8 +65,9 @@ type AuditResult struct {
 	Unseen []string `json:"unseen,omitempty"`
 	// Unsettled is what looked wrong, and changed each time it was read again.
 	Unsettled []string `json:"unsettled,omitempty"`
-	// Stopped says why it ended early.
+	// Stopped says why it ended early; Resume is the file that another run goes on with.
 	Stopped string `json:"stopped,omitzero"`
+	Resume  string `json:"resume,omitzero"`
 	MS      int64  `json:"millis"`
 }
 
@@ -92,6 +98,8 @@ func (a Audit) Validate() error {
 		return refuse("{sample} can't be negative: %d", a.Sample)
 	case a.Metadata && a.Sample > 0:
 		return refuse("{sample} is of documents, which {metadata} leaves out")
+	case a.Checkpoint != "" && (a.Metadata || a.Sample > 0):
+		return refuse("{checkpoint} is for all documents: leave {metadata} and {sample} out")
 	case a.Metadata && a.Export != "":
 		return refuse("{export} is of documents, which {metadata} leaves out")
 	}
@@ -130,6 +138,9 @@ func (a Audit) Run(ctx context.Context, c Cluster, r Reporter) (result AuditResu
 		Audit: a, cluster: c, report: report, result: &result, tables: map[string]*placed{},
 		rate: readRate{clock: c.Clock, most: a.MaxRate}, reread: rereading{c.Clock, report},
 	}
+	if err := run.resumeAudit(); err != nil {
+		return result, err
+	}
 	run.shards, err = again(ctx, run.reread, func() (*holdings.Shards, error) {
 		return holdings.Open(ctx, c.Client, c.Settings)
 	})
@@ -139,7 +150,12 @@ func (a Audit) Run(ctx context.Context, c Cluster, r Reporter) (result AuditResu
 	defer run.shards.Close(ctx)
 	run.gate = pace.NewGate(pace.Rules{For: a.For, Window: a.Window, Pause: a.PauseBetween}, c.Clock,
 		pace.Time(c.now), pace.Tell(func(e pace.Event) { run.report.Report(Wait{e}) }))
-	err = run.all(ctx)
+	if err = run.all(ctx); err == nil {
+		err = run.kept.remove()
+	} else if run.kept.At != nil || len(run.kept.Done) > 0 {
+		err = errors.Join(err, run.kept.save(c.Clock.Now()))
+		result.Resume = run.kept.file
+	}
 	result.MS = c.Clock.Now().Sub(began).Milliseconds()
 	if over := new(pace.OverError); errors.As(err, &over) {
 		result.Stopped, err = over.Why, nil
@@ -166,6 +182,7 @@ type auditing struct {
 	config  holdings.Config
 	colls   []*placement.Collection
 	result  *AuditResult
+	kept    *checkpoint
 
 	tables map[string]*placed // as they were at the latest look
 
@@ -206,7 +223,13 @@ func (a *auditing) all(ctx context.Context) error {
 			a.unseen("documents of %s: %s", c.Namespace, reason)
 			continue
 		}
-		read = append(read, c)
+		done, err := a.earlier(c)
+		switch {
+		case err != nil:
+			return err
+		case !done:
+			read = append(read, c)
+		}
 	}
 	if len(a.shards.Seen()) == 0 {
 		if len(read) > 0 {
@@ -216,10 +239,16 @@ func (a *auditing) all(ctx context.Context) error {
 	}
 	a.cost(read)
 	for _, c := range read {
-		switch err := a.documents(ctx, c); {
-		case mongoerr.Is(err, mongoerr.NamespaceNotFound):
+		began := *a.result
+		err := a.documents(ctx, c)
+		if mongoerr.Is(err, mongoerr.NamespaceNotFound) {
 			a.unsettled("%s was dropped or renamed meanwhile", c.Namespace)
-		case err != nil:
+			continue
+		}
+		if err == nil {
+			err = a.finished(c, began)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -1,9 +1,11 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -36,6 +38,7 @@ type documented struct {
 	read     AuditCollection
 	each     map[catalog.ShardID]int64 // documents that were read
 	suspects []bson.RawValue           // _ids
+	all      []bson.RawValue           // those of all that were found to look wrong, for a checkpoint
 	record   *recorded
 	size     int64 // of a document, on average
 	step     int64
@@ -124,6 +127,15 @@ func (d *documented) scan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if at := d.goOn(); at != nil {
+		from = at.From
+		for ids := range slices.Chunk(at.Suspects, mostSuspects) {
+			d.suspects = ids
+			if err := d.settle(ctx); err != nil {
+				return err
+			}
+		}
+	}
 	d.opened = d.cluster.Clock.Now()
 	m := d.merge(d.shards.Seen(), byID, from)
 	groups := int64(0)
@@ -131,7 +143,13 @@ func (d *documented) scan(ctx context.Context) error {
 		if groups++; d.Sample > 0 && groups > d.Sample {
 			return errSampled
 		}
-		if err := d.pace(ctx, m, int64(len(copies))); err != nil {
+		docs := int64(len(copies))
+		if d.step+docs*d.size >= cmp.Or(d.portion, verifyStep) {
+			if err := d.reached(copies[0].Doc); err != nil {
+				return err
+			}
+		}
+		if err := d.pace(ctx, m, docs); err != nil {
 			return err
 		}
 		for _, c := range copies {
@@ -142,7 +160,11 @@ func (d *documented) scan(ctx context.Context) error {
 			d.read.Waiting += int64(len(copies)) - int64(v.Owned())
 			return nil
 		}
-		d.suspects = append(d.suspects, copies[0].Doc.Lookup("_id"))
+		id := copies[0].Doc.Lookup("_id")
+		d.suspects = append(d.suspects, id)
+		if d.kept.file != "" {
+			d.all = append(d.all, id)
+		}
 		if len(d.suspects) < mostSuspects {
 			return nil
 		}
@@ -169,7 +191,7 @@ func (d *documented) begin(ctx context.Context) (bson.Raw, error) {
 func (d *documented) pace(ctx context.Context, m *holdings.Merge, docs int64) error {
 	d.read.Docs += docs
 	d.docsRead += docs
-	if d.step += docs * d.size; d.step >= verifyStep {
+	if d.step += docs * d.size; d.step >= cmp.Or(d.portion, verifyStep) {
 		d.step = 0
 		began := d.cluster.Clock.Now()
 		move := pace.Move{Namespace: d.c.Namespace, Stays: true}

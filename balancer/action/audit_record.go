@@ -151,8 +151,8 @@ func (r *recorded) export(f *foundDocuments, doc bson.Raw) (err error) {
 		if f.shard != "" {
 			parts = append(parts, string(f.shard))
 		}
-		f.path = filepath.Join(r.a.Export, strings.Map(plainName, strings.Join(parts, "."))+".json")
-		if f.file, err = os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+		name := filepath.Join(r.a.Export, strings.Map(plainName, strings.Join(parts, ".")))
+		if f.file, f.path, err = r.create(name); err != nil {
 			return fmt.Errorf("exporting documents: %w", err)
 		}
 	}
@@ -162,6 +162,19 @@ func (r *recorded) export(f *foundDocuments, doc bson.Raw) (err error) {
 	}
 	_, err = f.file.Write(append(text, '\n'))
 	return err
+}
+
+// create makes a new file. A run that goes on leaves those of the earlier one, whose documents
+// may be mended since, and numbers its own.
+func (r *recorded) create(name string) (file *os.File, path string, err error) {
+	path = name + ".json"
+	for n := 2; ; n++ {
+		file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if !errors.Is(err, os.ErrExist) || !r.a.kept.resume {
+			return file, path, err
+		}
+		path = fmt.Sprintf("%s.%d.json", name, n)
+	}
 }
 
 // plainName leaves in names of files what all systems take.

@@ -12,12 +12,12 @@ import (
 // shardAuditMethods() find what lies where it should not.
 func shardAuditMethods() []helper {
 	return []helper{
-		{"audit", "ns?:string|object options?:object{metadata,sample,export,settle,settlePause,maxRate,pauseBetween,for," +
-			"secondary,progress}", shAudit,
+		{"audit", "ns?:string|object options?:object{metadata,sample,export,checkpoint,settle,settlePause,maxRate," +
+			"pauseBetween,for,secondary,progress}", shAudit,
 			"Returns what lies on shards where it should not, with the commands that mend it: orphans, documents that exist " +
 				"nowhere else, indexes and options that differ, gaps of chunks: {verdict: \"clean\", \"findings\" or " +
-				"\"unknown\", findings}. {metadata: true, sample: 1000, export: directory, settle: 3, maxRate: \"50MB\", " +
-				"pauseBetween, for, secondary: true}."},
+				"\"unknown\", findings}. {metadata: true, sample: 1000, export: directory, checkpoint: file, settle: 3, " +
+				"maxRate: \"50MB\", pauseBetween, for, secondary: true}."},
 	}
 }
 
@@ -35,8 +35,11 @@ func shAudit(c *call, sh *Helpers) goja.Value {
 	if h.get("sample") != nil {
 		verb.Sample = h.count("sample")
 	}
-	if verb.Export != "" {
-		c.mayWrite(verb.Export)
+	verb.Checkpoint = h.text("checkpoint")
+	for _, path := range []string{verb.Export, verb.Checkpoint} {
+		if path != "" {
+			c.mayWrite(path)
+		}
 	}
 	r, _, leave := c.reporter(h)
 	result, err := verb.Run(c.JS.Context(), c.cluster(sh), r)

@@ -22,7 +22,7 @@ type auditFlags struct {
 	clusterFlags
 	runFlags
 	namespaces                 []string
-	export                     string
+	export, checkpoint         string
 	metadata, secondary, json  bool
 	settle                     int
 	sample                     int64
@@ -40,6 +40,7 @@ func (o *auditFlags) groups() []cmdline.Group {
 		f.BoolVar(&o.metadata, "metadata", false, "leave the documents out")
 		f.Int64Var(&o.sample, "sample", 0, "`N` read N documents of each collection")
 		f.StringVar(&o.export, "export", "", "`DIR` save documents of findings, a file each")
+		f.StringVar(&o.checkpoint, "checkpoint", "", "`FILE` keep the progress there; run again to go on")
 		f.IntVar(&o.settle, "settle", action.DefaultSettle, "`N` read what looks wrong again, up to N times")
 		f.Var(&o.settlePause, "settle-pause", "`TIME` wait before that (2s)")
 		f.Var(&o.rate, "max-rate", "`SIZE` read no more than 50MB a second")
@@ -69,7 +70,7 @@ func (o *auditFlags) complete(_ environment, words []string) error {
 		return err
 	}
 	o.action = action.Audit{
-		Namespaces: o.namespaces, Metadata: o.metadata, Sample: o.sample, Export: o.export,
+		Namespaces: o.namespaces, Metadata: o.metadata, Sample: o.sample, Export: o.export, Checkpoint: o.checkpoint,
 		Settle: o.settle, SettlePause: time.Duration(o.settlePause), MaxRate: o.rate.Bytes,
 		PauseBetween: time.Duration(o.between), For: time.Duration(o.time), Window: o.window.Window, Secondary: o.secondary,
 	}
@@ -92,6 +93,9 @@ func (o *auditFlags) run(ctx context.Context, env environment) error {
 	r := actionReporter(env, js, !o.quiet, o.quiet)
 	result, err := o.action.Run(ctx, conn.actionCluster(js.Clock), r)
 	r.Progress.End()
+	if result.Resume != "" {
+		notice(env.stderr, o.quiet, "The progress is in %s: enter the same again to go on.", result.Resume)
+	}
 	if _, wrong := errors.AsType[*action.OptionError](err); wrong {
 		return wrongOptions(err)
 	}
