@@ -16,11 +16,8 @@ const (
 // collection part is InvalidNamespace.
 func SplitNamespace(ns string) (db, coll string, err error) {
 	db, coll, _ = strings.Cut(ns, ".")
-	switch {
-	case !ValidDatabaseName(db):
-		return "", "", mongoerr.New(mongoerr.InvalidNamespace, "invalid database name in namespace %q", ns)
-	case !ValidCollectionName(coll):
-		return "", "", mongoerr.New(mongoerr.InvalidNamespace, "invalid collection name in namespace %q", ns)
+	if !ValidDatabaseName(db) || !ValidCollectionName(coll) {
+		return "", "", mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s'", ns)
 	}
 	return db, coll, nil
 }

@@ -40,8 +40,8 @@ func ParseKeyPattern(doc bson.Raw) (KeyPattern, error) {
 		switch {
 		case ascending(e.Value):
 		case !isHashed(e.Value):
-			return KeyPattern{}, mongoerr.New(mongoerr.BadValue, "shard key field %s must be 1 or \"hashed\" in %s", name,
-				humanize.Literal(doc))
+			return KeyPattern{}, mongoerr.New(mongoerr.BadValue, "Shard key %snumerical fields must be set to a value of 1 "+
+				"(ascending). Failed to parse field %s", doc, name) // as servers write it
 		case p.hashed >= 0:
 			return KeyPattern{}, mongoerr.New(mongoerr.BadValue, "more than one hashed field in shard key %s",
 				humanize.Literal(doc))
@@ -52,7 +52,7 @@ func ParseKeyPattern(doc bson.Raw) (KeyPattern, error) {
 		p.paths = append(p.paths, path)
 	}
 	if len(p.fields) == 0 {
-		return KeyPattern{}, mongoerr.New(mongoerr.BadValue, "shard key is empty")
+		return KeyPattern{}, mongoerr.New(mongoerr.BadValue, "Shard key is empty")
 	}
 	p.min = p.repeat(bson.TypeMinKey, keyorder.AppendMinKey)
 	p.max = p.repeat(bson.TypeMaxKey, keyorder.AppendMaxKey)

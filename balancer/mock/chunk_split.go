@@ -333,7 +333,8 @@ func (cks *Chunks) Median(coll catalog.Collection, chunk catalog.Chunk) (catalog
 		keys = append(keys, key)
 	}
 	if len(keys) == 0 {
-		return catalog.Key{}, mongoerr.New(mongoerr.OperationFailed, "the chunk holds no documents")
+		return catalog.Key{}, mongoerr.New(mongoerr.OperationFailed,
+			"can't open a cursor to scan the range (desired range is possibly empty)")
 	}
 	at := len(keys) / 2
 	for at < len(keys) && bytes.Equal(keys[at], keys[0]) {
@@ -351,5 +352,5 @@ func errEmptyCollection(ns string) error {
 }
 
 func errNoMedian() error {
-	return mongoerr.New(mongoerr.CannotSplit, "cannot find median in chunk, possibly empty")
+	return mongoerr.New(mongoerr.CannotSplit, "Unable to find median in chunk because chunk is indivisible.")
 }

@@ -292,7 +292,7 @@ func (l *reshardLayout) bounds() ([]catalog.Key, error) {
 	}
 	if len(points)+1 < l.chunks {
 		return nil, mongoerr.New(reshardCardinality,
-			"The shard key provided does not have enough cardinality to make the required amount of chunks of %d, it can "+
+			"The shard key provided does not have enough cardinality to make the required number of chunks of %d, it can "+
 				"only make %d chunks", l.chunks, len(points)+1)
 	}
 	return points, nil

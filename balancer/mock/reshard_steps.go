@@ -434,7 +434,7 @@ func (rs *Reshardings) running(ns string) (*resharding, error) {
 	op := rs.underWay[ns]
 	if op == nil {
 		return nil, mongoerr.New(mongoerr.NoSuchReshardCollection,
-			"Could not find resharding-related metadata that matches the given namespace %s", ns)
+			"Could not find resharding-related metadata that matches the given namespace")
 	}
 	return op, nil
 }

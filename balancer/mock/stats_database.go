@@ -159,8 +159,11 @@ func (st *Statistics) RangeSize(req SizeRequest) (docs, bytes int64, err error) 
 	}
 	lower, errMin := pattern.Key(req.Min)
 	upper, errMax := pattern.Key(req.Max)
-	if errMin != nil || errMax != nil {
-		return 0, 0, mongoerr.New(mongoerr.BadValue, "min and max must be full shard keys")
+	switch {
+	case errMin != nil:
+		return 0, 0, mongoerr.New(mongoerr.BadValue, "min value %s does not have shard key", req.Min)
+	case errMax != nil:
+		return 0, 0, mongoerr.New(mongoerr.BadValue, "max value %s does not have shard key", req.Max)
 	}
 	for _, part := range parts {
 		n, size, err := st.rangeOn(part, req.Namespace, pattern, lower, upper)
@@ -184,8 +187,8 @@ func (st *Statistics) sizePattern(req SizeRequest) (catalog.KeyPattern, error) {
 	switch {
 	case len(fieldNames(req.KeyPattern)) > 0:
 		asked, err := catalog.ParseKeyPattern(req.KeyPattern)
-		if err == nil && sharded && !asked.Equal(coll.Pattern) {
-			err = mongoerr.New(mongoerr.BadValue, "keyPattern must be the shard key %s", coll.Pattern.Doc())
+		if sharded && (err != nil || !asked.Equal(coll.Pattern)) {
+			err = mongoerr.New(mongoerr.BadValue, "keyPattern must be empty or must be an object that equals the shard key")
 		}
 		return asked, err
 	case sharded || req.Min == nil:

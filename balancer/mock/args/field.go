@@ -20,6 +20,10 @@ type Field struct {
 	required bool
 	missing  mongoerr.Code   // where it isn't the usual
 	since    catalog.Release // zero where all releases have it
+	of       []Field         // of the object, or of each of the objects; nil does not look into it
+	oneOf    []string        // the texts that it may be; nil for all
+	least    *int64          // of a number; nil for any
+	types    string          // as messages list them; empty is as the kind does
 }
 
 // Name returns the field's name.
@@ -44,6 +48,31 @@ func (f Field) MissingIs(code mongoerr.Code) Field {
 // Since returns the field as one that older releases do not know.
 func (f Field) Since(r catalog.Release) Field {
 	f.since = r
+	return f
+}
+
+// Of returns the field as an object, or an array of objects, with these fields and no others.
+func (f Field) Of(fields ...Field) Field {
+	f.of = fields
+	return f
+}
+
+// OneOf returns the field as one that takes only these texts.
+func (f Field) OneOf(values ...string) Field {
+	f.oneOf = values
+	return f
+}
+
+// Types returns the field as one whose types messages list in this order: servers have one for
+// each file that they make their parsers from.
+func (f Field) Types(list string) Field {
+	f.types = list
+	return f
+}
+
+// AtLeast returns the field as a number that is not less.
+func (f Field) AtLeast(n int64) Field {
+	f.least = &n
 	return f
 }
 
@@ -79,6 +108,8 @@ var generic = map[string]Field{
 type Spec struct {
 	Name    string
 	Aliases []string
+	// Place is what messages say before the names of fields; nil for Name.
+	Place *string
 	// Fields are parsed before anything else; nil for commands that read theirs
 	// by hand.
 	Fields []Field
@@ -94,6 +125,7 @@ func (s Spec) Parse(body bson.Raw) (Values, error) {
 		return nil, nil
 	}
 	parsed := Values{}
+	place := s.place()
 	if f, _ := findField(s.Fields, s.Name); f.kind == OldCollection {
 		if err := s.parseOwn(body, parsed); err != nil {
 			return nil, err
@@ -108,28 +140,44 @@ func (s Spec) Parse(body bson.Raw) (Values, error) {
 		if !known {
 			common, isGeneric := generic[string(w.Name)]
 			if s.Strict && !isGeneric {
-				return nil, Unknown(s.Name, string(w.Name))
+				return nil, Unknown(place, string(w.Name))
 			}
-			if f = common; f.kind == Any {
+			if f = common; f.kind == Any || !s.Strict {
 				continue
 			}
 		}
-		if err := parsed.take(s.Name, f, v); err != nil {
+		if err := parsed.take(place, f, v); err != nil {
 			return nil, err
 		}
 	}
 	for _, f := range s.Fields {
 		if f.required && f.name != s.Name && !parsed.Has(f.name) {
-			return nil, f.isMissing(s.Name)
+			return nil, f.isMissing(place)
 		}
 	}
 	return parsed, s.parseOwn(body, parsed)
+}
+
+func (s Spec) place() string {
+	if s.Place != nil {
+		return *s.Place
+	}
+	return s.Name
 }
 
 // ParseName checks the value of the command's own name only.
 func (s Spec) ParseName(body bson.Raw) (Values, error) {
 	parsed := Values{}
 	return parsed, s.parseOwn(body, parsed)
+}
+
+// ParseMaxTime checks the limit of time only, where the command declares it.
+func (s Spec) ParseMaxTime(body bson.Raw) error {
+	f, _ := findField(s.Fields, "maxTimeMS")
+	if v := body.Lookup("maxTimeMS"); !f.absent(v) {
+		return f.Check(s.place(), v)
+	}
+	return nil
 }
 
 // CheckNames refuses names of databases and collections that there can't be. A
@@ -242,6 +290,38 @@ func (f Field) isMissing(place string) error {
 		return mongoerr.New(f.missing, "Missing expected field \"%s\"", f.name)
 	}
 	return Missing(place, f.name)
+}
+
+// inside checks what is in an object, or in each of the objects of an array.
+func (f Field) inside(place string, v bson.RawValue) error {
+	if f.of == nil {
+		return nil
+	}
+	place += "." + f.name
+	if v.Type == bson.TypeArray {
+		docs, err := DocumentsAt(place, v)
+		for i := 0; i < len(docs) && err == nil; i++ {
+			err = Check(place, f.of, docs[i])
+		}
+		return err
+	}
+	if doc, is := v.DocumentOK(); is {
+		return Check(place, f.of, doc)
+	}
+	return nil
+}
+
+// within refuses texts and numbers that the field does not take.
+func (f Field) within(place string, v bson.RawValue) error {
+	if text, is := v.StringValueOK(); is && f.oneOf != nil && !slices.Contains(f.oneOf, text) {
+		return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s.%s' is not a valid value.", text, place,
+			f.name)
+	}
+	if n, is := Number(v); is && f.least != nil && n < float64(*f.least) {
+		return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= %d, actual value '%d'", f.name, *f.least,
+			int64(n))
+	}
+	return nil
 }
 
 // Unknown returns the error of a field that the command does not know.

@@ -1,7 +1,9 @@
 package args
 
 import (
+	"cmp"
 	"encoding/hex"
+	"math"
 	"slices"
 	"strings"
 
@@ -31,15 +33,27 @@ const (
 	Subject          // what a command is about: a name, a number or a document
 	QueryShape       // a query, or the hash of its shape
 	Object
+	FindObject      // an object of find; null is a type error
+	OldObject       // an object that is read by hand; null is a type error
+	CollectionOrOne // a collection's name in the command's database, or 1
+	Update          // an object or an array: what an update does; null is an error
+	NumberOrZero    // any value: what is not a number is 0
+	BoolOrUUID      // a bool or a UUID
+	IndexesToDrop   // a name, names or a key; null is a type error
+	CommitQuorum    // a text or a number
+	MaxTime         // any number
+	ClusteredIndex  // an object, or a bool or number of old; null is a type error
 	Array
 	Objects // an array of objects
 	Bool
+	Int          // an int32 and no other number
 	SafeBool     // a bool or a number
 	SafeInt      // any number, cut to int32
 	OptionalBool // a bool; null is a type error
 	UUID
 	Long  // an int64 and no other number
 	Count // any number that is not negative
+	Limit // any number that is whole, of old-style commands
 	Tasks // any number from 1 to 256
 	Hint
 )
@@ -60,14 +74,18 @@ type rule struct {
 }
 
 var (
-	text    = []bson.Type{bson.TypeString}
-	numbers = []bson.Type{bson.TypeInt64, bson.TypeInt32, bson.TypeDecimal128, bson.TypeDouble}
+	text = []bson.Type{bson.TypeString}
+	// numbers and bools have the order that most fields of 8.0.10 have: that of a hash table.
+	numbers = []bson.Type{bson.TypeInt32, bson.TypeDecimal128, bson.TypeDouble, bson.TypeInt64}
+	bools   = []bson.Type{bson.TypeInt64, bson.TypeDecimal128, bson.TypeBoolean, bson.TypeDouble, bson.TypeInt32}
 )
 
 var kinds = map[Kind]rule{
-	String:           {types: text},
-	Database:         {types: text, now: database, later: notEmpty},
-	Collection:       {types: text, null: true},
+	String:     {types: text},
+	Database:   {types: text, now: database, later: notEmpty},
+	Collection: {types: text, wrong: noCollection, null: true},
+	CollectionOrOne: {types: append(slices.Clone(text), bson.TypeInt32, bson.TypeInt64, bson.TypeDouble,
+		bson.TypeDecimal128), wrong: noCollection, now: one, null: true},
 	OldCollection:    {types: text, wrong: invalidName, now: collection, null: true},
 	Namespace:        {types: text, later: namespace},
 	AnyNamespace:     {types: text, later: notEmpty},
@@ -80,19 +98,32 @@ var kinds = map[Kind]rule{
 		bson.TypeDecimal128), null: true},
 	QueryShape: {types: []bson.Type{bson.TypeString, bson.TypeEmbeddedDocument}, now: queryShape,
 		later: shapedQuery, null: true},
-	Object:       {types: []bson.Type{bson.TypeEmbeddedDocument}},
+	Object:     {types: []bson.Type{bson.TypeEmbeddedDocument}},
+	FindObject: {types: []bson.Type{bson.TypeEmbeddedDocument}, wrong: noFindObject, null: true},
+	ClusteredIndex: {types: append(slices.Clone(bools), bson.TypeEmbeddedDocument), wrong: noVariant, now: legacyClustered,
+		null: true},
+	Update:        {types: []bson.Type{bson.TypeEmbeddedDocument, bson.TypeArray}, wrong: noUpdate, null: true},
+	NumberOrZero:  {null: true},
+	IndexesToDrop: {types: []bson.Type{bson.TypeString, bson.TypeArray, bson.TypeEmbeddedDocument}, wrong: noIndexes,
+		null: true},
+	CommitQuorum: {types: []bson.Type{bson.TypeInt64, bson.TypeInt32, bson.TypeDecimal128, bson.TypeString,
+		bson.TypeDouble}, now: commitQuorum},
+	MaxTime:      {types: []bson.Type{bson.TypeInt32, bson.TypeDouble, bson.TypeInt64, bson.TypeDecimal128}},
+	OldObject:    {types: []bson.Type{bson.TypeEmbeddedDocument}, wrong: noOldObject, null: true},
 	Array:        {types: []bson.Type{bson.TypeArray}},
 	Objects:      {types: []bson.Type{bson.TypeArray}, now: objects},
 	Bool:         {types: []bson.Type{bson.TypeBoolean}},
 	OptionalBool: {types: []bson.Type{bson.TypeBoolean}, wrong: noBool, null: true},
-	SafeBool: {types: []bson.Type{bson.TypeBoolean, bson.TypeInt64, bson.TypeInt32, bson.TypeDecimal128,
-		bson.TypeDouble}},
-	SafeInt: {types: numbers},
-	Count:   {types: numbers, now: count},
-	Tasks:   {types: numbers, now: tasks},
-	Long:    {types: []bson.Type{bson.TypeInt64}},
-	Hint:    {types: []bson.Type{bson.TypeString, bson.TypeEmbeddedDocument}, wrong: noHint},
-	UUID:    {types: []bson.Type{bson.TypeBinary}},
+	SafeBool:     {types: bools},
+	Int:          {types: []bson.Type{bson.TypeInt32}},
+	SafeInt:      {types: numbers},
+	Count:        {types: numbers, now: count},
+	Tasks:        {types: numbers, now: tasks},
+	Limit:        {types: numbers, wrong: noLimit, now: whole},
+	BoolOrUUID:   {types: []bson.Type{bson.TypeBoolean, bson.TypeBinary}, wrong: noVariant},
+	Long:         {types: []bson.Type{bson.TypeInt64}},
+	Hint:         {types: []bson.Type{bson.TypeString, bson.TypeEmbeddedDocument}, wrong: noHint, null: true},
+	UUID:         {types: []bson.Type{bson.TypeBinary}},
 }
 
 // Check refuses a value of the wrong type, or out of the field's range.
@@ -105,10 +136,15 @@ func (f Field) Check(cmd string, v bson.RawValue) error {
 	default:
 		return f.wrongType(cmd, v)
 	}
-	if of.now == nil {
-		return nil
+	if err := f.within(cmd, v); err != nil {
+		return err
 	}
-	return of.now(cmd, f, v)
+	if of.now != nil {
+		if err := of.now(cmd, f, v); err != nil {
+			return err
+		}
+	}
+	return f.inside(cmd, v)
 }
 
 func (f Field) wrongType(cmd string, v bson.RawValue) error {
@@ -119,7 +155,7 @@ func (f Field) wrongType(cmd string, v bson.RawValue) error {
 		for _, t := range types {
 			names = append(names, TypeName(t))
 		}
-		expected = "types '[" + strings.Join(names, ", ") + "]'"
+		expected = "types '[" + cmp.Or(f.types, strings.Join(names, ", ")) + "']" // as servers write it
 	}
 	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected %s", cmd, f.name,
 		TypeName(v.Type), expected)
@@ -131,6 +167,80 @@ func noName(_ string, _ Field, v bson.RawValue) error {
 
 func invalidName(_ string, _ Field, v bson.RawValue) error {
 	return mongoerr.New(mongoerr.InvalidNamespace, "collection name has invalid type %s", TypeName(v.Type))
+}
+
+func noCollection(_ string, _ Field, v bson.RawValue) error {
+	return mongoerr.New(mongoerr.TypeMismatch, "collection name has invalid type %s", TypeName(v.Type))
+}
+
+// noVariant is the error of a field that takes values that no type says.
+func noVariant(cmd string, f Field, v bson.RawValue) error {
+	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected types '[']", cmd,
+		f.name, TypeName(v.Type))
+}
+
+func noLimit(_ string, f Field, _ bson.RawValue) error {
+	return mongoerr.New(mongoerr.BadValue, "%s value is not a valid number", f.name)
+}
+
+func whole(_ string, f Field, v bson.RawValue) error {
+	if n, _ := Number(v); n != math.Trunc(n) {
+		return mongoerr.New(mongoerr.FailedToParse, "Expected an integer: %s: %v", f.name, n)
+	}
+	return nil
+}
+
+func noUpdate(string, Field, bson.RawValue) error {
+	return mongoerr.New(mongoerr.FailedToParse, "Update argument must be either an object or an array")
+}
+
+func noIndexes(cmd string, f Field, v bson.RawValue) error {
+	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected types '[string']", cmd,
+		f.name, TypeName(v.Type))
+}
+
+// mostMembers is how many members a replica set can have.
+const mostMembers = 50
+
+func commitQuorum(_ string, _ Field, v bson.RawValue) error {
+	n, isNumber := Number(v)
+	switch text := Text(v); {
+	case isNumber && (n < 0 || n > mostMembers):
+		return mongoerr.New(mongoerr.FailedToParse,
+			"commitQuorum has to be a non-negative number and not greater than %d", mostMembers)
+	case isNumber || text == "majority" || text == "votingMembers":
+		return nil
+	case text == "":
+		return mongoerr.New(mongoerr.FailedToParse, "commitQuorum can't be an empty string")
+	default:
+		return mongoerr.New(mongoerr.UnknownReplWriteConcern,
+			"No write concern mode named '%s' found in replica set configuration", text)
+	}
+}
+
+func legacyClustered(_ string, _ Field, v bson.RawValue) error {
+	if v.Type == bson.TypeEmbeddedDocument {
+		return nil
+	}
+	return mongoerr.New(5979703, "The 'clusteredIndex' legacy format {clusteredIndex: <bool>} is only supported for "+
+		"specific internal collections and vice versa")
+}
+
+func noFindObject(_ string, f Field, _ bson.RawValue) error {
+	return mongoerr.New(mongoerr.TypeMismatch, "Expected field %sto be of type object", f.name) // as servers write it
+}
+
+func noOldObject(_ string, f Field, v bson.RawValue) error {
+	return mongoerr.New(mongoerr.TypeMismatch, "\"%s\" had the wrong type. Expected object, found %s", f.name,
+		TypeName(v.Type))
+}
+
+func one(_ string, f Field, v bson.RawValue) error {
+	if n, isNumber := Number(v); isNumber && n != 1 {
+		return mongoerr.New(mongoerr.BadValue, "Invalid command format: the '%s' field must specify a collection name or 1",
+			f.name)
+	}
+	return nil
 }
 
 func noBool(_ string, f Field, v bson.RawValue) error {

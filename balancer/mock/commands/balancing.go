@@ -30,7 +30,8 @@ func balancingCommands() []Command {
 			Name: "configureCollectionBalancing", Since: catalog.Release60, AdminOnly: true, Asks: ConfigServer,
 			Effect: Writes, Privilege: access.MayConfigureBalancing,
 			Fields: fields(
-				required(args.Namespace, "configureCollectionBalancing"), optional(args.SafeInt, "chunkSize"),
+				required(args.Namespace, "configureCollectionBalancing"),
+				listed("double, decimal, long, int", optional(args.SafeInt, "chunkSize")),
 				optional(args.Bool, "defragmentCollection", "enableAutoMerger"),
 				[]args.Field{args.Optional("enableBalancing", args.Bool).Since(catalog.Release80)},
 			),
@@ -51,6 +52,7 @@ func balancingCommands() []Command {
 				optional(args.Object, "find"), optional(args.Objects, "bounds"),
 				optional(args.Bool, "forceJumbo"),
 				optional(args.OptionalBool, "secondaryThrottle", "_secondaryThrottle", "waitForDelete", "_waitForDelete"),
+				optional(args.Object, "writeConcern"),
 			),
 		},
 		{
@@ -78,7 +80,7 @@ func balancingCommands() []Command {
 			Effect: Writes, Privilege: access.OnSubject("splitChunk"),
 			Fields: fields(
 				required(args.Namespace, "mergeAllChunksOnShard"), required(args.Shard, "shard"),
-				optional(args.SafeInt, "maxNumberOfChunksToMerge", "maxTimeProcessingChunksMS"),
+				optional(args.Int, "maxNumberOfChunksToMerge", "maxTimeProcessingChunksMS"),
 			),
 		},
 		{

@@ -14,28 +14,31 @@ func collectionCommands() []Command {
 			Effect: Reads, Privilege: access.MayListDatabases, Strict: true,
 			Fields: fields(
 				required(args.Any, "listDatabases"), optional(args.Object, "filter"),
-				optional(args.SafeBool, "nameOnly"), optional(args.Bool, "authorizedDatabases"),
+				listed("int, bool, long, double, decimal", optional(args.SafeBool, "nameOnly")),
+				optional(args.Bool, "authorizedDatabases"),
 			),
 		},
 		{
 			Name: "listCollections", Stable: true, Asks: Primary, Effect: Reads,
 			Privilege: access.MayListCollections, Strict: true,
 			Fields: fields(
-				required(args.Any, "listCollections"), optional(args.Object, "filter", "cursor"),
-				optional(args.SafeBool, "nameOnly", "authorizedCollections", "includePendingDrops"), rawData(),
+				required(args.Any, "listCollections"), optional(args.Object, "filter"), cursor(),
+				optional(args.Bool, "nameOnly", "authorizedCollections"), optional(args.SafeBool, "includePendingDrops"), rawData(),
 			),
 		},
 		{
 			Name: "create", Stable: true, WriteConcern: true, Asks: Primary, Effect: Writes,
 			Privilege: access.MayCreate, Strict: true,
 			Fields: fields(
-				required(args.Collection, "create"), optional(args.SafeBool, "capped", "autoIndexId", "temp"),
-				optional(args.Object, "idIndex", "storageEngine", "validator", "indexOptionDefaults", "collation"),
-				optional(args.Object, "changeStreamPreAndPostImages", "timeseries", "encryptedFields"),
-				optional(args.SafeInt, "size", "max", "expireAfterSeconds"),
-				optional(args.String, "validationLevel", "validationAction", "viewOn"),
-				optional(args.Array, "pipeline"), optional(args.Any, "clusteredIndex", "flags"),
-				sentByRouters(),
+				required(args.Collection, "create"),
+				listed("int, decimal, double, long, bool", optional(args.SafeBool, "capped", "autoIndexId", "temp")),
+				optional(args.Object, "idIndex", "storageEngine", "validator", "indexOptionDefaults"),
+				[]args.Field{args.Optional("collation", args.Object).Of(args.CollationFields()...), timeSeries()},
+				images(), optional(args.Object, "encryptedFields"), listed("decimal, int, long, double", []args.Field{
+					args.Optional("size", args.SafeInt).AtLeast(1), args.Optional("max", args.SafeInt),
+					args.Optional("expireAfterSeconds", args.SafeInt)}), validation(),
+				optional(args.String, "viewOn"), optional(args.Array, "pipeline"),
+				[]args.Field{clusteredIndex()}, optional(args.Any, "flags"), sentByRouters(),
 			),
 		},
 		{
@@ -53,7 +56,7 @@ func collectionCommands() []Command {
 			Privilege: access.OnCollection("createIndex"), Parsed: Late, Strict: true,
 			Fields: fields(
 				required(args.Collection, "createIndexes"), required(args.Array, "indexes"),
-				optional(args.SafeBool, "ignoreUnknownIndexOptions"), optional(args.Any, "commitQuorum"),
+				optional(args.SafeBool, "ignoreUnknownIndexOptions"), optional(args.CommitQuorum, "commitQuorum"),
 				optional(args.SafeInt, "v"), optional(args.OptionalBool, "returnOnStart"),
 				optional(args.UUID, "collectionUUID"), rawData(), sentByRouters(),
 			),
@@ -62,7 +65,7 @@ func collectionCommands() []Command {
 			Name: "listIndexes", Stable: true, Asks: Owners, Effect: Reads,
 			Privilege: access.OnCollection("listIndexes"), Strict: true,
 			Fields: fields(
-				required(args.Collection, "listIndexes"), optional(args.Object, "cursor"),
+				required(args.Collection, "listIndexes"), cursor(),
 				optional(args.SafeBool, "includeBuildUUIDs", "includeIndexBuildInfo"),
 				optional(args.Any, "queryOptions"), rawData(), sentByRouters(),
 			),
@@ -71,7 +74,7 @@ func collectionCommands() []Command {
 			Name: "dropIndexes", Aliases: []string{"deleteIndexes"}, Stable: true, WriteConcern: true,
 			Asks: Owners, Effect: Writes, Privilege: access.OnCollection("dropIndex"), Parsed: Late, Strict: true,
 			Fields: fields(
-				required(args.Collection, "dropIndexes"), required(args.Any, "index"),
+				required(args.Collection, "dropIndexes"), required(args.IndexesToDrop, "index"),
 				optional(args.UUID, "collectionUUID"), rawData(), sentByRouters(),
 			),
 		},
@@ -81,7 +84,7 @@ func collectionCommands() []Command {
 			Effect: Writes, Privilege: access.MayRename, Strict: true,
 			Fields: fields(
 				required(args.Namespace, "renameCollection", "to"),
-				optional(args.Bool, "dropTarget", "stayTemp"), optional(args.UUID, "collectionUUID"),
+				optional(args.BoolOrUUID, "dropTarget"), optional(args.Bool, "stayTemp"), optional(args.UUID, "collectionUUID"),
 			),
 		},
 		{
@@ -94,7 +97,14 @@ func collectionCommands() []Command {
 		},
 		{
 			Name: "collMod", Stable: true, WriteConcern: true, Asks: Owners, Effect: Writes,
-			Privilege: access.MayModify, Parsed: Late, Fields: fields(required(args.Collection, "collMod")),
+			Privilege: access.MayModify, Parsed: Late,
+			Fields: fields(
+				required(args.Collection, "collMod"), validation(), images(), optional(args.Object, "validator"),
+				[]args.Field{args.Optional("index", args.Object).Of(fields(
+					optional(args.String, "name"), optional(args.Object, "keyPattern"), optional(args.SafeInt, "expireAfterSeconds"),
+					listed("decimal, bool, long, int, double",
+						optional(args.SafeBool, "hidden", "unique", "prepareUnique", "forceNonUnique")))...)},
+			),
 		},
 		{
 			Name: "validate", Asks: Owners, Effect: Reads, Privilege: access.OnCollection("validate"),
@@ -122,8 +132,8 @@ func collectionCommands() []Command {
 			Name: "dbStats", Aliases: []string{"dbstats"}, Asks: EveryShard, Effect: Reads,
 			Privilege: access.OnDatabase("dbStats"), Strict: true,
 			Fields: fields(
-				required(args.Any, "dbStats"), optional(args.SafeInt, "scale"),
-				optional(args.SafeBool, "freeStorage"),
+				required(args.Any, "dbStats"), listed("long, int, decimal, double", optional(args.SafeInt, "scale")),
+				listed("double, bool, decimal, long, int", optional(args.SafeBool, "freeStorage")),
 			),
 		},
 		{
@@ -131,7 +141,8 @@ func collectionCommands() []Command {
 			Privilege: access.OnSubject("find"), Strict: true,
 			Fields: fields(
 				required(args.Namespace, "dataSize"), optional(args.Object, "keyPattern", "min", "max"),
-				optional(args.SafeBool, "estimate"), optional(args.SafeInt, "maxSize", "maxObjects"),
+				listed("double, bool, decimal, long, int", optional(args.SafeBool, "estimate")),
+				listed("long, int, decimal, double", optional(args.SafeInt, "maxSize", "maxObjects")),
 			),
 		},
 	}

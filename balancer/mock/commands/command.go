@@ -40,6 +40,8 @@ type Command struct {
 	// Fields are checked before the command runs; nil for commands that read theirs
 	// by hand.
 	Fields []args.Field
+	// Place is what messages about fields have before their names; nil for the command's name.
+	Place *string
 	// Parsed is when they are.
 	Parsed Parsing
 	// Strict: unknown fields are refused with 40415.
@@ -113,7 +115,7 @@ func (c *Command) ParseFirst(body bson.Raw) (args.Values, error) {
 	case NameFirst:
 		return c.spec().ParseName(body)
 	}
-	return nil, nil
+	return nil, c.spec().ParseMaxTime(body)
 }
 
 // ParseRest checks, when the command runs, what ParseFirst has left.
@@ -125,7 +127,7 @@ func (c *Command) ParseRest(body bson.Raw, first args.Values) (args.Values, erro
 }
 
 func (c *Command) spec() args.Spec {
-	return args.Spec{Name: c.Name, Aliases: c.Aliases, Fields: c.Fields, Strict: c.Strict}
+	return args.Spec{Name: c.Name, Aliases: c.Aliases, Place: c.Place, Fields: c.Fields, Strict: c.Strict}
 }
 
 // In reports whether a release has the command.

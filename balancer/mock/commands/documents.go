@@ -14,14 +14,15 @@ func documentCommands() []Command {
 	return []Command{
 		{
 			Name: "find", Stable: true, ReadConcern: true, Effect: Reads,
-			Privilege: access.OnCollection("find"), Strict: true,
+			Privilege: access.OnCollection("find"), Place: place("FindCommandRequest"), Strict: true,
 			Fields: fields(
 				required(args.OldCollection, "find"),
-				optional(args.Object, "filter", "projection", "sort", "collation", "min", "max", "let"),
+				optional(args.FindObject, "filter", "projection", "sort", "collation", "min", "max"),
+				optional(args.Object, "let"), optional(args.Any, "maxTimeMS"),
 				optional(args.Hint, "hint"), optional(args.Count, "skip", "limit", "batchSize"),
 				optional(args.OptionalBool, "singleBatch", "returnKey", "showRecordId", "tailable", "awaitData"),
 				optional(args.OptionalBool, "oplogReplay", "noCursorTimeout", "allowPartialResults"),
-				optional(args.Bool, "allowDiskUse", "readOnce", "includeQueryStatsMetrics"),
+				optional(args.OptionalBool, "allowDiskUse"), optional(args.Bool, "readOnce", "includeQueryStatsMetrics"),
 				optional(args.SafeInt, "term"), optional(args.UUID, "collectionUUID"),
 				optional(args.Object, "encryptionInformation", "runtimeConstants", "querySettings"),
 				sampled(), rawData(), sentByRouters(),
@@ -31,7 +32,9 @@ func documentCommands() []Command {
 			Name: "getMore", Stable: true, Effect: Reads, Privilege: access.LoggedIn, Strict: true,
 			Fields: fields(
 				required(args.Long, "getMore"), required(args.String, "collection"),
-				optional(args.Count, "batchSize"), optional(args.Any, "term", "lastKnownCommittedOpTime"),
+				listed("decimal, double, long, int", optional(args.Count, "batchSize")),
+				listed("decimal, double, long, int", optional(args.SafeInt, "maxTimeMS")),
+				optional(args.Any, "term", "lastKnownCommittedOpTime"),
 				optional(args.Bool, "includeQueryStatsMetrics"),
 			),
 		},
@@ -43,9 +46,10 @@ func documentCommands() []Command {
 			Name: "aggregate", Stable: true, ReadConcern: true, WriteConcern: true, Effect: Reads,
 			Privilege: access.MayAggregate, Parsed: Late, Strict: true,
 			Fields: fields(
-				required(args.Any, "aggregate", "pipeline"),
-				optional(args.SafeBool, "explain", "bypassDocumentValidation"),
-				optional(args.Bool, "allowDiskUse", "includeQueryStatsMetrics"),
+				required(args.CollectionOrOne, "aggregate"), required(args.Any, "pipeline"),
+				listed("double, bool, decimal, int, long", optional(args.SafeBool, "explain", "bypassDocumentValidation")),
+				optional(args.OptionalBool, "allowDiskUse"), optional(args.Bool, "includeQueryStatsMetrics"),
+				optional(args.MaxTime, "maxTimeMS"),
 				optional(args.Any, "cursor", "exchange", "runtimeConstants", "fromMongos", "fromRouter"),
 				optional(args.Any, "needsMerge", "unwrappedReadPref"), optional(args.Hint, "hint"),
 				optional(args.Object, "let", "collation", "encryptionInformation", "querySettings"),
@@ -58,13 +62,13 @@ func documentCommands() []Command {
 			Privilege: access.OnCollection("find"), Parsed: Late, Strict: true,
 			Fields: fields(
 				required(args.OldCollection, "count"), optional(args.Object, "query", "collation", "encryptionInformation"),
-				optional(args.SafeInt, "limit"), optional(args.Count, "skip"), optional(args.Hint, "hint"),
-				optional(args.Any, "fields", "queryOptions"), sampled(), rawData(), sentByRouters(),
+				optional(args.Limit, "limit"), listed("decimal, int, long, double", optional(args.Count, "skip")),
+				optional(args.Hint, "hint"), optional(args.Any, "fields", "queryOptions"), sampled(), rawData(), sentByRouters(),
 			),
 		},
 		{
 			Name: "distinct", ReadConcern: true, Effect: Reads, Privilege: access.OnCollection("find"),
-			Parsed: NameFirst, Strict: true,
+			Place: place("distinctCommandRequest"), Parsed: NameFirst, Strict: true,
 			Fields: fields(
 				required(args.OldCollection, "distinct"), required(args.String, "key"),
 				optional(args.Object, "query", "collation", "querySettings"), optional(args.Hint, "hint"),
@@ -100,7 +104,8 @@ func documentCommands() []Command {
 			Retryable: true, Effect: Writes, Privilege: access.MayFindAndModify, Parsed: Late, Strict: true,
 			Fields: fields(
 				required(args.OldCollection, "findAndModify"),
-				optional(args.Object, "query", "fields", "sort", "collation", "let", "encryptionInformation"),
+				optional(args.Object, "query", "fields", "sort", "let", "encryptionInformation"),
+				optional(args.OldObject, "collation"),
 				optional(args.Hint, "hint"), optional(args.Array, "arrayFilters"),
 				optional(args.SafeBool, "remove", "upsert", "bypassDocumentValidation", "new"),
 				optional(args.OptionalBool, "bypassEmptyTsReplacement", allowsKeyUpdates),
@@ -112,13 +117,14 @@ func documentCommands() []Command {
 
 		{
 			Name: "bulkWrite", Since: catalog.Release80, AdminOnly: true, Stable: true, WriteConcern: true,
-			Retryable: true, Effect: Writes, Privilege: access.MayBulkWrite, Strict: true,
+			Retryable: true, Effect: Writes, Privilege: access.MayBulkWrite, Place: place("clusterBulkWriteParse"),
+			Strict: true,
 			Fields: fields(
 				required(args.Any, "bulkWrite"), required(args.Array, "ops", "nsInfo"),
-				optional(args.SafeBool, "bypassDocumentValidation"),
+				listed("decimal, int, long, bool, double", optional(args.SafeBool, "bypassDocumentValidation")),
 				optional(args.OptionalBool, "bypassEmptyTsReplacement"),
 				optional(args.Bool, "ordered", "errorsOnly"), optional(args.Any, "stmtId", "stmtIds"),
-				optional(args.Object, "let", "cursor"), rawData(),
+				optional(args.Object, "let"), cursor(), rawData(),
 			),
 		},
 

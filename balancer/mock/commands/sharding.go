@@ -17,13 +17,14 @@ func shardingCommands() []Command {
 		{
 			Name: "shardCollection", Aliases: []string{"shardcollection"}, AdminOnly: true, WriteConcern: true,
 			Asks: ConfigServer | EveryShard, Effect: Writes, Privilege: access.OnSubject("enableSharding"),
-			Parsed: NameFirst,
+			Parsed: NameFirst, Place: place(""),
 			Fields: fields(
 				required(args.NamespaceToShard, "shardCollection"), required(args.Object, "key"),
 				optional(args.Bool, "unique", "presplitHashedZones"),
 				optional(args.SafeInt, "numInitialChunks"),
 				optional(args.OptionalBool, "implicitlyCreateIndex", "enforceUniquenessCheck"),
-				optional(args.Object, "collation", "timeseries"), optional(args.UUID, "collectionUUID"),
+				optional(args.Object, "collation"), optional(args.UUID, "collectionUUID"),
+				[]args.Field{timeSeries()},
 			),
 		},
 
@@ -34,8 +35,15 @@ func shardingCommands() []Command {
 			Fields: fields(
 				required(args.Namespace, "reshardCollection"), required(args.Object, "key"),
 				optional(args.Bool, "unique", "forceRedistribution"),
-				optional(args.SafeInt, "numInitialChunks"), optional(args.Object, "collation"),
-				optional(args.Objects, "zones", "shardDistribution", "_presetReshardedChunks"),
+				listed("double, decimal, long, int", optional(args.SafeInt, "numInitialChunks")),
+				optional(args.Object, "collation"),
+				optional(args.Objects, "_presetReshardedChunks"),
+				[]args.Field{
+					args.Optional("zones", args.Array).Of(
+						fields(required(args.String, "zone"), required(args.Object, "min", "max"))...),
+					args.Optional("shardDistribution", args.Array).Of(
+						fields(required(args.String, "shard"), optional(args.Object, "min", "max"))...),
+				},
 				optional(args.UUID, "reshardingUUID", "collectionUUID"),
 			),
 		},
@@ -99,7 +107,7 @@ func shardingCommands() []Command {
 			Fields: fields(
 				required(args.Namespace, "analyzeShardKey"), required(args.Object, "key"),
 				optional(args.Bool, "keyCharacteristics", "readWriteDistribution"),
-				optional(args.Any, "sampleRate"), optional(args.SafeInt, "sampleSize"),
+				optional(args.Any, "sampleRate"), listed("decimal, int, long, double", optional(args.SafeInt, "sampleSize")),
 			),
 		},
 		{

@@ -33,8 +33,9 @@ func shardCommands() []Command {
 			Privilege: access.Either(access.OnCluster("checkMetadataConsistency"),
 				access.OnCollection("checkMetadataConsistency")),
 			Fields: fields(
-				required(args.Subject, "checkMetadataConsistency"), optional(args.SafeBool, "checkIndexes"),
-				optional(args.Count, "dbMetadataLockMaxTimeMS"), optional(args.Object, "cursor"),
+				required(args.CollectionOrOne, "checkMetadataConsistency"),
+				listed("int, bool, long, decimal, double", optional(args.SafeBool, "checkIndexes")),
+				optional(args.Count, "dbMetadataLockMaxTimeMS"), cursor(),
 			),
 		},
 

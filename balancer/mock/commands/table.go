@@ -41,6 +41,50 @@ func each(declare func(string, args.Kind) args.Field, kind args.Kind, names []st
 	return list
 }
 
+// validation are the options that say what becomes of documents that a validator refuses.
+func validation() []args.Field {
+	return []args.Field{
+		args.Optional("validationLevel", args.String).OneOf("off", "strict", "moderate"),
+		args.Optional("validationAction", args.String).OneOf("error", "warn"),
+	}
+}
+
+// images says whether change streams have documents as they were and are.
+func images() []args.Field {
+	return []args.Field{args.Optional("changeStreamPreAndPostImages", args.Object).Of(args.Required("enabled", args.Bool))}
+}
+
+// clusteredIndex says that documents lie in the order of their _id.
+func clusteredIndex() args.Field {
+	return args.Optional("clusteredIndex", args.ClusteredIndex).Of(fields(
+		optional(args.SafeInt, "v"), required(args.Object, "key"), optional(args.String, "name"),
+		listed("decimal, int, bool, long, double", required(args.SafeBool, "unique")))...)
+}
+
+func place(name string) *string { return &name }
+
+// cursor is the option of commands that return cursors.
+func cursor() []args.Field {
+	return []args.Field{args.Optional("cursor", args.Object).Of(args.Optional("batchSize", args.Count))}
+}
+
+// listed are fields whose types messages list in an order of their own.
+func listed(types string, list []args.Field) []args.Field {
+	for i := range list {
+		list[i] = list[i].Types(types)
+	}
+	return list
+}
+
+// timeSeries are the options of a time series.
+func timeSeries() args.Field {
+	return args.Optional("timeseries", args.Object).Of(fields(
+		required(args.String, "timeField"), optional(args.String, "metaField"),
+		[]args.Field{args.Optional("granularity", args.String).OneOf("seconds", "minutes", "hours")},
+		listed("decimal, int, long, double", optional(args.SafeInt, "bucketMaxSpanSeconds", "bucketRoundingSeconds")),
+	)...)
+}
+
 // sentByRouters are fields that routers send, never clients; they change nothing
 // here.
 func sentByRouters() []args.Field {

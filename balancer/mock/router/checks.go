@@ -4,6 +4,9 @@ import (
 	"math"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/commands"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
@@ -22,17 +25,31 @@ func readMaxTime(c *call.Call, now time.Time) error {
 	if v.IsZero() {
 		return nil
 	}
-	ms, ok := v.AsInt64OK()
-	if !ok {
-		return mongoerr.New(mongoerr.TypeMismatch, "maxTimeMS must be a number")
-	}
-	if ms < 0 || ms > math.MaxInt32 {
-		return mongoerr.New(mongoerr.BadValue, "%d value for maxTimeMS is out of range", ms)
+	n, ok := args.Number(v)
+	ms := int64(n)
+	switch {
+	case !ok:
+		return mongoerr.New(mongoerr.BadValue, "maxTimeMS must be a number")
+	case unknownCursor(c):
+		return nil // which is said before
+	case n != math.Trunc(n):
+		return mongoerr.New(mongoerr.BadValue, "maxTimeMS has non-integral value")
+	case n < 0 || n > math.MaxInt32:
+		if v.Type == bson.TypeInt64 {
+			ms = v.Int64()
+		}
+		return mongoerr.New(mongoerr.BadValue, "%d value for maxTimeMS is out of range [0, %d]", ms, math.MaxInt32)
 	}
 	if ms > 0 {
 		c.LimitTime(now, time.Duration(ms)*time.Millisecond)
 	}
 	return nil
+}
+
+// unknownCursor reports whether a getMore is for a cursor that there is not.
+func unknownCursor(c *call.Call) bool {
+	id, isLong := c.Body.Lookup("getMore").Int64OK()
+	return c.Invoked == "getMore" && isLong && c.Node.Cursors.Open[id] == nil
 }
 
 // limitReads gives a read that says nothing of its time the cluster's default.

@@ -25,8 +25,17 @@ func sampleOf(kind args.Kind) any {
 		args.Collection: "orders", args.OldCollection: "orders", args.AnyNamespace: "app.orders", args.Database: "app",
 		args.OldAnyNamespace: "app.orders", args.Names: "orders", args.Subject: 1, args.QueryShape: d("find", "orders"),
 		args.UUID: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: make([]byte, 16)}, args.Long: int64(1),
-		args.Count: 1, args.Tasks: 1, args.Hint: "_id_", args.Any: "orders",
+		args.Count: 1, args.Tasks: 1, args.Hint: "_id_", args.Any: "orders", args.Int: int32(1), args.FindObject: d(),
+		args.OldObject: d(), args.CollectionOrOne: "orders", args.Update: d(), args.NumberOrZero: 1, args.BoolOrUUID: true,
+		args.IndexesToDrop: "a_1", args.CommitQuorum: 1, args.MaxTime: 1000, args.Limit: 1,
+		args.ClusteredIndex: d("key", d("_id", 1), "unique", true),
 	}[kind]
+}
+
+// samplesByName are those of fields that take no others of their kind.
+var samplesByName = map[string]any{
+	"maxTimeMS": 1000, "collation": d("locale", "simple"), "timeseries": d("timeField", "t"),
+	"changeStreamPreAndPostImages": d("enabled", true), "validationLevel": "strict", "validationAction": "error",
 }
 
 // Each field of each command, and one that every command takes, may come once.
@@ -41,7 +50,11 @@ func TestEveryCommandTakesAKeyOnce(t *testing.T) {
 			if f.Name() == cmd.Name {
 				body[0].Value = sampleOf(f.Kind())
 			} else {
-				body, names = append(body, bson.E{Key: f.Name(), Value: sampleOf(f.Kind())}), append(names, f.Name())
+				v := sampleOf(f.Kind())
+				if special, has := samplesByName[f.Name()]; has {
+					v = special
+				}
+				body, names = append(body, bson.E{Key: f.Name(), Value: v}), append(names, f.Name())
 			}
 		}
 		body = append(body, bson.E{Key: "comment", Value: 1})

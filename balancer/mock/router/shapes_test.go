@@ -194,7 +194,7 @@ func TestReplyShapes(t *testing.T) {
 		{name: "whatsmyuri", db: "admin", command: d("whatsmyuri", 1)},
 		{name: "getLog", db: "admin", command: d("getLog", "global")},
 		{name: "serverStatus", db: "admin", command: d("serverStatus", 1, "globalLock", 0, "indexBulkBuilder", 0,
-			"locks", 0, "metrics", 0, "queryAnalyzers", 0), without: unmeasured()},
+			"locks", 0, "queryAnalyzers", 0, "metrics", 0, "mem", 1), without: unmeasured()},
 		{name: "collStats", db: "doc1", command: d("collStats", "c"), without: shardTimes()},
 		{name: "collStatsUnsharded", db: "doc1", command: d("collStats", "u"), without: shardTimes()},
 		{name: "dbStats", db: "doc1", command: d("dbStats", 1)},

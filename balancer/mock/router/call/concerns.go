@@ -11,29 +11,23 @@ import (
 // ReadConcern reads the level asked for; "" when none is.
 func (c *Call) ReadConcern() (string, error) {
 	v := c.Body.Lookup("readConcern")
-	if v.IsZero() {
+	if v.IsZero() || v.Type == bson.TypeNull {
 		return "", nil
 	}
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
-		return "", mongoerr.New(mongoerr.TypeMismatch, "\"readConcern\" had the wrong type. Expected object, found %s",
-			args.TypeName(v.Type))
-	}
-	v = doc.Lookup("level")
-	if v.IsZero() {
-		return "", nil
-	}
-	level, isText := v.StringValueOK()
-	if !isText {
 		return "", mongoerr.New(mongoerr.TypeMismatch,
-			"\"readConcern.level\" had the wrong type. Expected string, found %s", args.TypeName(v.Type))
+			"BSON field 'request.readConcern' is the wrong type '%s', expected type 'object'", args.TypeName(v.Type))
 	}
-	switch level {
-	case "local", "available", "majority", "linearizable", "snapshot":
-		return level, nil
-	}
-	return "", mongoerr.New(mongoerr.FailedToParse,
-		"readConcern.level must be either 'local', 'majority', 'linearizable', 'available', or 'snapshot'")
+	return args.Text(doc.Lookup("level")), args.Check("readConcern", readConcernFields, doc)
+}
+
+var readConcernFields = []args.Field{
+	args.Optional("level", args.String).OneOf("local", "available", "majority", "linearizable", "snapshot"),
+	args.Optional("afterOpTime", args.Any), args.Optional("afterClusterTime", args.Any),
+	args.Optional("atClusterTime", args.Any),
+	args.Optional("provenance", args.Any), args.Optional("allowTransactionTableSnapshot", args.Any),
+	args.Optional("waitLastStableRecoveryTimestamp", args.Any),
 }
 
 // readsAvailable reports whether a read asks for what shards have, whoever owns it. From
@@ -77,8 +71,12 @@ func CheckWriteConcernField(name string, v bson.RawValue) error {
 	n, isNumber := args.Number(v)
 	switch name {
 	case "w":
-		_, isTags := v.DocumentOK()
+		tags, isTags := v.DocumentOK()
 		_, isText := v.StringValueOK()
+		isText = isText || v.Type == bson.TypeNull // as an empty text
+		if isTags && len(tags) <= 5 {
+			return mongoerr.New(mongoerr.FailedToParse, "tagged write concern requires tags")
+		}
 		if !isNumber && !isText && !isTags {
 			return mongoerr.New(mongoerr.FailedToParse, "w has to be a number, string, or object; found: %s",
 				args.TypeName(v.Type))
@@ -90,12 +88,12 @@ func CheckWriteConcernField(name string, v bson.RawValue) error {
 	case "j", "fsync":
 		if !isNumber && v.Type != bson.TypeBoolean {
 			return mongoerr.New(mongoerr.TypeMismatch,
-				"BSON field 'writeConcern.%s' is the wrong type '%s', expected types '[bool, long, int, decimal, double]'", name,
-				args.TypeName(v.Type))
+				"BSON field 'WriteConcernOptions.%s' is the wrong type '%s', expected types '[double, int, bool, decimal, "+
+					"long']", name, args.TypeName(v.Type))
 		}
 	case "wtimeout", "provenance", "getLastError":
 	default:
-		return mongoerr.New(mongoerr.IDLUnknownField, "BSON field 'writeConcern.%s' is an unknown field.", name)
+		return mongoerr.New(mongoerr.IDLUnknownField, "BSON field 'WriteConcernOptions.%s' is an unknown field.", name)
 	}
 	return nil
 }

@@ -61,12 +61,14 @@ func (c *Call) SimpleCollation(from bson.Raw) error {
 		return mongoerr.New(mongoerr.TypeMismatch,
 			"BSON field '%s.collation' is the wrong type '%s', expected type 'object'", c.Invoked, args.TypeName(v.Type))
 	}
-	locale, named := collation.Lookup("locale").StringValueOK()
-	switch {
-	case len(collation) <= 5 || locale == "simple":
+	if err := args.CheckCollation("collation", collation); err != nil {
+		if c.Cmd.Name == "find" {
+			return mongoerr.Wrap(err, "unable to parse collation")
+		}
+		return err
+	}
+	if locale := args.Text(collation.Lookup("locale")); locale == "" || locale == "simple" {
 		return nil
-	case !named:
-		return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field 'collation.locale' is missing but a required field")
 	}
 	return mongoerr.New(mongoerr.NotImplemented, "the mock compares by bytes only: collation %s is not supported",
 		collation)

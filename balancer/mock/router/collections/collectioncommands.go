@@ -98,6 +98,7 @@ func described(asked []bson.RawElement, index *mock.IndexChange) bson.D {
 	list := bson.D{}
 	for _, e := range asked {
 		switch name := e.Key(); {
+		case name == "index" && index == nil:
 		case name == "index":
 			list = append(list, bson.E{Key: name, Value: append(bson.D{{Key: "name", Value: index.Name}}, index.Is...)})
 		case name != "dryRun" && slices.Contains(collModFields, name):
@@ -170,14 +171,9 @@ func modifiedOptions(c *call.Call) (bson.D, error) {
 
 // modifyIndex changes one index; nil where the command is not about one.
 func modifyIndex(c *call.Call, ns string) (*mock.IndexChange, error) {
-	v := c.Body.Lookup("index")
-	if v.IsZero() {
+	doc := c.Args.Object("index")
+	if doc == nil {
 		return nil, nil
-	}
-	doc, isDoc := v.DocumentOK()
-	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch,
-			"BSON field 'collMod.index' is the wrong type '%s', expected type 'object'", args.TypeName(v.Type))
 	}
 	if err := c.Cluster.Indexes().Changeable(ns); err != nil {
 		return nil, err
@@ -199,16 +195,16 @@ func modifyOption(c *call.Call, ns string, spec store.IndexSpec, doc bson.Raw) (
 	if seconds := doc.Lookup("expireAfterSeconds"); !seconds.IsZero() && doc.Lookup("hidden").IsZero() {
 		return modifyExpiry(c.Cluster, ns, spec, seconds)
 	}
-	hidden := doc.Lookup("hidden")
-	if hidden.Type != bson.TypeBoolean {
+	if doc.Lookup("hidden").IsZero() {
 		return nil, nil, mongoerr.New(mongoerr.InvalidOptions,
 			"no expireAfterSeconds, hidden, unique, or prepareUnique field")
 	}
 	if spec.Name == "_id_" {
 		return nil, nil, mongoerr.New(mongoerr.BadValue, "can't hide _id index")
 	}
-	before, err := c.Cluster.Indexes().Hide(ns, spec.Name, hidden.Boolean())
-	was, is = switched("hidden", before, hidden.Boolean())
+	hidden := args.Truth(doc.Lookup("hidden"))
+	before, err := c.Cluster.Indexes().Hide(ns, spec.Name, hidden)
+	was, is = switched("hidden", before, hidden)
 	return was, is, err
 }
 

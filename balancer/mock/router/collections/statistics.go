@@ -31,7 +31,7 @@ func ScaleOf(v bson.RawValue) (int64, error) {
 	}
 	n, isNumber := args.Number(v)
 	if !isNumber {
-		return 0, mongoerr.New(mongoerr.CollStatsScaleType, "scale has to be a number")
+		return 0, mongoerr.New(mongoerr.CollStatsScaleType, "scale has to be a number >= 1")
 	}
 	if !(n >= 1) { // nor is it NaN
 		return 0, mongoerr.New(mongoerr.CollStatsScale, "scale has to be >= 1")
@@ -165,8 +165,14 @@ func dataSize(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	lower, upper := orNothing(c.Args.Object("min")), orNothing(c.Args.Object("max"))
-	if (lower == nil) != (upper == nil) {
-		return nil, mongoerr.New(mongoerr.BadValue, "min or max parameters must both be provided, or neither")
+	hasMin, hasMax := c.Args.Has("min"), c.Args.Has("max")
+	switch {
+	case hasMin && !hasMax:
+		return nil, mongoerr.New(mongoerr.BadValue, "Max must be set if min is set.")
+	case hasMax && !hasMin:
+		return nil, mongoerr.New(mongoerr.BadValue, "Max must not be set if min is not set.")
+	case (lower == nil) != (upper == nil):
+		return nil, mongoerr.New(mongoerr.BadValue, "Only one of min or max specified")
 	}
 	docs, bytes, err := c.Cluster.Statistics().RangeSize(mock.SizeRequest{
 		Namespace: ns, KeyPattern: c.Args.Object("keyPattern"), Min: lower, Max: upper, Estimate: c.Args.Truth("estimate"),

@@ -16,19 +16,14 @@ import (
 func modifyUnique(c *call.Call, ns string, spec store.IndexSpec, doc bson.Raw) (was, is bson.D, meant bool, err error) {
 	for _, name := range []string{"unique", "prepareUnique", "forceNonUnique"} {
 		v := doc.Lookup(name)
-		_, isNumber := args.Number(v)
-		if v.IsZero() {
+		if v.IsZero() || v.Type == bson.TypeNull {
 			continue
 		}
-		switch {
-		case v.Type != bson.TypeBoolean && !isNumber:
-			err = mongoerr.New(mongoerr.TypeMismatch,
-				"BSON field 'collMod.index.%s' is the wrong type '%s', expected types '[bool, long, int, decimal, double]'", name,
-				args.TypeName(v.Type))
-		case name == "forceNonUnique":
+		switch name {
+		case "forceNonUnique":
 			err = mongoerr.New(mongoerr.NotImplemented,
 				"the mock's collMod does not take forceNonUnique: drop the index and create another")
-		case name == "unique":
+		case "unique":
 			is, err = makeUnique(c, ns, spec, args.Truth(v))
 		default:
 			was, is, err = prepareUnique(c.Cluster, ns, spec, args.Truth(v))

@@ -168,13 +168,19 @@ func TestDataSizeWithNothingInIt(t *testing.T) {
 	}
 }
 
-// Any number is as good as true.
+// Any number is as good as true to listDatabases; listCollections takes no number (recording 23).
 func TestNameOnlyTakesNumbers(t *testing.T) {
 	x := nested(t)
 	for _, on := range []any{true, int32(1), int64(1), 1.0} {
 		databases := x.OK("admin", d("listDatabases", 1, "nameOnly", on))
 		if !databases.Lookup("totalSize").IsZero() || !databases.Lookup("databases", "0", "sizeOnDisk").IsZero() {
 			t.Errorf("nameOnly: %v (%T) answers %s", on, on, databases)
+		}
+		if on != true {
+			if code := x.Code("shop", d("listCollections", 1, "nameOnly", on)); code != 14 {
+				t.Errorf("listCollections with nameOnly: %v (%T): code %d", on, on, code)
+			}
+			continue
 		}
 		for _, doc := range docsOf(t, x.OK("shop", d("listCollections", 1, "nameOnly", on))) {
 			if elems, _ := doc.Elements(); len(elems) != 2 {

@@ -42,6 +42,9 @@ func getMore(c *call.Call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Invalid collection name: '%s'", coll)
 	}
 	if open == nil {
+		if c.Node.Member == nil {
+			return nil, mongoerr.New(mongoerr.CursorNotFound, "Cursor not found (id: %d).", id)
+		}
 		return nil, mongoerr.New(mongoerr.CursorNotFound, "cursor id %d not found", id)
 	}
 	if open.NS != c.DB+"."+coll {

@@ -155,7 +155,10 @@ func count(c *call.Call) (bson.D, error) {
 		}
 		return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: call.Smallest(total)}}, nil
 	}
-	return CountMatching(c, q)
+	if call.IsView(c, q.NS) {
+		return CountMatching(c, q)
+	}
+	return countByShard(c, q)
 }
 
 // secondaryCount sums the fast counts of secondaries.

@@ -276,6 +276,41 @@ func (p *Part) Gather(ctx context.Context, q call.Query, held *pipeline.Gathered
 	return nil
 }
 
+// countByShard counts what each shard has of what a query matches, as routers do: each as many as
+// are wanted with those that are skipped.
+func countByShard(c *call.Call, q call.Query) (bson.D, error) {
+	reached, err := Reached(c, q)
+	if err != nil {
+		return nil, err
+	}
+	one := q
+	if one.Skip = 0; q.Limit > 0 {
+		one.Limit = q.Limit + q.Skip
+	}
+	return call.Outside(c, func(ctx context.Context) (bson.D, error) {
+		planned, err := mock.Planned(reached, one.Request())
+		if err != nil {
+			return nil, err
+		}
+		total, byShard := int64(0), bson.D{}
+		for _, read := range planned {
+			n := int64(0)
+			for _, err := range runQuery(ctx, one, []mock.Read{read}) {
+				if err != nil {
+					return nil, err
+				}
+				n++
+			}
+			total += n
+			byShard = append(byShard, bson.E{Key: string(read.Shard), Value: call.Smallest(n)})
+		}
+		if total = max(0, total-q.Skip); q.Limit > 0 {
+			total = min(total, q.Limit)
+		}
+		return bson.D{{Key: "shards", Value: byShard}, {Key: "n", Value: call.Smallest(total)}}, nil
+	})
+}
+
 // CountMatching counts without keeping the documents.
 func CountMatching(c *call.Call, q call.Query) (bson.D, error) {
 	results, err := Queried(c, q)

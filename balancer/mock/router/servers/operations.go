@@ -239,6 +239,10 @@ func killOp(c *call.Call) (bson.D, error) {
 	if !isNumber {
 		return nil, mongoerr.New(50760, "\"op\" field was of unsupported type %s", args.TypeName(v.Type))
 	}
+	if n != math.Trunc(n) {
+		return nil, mongoerr.New(mongoerr.BadValue,
+			"Expected field \"op\" to have a value exactly representable as a 64-bit integer, but found op: %v", n)
+	}
 	id, err := OpNumber(int64(n))
 	if err != nil {
 		return nil, err

@@ -80,7 +80,8 @@ func flushRouterConfig(c *call.Call) (bson.D, error) {
 	v := c.Body.Lookup(c.Invoked)
 	name, isText := v.StringValueOK()
 	if _, isNumber := args.Number(v); !isNumber && v.Type != bson.TypeBoolean && !isText {
-		return nil, mongoerr.New(mongoerr.WrongFieldType, "flushRouterConfig takes a number, a bool or a name")
+		return nil, mongoerr.New(mongoerr.WrongFieldType, "wrong type for field (flushRouterConfig) %s != string",
+			args.TypeName(v.Type))
 	}
 	c.Node.Routes.Forget(name)
 	return bson.D{{Key: "flushed", Value: true}}, nil

@@ -74,8 +74,10 @@ func ServerStatus(c *call.Call) (bson.D, error) {
 	none := args.Truth(c.Body.Lookup("none"))
 	for _, s := range sections() {
 		asked := c.Body.Lookup(s.Name)
-		_, isDoc := asked.DocumentOK()
-		if asked.IsZero() && none || !asked.IsZero() && !isDoc && !args.Truth(asked) {
+		if s.Name == "mem" && asked.IsZero() {
+			asked = c.Body.Lookup("metrics") // which it goes with
+		}
+		if asked.IsZero() && none || !asked.IsZero() && !args.TrueValue(asked) {
 			continue
 		}
 		reply = append(reply, bson.E{Key: s.Name, Value: s.Show(c)})

@@ -2,6 +2,7 @@ package sharding
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -44,7 +45,7 @@ func readSplitArgs(body bson.Raw) (splitArgs, error) {
 		}
 		doc, isDoc := v.DocumentOK()
 		if !isDoc {
-			return a, mongoerr.NewNoCode("%s must be an object", f.name)
+			return a, wrongField(f.name, "object", v)
 		}
 		if len(doc) > 5 {
 			*f.into = doc
@@ -53,7 +54,7 @@ func readSplitArgs(body bson.Raw) (splitArgs, error) {
 	if v := body.Lookup("bounds"); !v.IsZero() {
 		array, isArray := v.ArrayOK()
 		if !isArray {
-			return a, mongoerr.NewNoCode("bounds must be an array")
+			return a, wrongField("bounds", "array", v)
 		}
 		var err error
 		if a.bounds, err = array.Values(); err != nil {
@@ -66,12 +67,17 @@ func readSplitArgs(body bson.Raw) (splitArgs, error) {
 	return a, a.exactlyOne()
 }
 
+// wrongField is the error of a field that old-style commands read by hand.
+func wrongField(name, expected string, v bson.RawValue) error {
+	return mongoerr.NewNoCode("wrong type for '%s' field, expected %s, found %s: %s", name, expected, name, v)
+}
+
 func (a splitArgs) exactlyOne() error {
 	switch {
 	case a.find != nil && len(a.bounds) > 0:
 		return mongoerr.NewNoCode("cannot specify bounds and find")
 	case a.find == nil && len(a.bounds) == 0 && a.middle == nil:
-		return mongoerr.NewNoCode("need to specify find, bounds or middle")
+		return mongoerr.NewNoCode("need to specify find/bounds or middle")
 	case a.find != nil && a.middle != nil:
 		return mongoerr.NewNoCode("cannot specify find and middle")
 	case len(a.bounds) > 0 && a.middle != nil:
@@ -161,7 +167,7 @@ func exactChunk(cluster *mock.Cluster, coll catalog.Collection, bounds []bson.Ra
 	chunk := cluster.ConfigDB().Table(coll.Namespace).Find(lower)
 	if !chunk.Min.Equal(lower) || !chunk.Max.Equal(upper) {
 		return catalog.Chunk{}, mongoerr.New(mongoerr.ClearJumboNoSuchChunk,
-			"no chunk found with the shard key bounds [%s,%s)", bounds[0], bounds[1])
+			"no chunk found with the shard key bounds [%s, %s)", bounds[0], bounds[1])
 	}
 	return chunk, nil
 }
@@ -195,9 +201,33 @@ func MergeChunks(c *call.Call) (bson.D, error) {
 }
 
 func mergeBounds(v bson.RawValue) ([]bson.Raw, error) {
-	docs, err := args.Documents(v)
-	if err != nil || len(docs) != 2 || len(docs[0]) <= 5 || len(docs[1]) <= 5 {
-		return nil, mongoerr.NewNoCode("bounds must be two objects that are not empty: min and max")
+	array, isArray := v.ArrayOK()
+	switch {
+	case v.IsZero() || isArray && args.Length(array) == 0:
+		return nil, mongoerr.NewNoCode("no bounds were specified")
+	case !isArray:
+		return nil, wrongField("bounds", "vector array", v)
+	}
+	values, err := array.Values()
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
+	}
+	var docs []bson.Raw
+	for i, v := range values {
+		doc, isDoc := v.DocumentOK()
+		if !isDoc {
+			err := wrongField(strconv.Itoa(i), "object", v)
+			return nil, mongoerr.NewNoCode("error parsing element %d of field bounds :: caused by :: %v", i, err)
+		}
+		docs = append(docs, doc)
+	}
+	switch {
+	case len(docs) != 2:
+		return nil, mongoerr.NewNoCode("only a min and max bound may be specified")
+	case len(docs[0]) <= 5:
+		return nil, mongoerr.NewNoCode("no min key specified")
+	case len(docs[1]) <= 5:
+		return nil, mongoerr.NewNoCode("no max key specified")
 	}
 	return docs, nil
 }
@@ -232,7 +262,7 @@ func mergeAllChunksOnShard(c *call.Call) (bson.D, error) {
 func clearJumboFlag(c *call.Call) (bson.D, error) {
 	ns := c.Args.Text("clearJumboFlag")
 	if !strings.Contains(ns, ".") {
-		return nil, mongoerr.New(mongoerr.NamespaceNotSharded, "%s is not sharded: it is a database", ns)
+		return nil, mongoerr.New(mongoerr.NamespaceNotSharded, "Expected collection %s to be sharded", ns)
 	}
 	coll, err := c.Cluster.ConfigDB().Sharded(ns)
 	if err != nil {

@@ -3,7 +3,6 @@ package sharding
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
 )
@@ -14,11 +13,6 @@ func checkMetadataConsistency(c *call.Call) (bson.D, error) {
 	db, ns, coll := c.DB, c.DB+".$cmd.aggregate", ""
 	v := c.Args["checkMetadataConsistency"]
 	name, isText := v.StringValueOK()
-	if n, isNumber := args.Number(v); !isText && !(isNumber && n == 1) {
-		return nil, mongoerr.New(mongoerr.TypeMismatch,
-			"BSON field 'checkMetadataConsistency.checkMetadataConsistency' is the wrong type '%s', expected a collection "+
-				"name or 1", args.TypeName(v.Type))
-	}
 	switch {
 	case c.DB == "admin" && isText || isText && name == "":
 		return nil, mongoerr.New(mongoerr.InvalidNamespace,

@@ -95,7 +95,7 @@ func chunkChoice(a args.Values) ([]bson.Raw, error) {
 		}
 	}
 	if a.Has("find") == a.Has("bounds") {
-		return nil, mongoerr.New(mongoerr.InvalidOptions, "exactly one of find and bounds must be given")
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "need to specify query or bounds")
 	}
 	return bounds, nil
 }
@@ -113,18 +113,18 @@ func chooseChunk(cluster *mock.Cluster, coll catalog.Collection, find bson.Raw, 
 	}
 	lower, err := coll.Pattern.Key(bounds[0])
 	if err != nil {
-		return catalog.Chunk{}, mongoerr.New(mongoerr.MoveChunkBadBound, "shard key bounds [%s,%s) are not valid",
-			bounds[0], bounds[1])
+		return catalog.Chunk{}, mongoerr.New(mongoerr.MoveChunkBadBound, "shard key bounds [%s,%s) are not valid "+
+			"for shard key pattern %s", bounds[0], bounds[1], coll.Pattern.Doc())
 	}
 	upper, err := coll.Pattern.Key(bounds[1])
 	if err != nil {
-		return catalog.Chunk{}, mongoerr.New(mongoerr.MoveChunkBadBound, "shard key bounds [%s,%s) are not valid",
-			bounds[0], bounds[1])
+		return catalog.Chunk{}, mongoerr.New(mongoerr.MoveChunkBadBound, "shard key bounds [%s,%s) are not valid "+
+			"for shard key pattern %s", bounds[0], bounds[1], coll.Pattern.Doc())
 	}
 	chunk := table.Find(lower)
 	if !chunk.Min.Equal(lower) || !chunk.Max.Equal(upper) {
 		return catalog.Chunk{}, mongoerr.New(mongoerr.MoveChunkNoSuchChunk,
-			"no chunk found with the shard key bounds [%s,%s)", bounds[0], bounds[1])
+			"no chunk found with the shard key bounds [%s, %s)", bounds[0], bounds[1])
 	}
 	return chunk, nil
 }

@@ -21,13 +21,15 @@ func configureQueryAnalyzer(c *call.Call) (bson.D, error) {
 			"Enumeration value '%s' for field 'configureQueryAnalyzer.mode' is not a valid value.", mode)
 	case c.Args.Has("samplesPerSecond") && !hasRate:
 		return nil, mongoerr.New(mongoerr.TypeMismatch,
-			"BSON field 'configureQueryAnalyzer.samplesPerSecond' is the wrong type '%s', expected types '[double, decimal, "+
-				"int, long]'", args.TypeName(c.Args["samplesPerSecond"].Type))
+			"BSON field 'configureQueryAnalyzer.samplesPerSecond' is the wrong type '%s', expected types '[decimal, int, "+
+				"double, long']", args.TypeName(c.Args["samplesPerSecond"].Type))
 	case mode == "off" && hasRate:
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "Cannot specify 'samplesPerSecond' when 'mode' is \"off\"")
 	case mode == "full" && !hasRate:
-		return nil, mongoerr.New(mongoerr.InvalidOptions, "'samplesPerSecond' must be specified when 'mode' is \"full\"")
-	case hasRate && (rate <= 0 || rate > maxSampleRate):
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "'samplesPerSecond' must be specified when 'mode' is not \"off\"")
+	case hasRate && rate <= 0:
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "'samplesPerSecond' must be greater than 0")
+	case hasRate && rate > maxSampleRate:
 		return nil, mongoerr.New(mongoerr.InvalidOptions,
 			"'samplesPerSecond' must be greater than 0 and less than or equal to %d", maxSampleRate)
 	}

@@ -1,8 +1,6 @@
 package sharding
 
 import (
-	"strings"
-
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock"
@@ -81,7 +79,7 @@ func reshardCollection(c *call.Call) (bson.D, error) {
 		UUID:  c.Args.Binary("reshardingUUID"),
 	}
 	if c.Args.Has("numInitialChunks") && req.InitialChunks <= 0 {
-		return nil, mongoerr.New(mongoerr.BadValue, "numInitialChunks must be greater than 0")
+		return nil, tooFewChunks(req.InitialChunks)
 	}
 	var err error
 	if c.Args.Has("zones") {
@@ -97,11 +95,23 @@ func reshardCollection(c *call.Call) (bson.D, error) {
 	return bson.D{}, c.Cluster.Reshardings().Reshard(c.Ctx, c.Deadline, req)
 }
 
+// tooFewChunks is what comes of sampling for no chunks, or fewer.
+func tooFewChunks(n int64) error {
+	if n < 0 {
+		return mongoerr.New(28747, "size argument to $sample must not be negative")
+	}
+	return mongoerr.New(4952602, "numInitialChunks should be > 0")
+}
+
 func simpleCollation(c *call.Call, command string) error {
 	if !c.Args.Has("collation") {
 		return nil
 	}
-	if locale, _ := c.Args.Object("collation").Lookup("locale").StringValueOK(); locale != "simple" {
+	collation := c.Args.Object("collation")
+	if err := args.Check("collation", args.CollationFields(), collation); err != nil {
+		return err
+	}
+	if args.Text(collation.Lookup("locale")) != "simple" {
 		return mongoerr.New(mongoerr.BadValue, "the collation for %s must be {locale: 'simple'}", command)
 	}
 	return nil
@@ -114,13 +124,14 @@ func zoneRequests(list bson.RawValue) ([]mock.ZoneRequest, error) {
 	}
 	zones := []mock.ZoneRequest{}
 	for _, doc := range docs {
-		zone, isText := doc.Lookup("zone").StringValueOK()
-		min, hasMin := doc.Lookup("min").DocumentOK()
-		max, hasMax := doc.Lookup("max").DocumentOK()
-		if !isText || !hasMin || !hasMax {
-			return nil, missingIn("zones", map[string]bool{"zone": isText, "min": hasMin, "max": hasMax})
+		min, max := doc.Lookup("min").Document(), doc.Lookup("max").Document()
+		switch empty := "%s field is empty"; {
+		case len(min) <= 5:
+			return nil, mongoerr.New(mongoerr.BadValue, empty, "min")
+		case len(max) <= 5:
+			return nil, mongoerr.New(mongoerr.BadValue, empty, "max")
 		}
-		zones = append(zones, mock.ZoneRequest{Zone: zone, Min: min, Max: max})
+		zones = append(zones, mock.ZoneRequest{Zone: args.Text(doc.Lookup("zone")), Min: min, Max: max})
 	}
 	return zones, nil
 }
@@ -132,25 +143,10 @@ func shardRanges(list bson.RawValue) ([]mock.ShardRange, error) {
 	}
 	var ranges []mock.ShardRange
 	for _, doc := range docs {
-		shard, isText := doc.Lookup("shard").StringValueOK()
-		if !isText {
-			return nil, missingIn("shardDistribution", map[string]bool{"shard": false})
-		}
-		r := mock.ShardRange{Shard: shard}
+		r := mock.ShardRange{Shard: args.Text(doc.Lookup("shard"))}
 		r.Min, _ = doc.Lookup("min").DocumentOK()
 		r.Max, _ = doc.Lookup("max").DocumentOK()
 		ranges = append(ranges, r)
 	}
 	return ranges, nil
-}
-
-func missingIn(list string, there map[string]bool) error {
-	var lacking []string
-	for _, name := range []string{"zone", "shard", "min", "max"} {
-		if present, asked := there[name]; asked && !present {
-			lacking = append(lacking, name)
-		}
-	}
-	return mongoerr.New(mongoerr.IDLFailedToParse,
-		"BSON field 'reshardCollection.%s.%s' is missing but a required field", list, strings.Join(lacking, ", "))
 }

@@ -33,6 +33,10 @@ func shardCollection(c *call.Call) (bson.D, error) {
 	if c.Args.Has("timeseries") {
 		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock has no time-series collections")
 	}
+	other := simpleCollation(c, "shardCollection")
+	if other != nil && !mongoerr.Is(other, mongoerr.BadValue) {
+		return nil, other
+	}
 	create, allow := c.Args["implicitlyCreateIndex"], c.Args["enforceUniquenessCheck"]
 	err := c.Request.ShardCollection(mock.ShardRequest{
 		Namespace:       ns,
@@ -42,7 +46,7 @@ func shardCollection(c *call.Call) (bson.D, error) {
 		UUID:            c.Args.Binary("collectionUUID"),
 		AcceptNonUnique: !allow.IsZero() && !args.Truth(allow),
 		PresplitZones:   c.Args.Truth("presplitHashedZones"),
-		OtherCollation:  simpleCollation(c, "shardCollection") != nil,
+		OtherCollation:  other != nil,
 	})
 	return bson.D{{Key: "collectionsharded", Value: ns}}, err
 }

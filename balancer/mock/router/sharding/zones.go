@@ -66,8 +66,12 @@ func updateZoneKeyRange(c *call.Call) (bson.D, error) {
 	if v := c.Body.Lookup("zone"); v.Type == bson.TypeNull {
 		return bson.D{}, c.Cluster.Zones().Unassign(ns, lower, upper)
 	}
-	zone, err := c.Text("zone")
-	if err != nil {
+	zone, isText := c.Body.Lookup("zone").StringValueOK()
+	if v := c.Body.Lookup("zone"); !isText && !v.IsZero() {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "\"zone\" had the wrong type. Expected string or null, found %s",
+			args.TypeName(v.Type))
+	}
+	if _, err := c.Text("zone"); err != nil {
 		return nil, err
 	}
 	return bson.D{}, c.Cluster.Zones().Assign(ns, lower, upper, zone)
@@ -76,15 +80,17 @@ func updateZoneKeyRange(c *call.Call) (bson.D, error) {
 func boundOf(c *call.Call, name string) (bson.Raw, error) {
 	v := c.Body.Lookup(name)
 	if v.IsZero() {
-		return nil, mongoerr.New(mongoerr.NoSuchKey, "Missing expected field \"%s\"", name)
+		return nil, mongoerr.New(mongoerr.NoSuchKey,
+			"The field '%s' cannot be parsed :: caused by :: Missing expected field \"%s\"", name, name)
 	}
 	doc, isDoc := v.DocumentOK()
 	if !isDoc {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "\"%s\" had the wrong type. Expected object, found %s", name,
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"The field '%s' cannot be parsed :: caused by :: \"%s\" had the wrong type. Expected object, found %s", name, name,
 			args.TypeName(v.Type))
 	}
 	if len(doc) <= 5 {
-		return nil, mongoerr.New(mongoerr.BadValue, "%s must not be empty", name)
+		return nil, mongoerr.New(mongoerr.BadValue, "The field '%s' cannot be empty", name)
 	}
 	return doc, nil
 }

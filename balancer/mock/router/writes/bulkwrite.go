@@ -74,7 +74,7 @@ func bulkWrite(c *call.Call) (bson.D, error) {
 
 // bulkStatements checks the whole command before anything is written.
 func bulkStatements(c *call.Call) ([]bulkStatement, error) {
-	docs, err := args.DocumentsAt("bulkWrite.ops", c.Args["ops"])
+	docs, err := args.DocumentsAt("clusterBulkWriteParse.ops", c.Args["ops"])
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func bulkStatements(c *call.Call) ([]bulkStatement, error) {
 		if !known {
 			return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field 'bulkWrite.ops.%s' is an unknown field.", first.Key())
 		}
-		if err := args.Check("bulkWrite.ops", kind.fields, doc); err != nil {
+		if err := args.Check("clusterBulkWriteParse.ops", kind.fields, doc); err != nil {
 			return nil, err
 		}
 		at, _ := args.Number(first.Value())
@@ -112,7 +112,7 @@ func bulkStatements(c *call.Call) ([]bulkStatement, error) {
 }
 
 func bulkNamespaces(c *call.Call) ([]string, error) {
-	infos, err := args.DocumentsAt("bulkWrite.nsInfo", c.Args["nsInfo"])
+	infos, err := args.DocumentsAt("clusterBulkWriteParse.nsInfo", c.Args["nsInfo"])
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func bulkNamespaces(c *call.Call) ([]string, error) {
 		args.Optional("shardVersion", args.Any), args.Optional("databaseVersion", args.Any)}
 	var names []string
 	for _, info := range infos {
-		if err := args.Check("bulkWrite.nsInfo", fields, info); err != nil {
+		if err := args.Check("clusterBulkWriteParse.nsInfo", fields, info); err != nil {
 			return nil, err
 		}
 		if !info.Lookup("encryptionInformation").IsZero() {

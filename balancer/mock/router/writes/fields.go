@@ -11,7 +11,7 @@ import (
 // UpdateStatementFields are those of one statement of an update.
 func UpdateStatementFields() []args.Field {
 	return slices.Concat([]args.Field{
-		args.Required("q", args.Object), args.Required("u", args.Any), args.Optional("c", args.Object),
+		args.Required("q", args.Object), args.Required("u", args.Update), args.Optional("c", args.Object),
 	}, updateOptionFields())
 }
 
@@ -28,7 +28,7 @@ func updateOptionFields() []args.Field {
 
 func deleteStatementFields() []args.Field {
 	return []args.Field{
-		args.Required("q", args.Object), args.Required("limit", args.Any),
+		args.Required("q", args.Object), args.Required("limit", args.NumberOrZero),
 		args.Optional("hint", args.Hint), args.Optional("collation", args.Object), args.Optional("sampleId", args.UUID),
 	}
 }

@@ -104,6 +104,8 @@ func FindOneRequest(c *call.Call) (mock.FindOneRequest, error) {
 	case req.Remove && args.Truth(c.Body.Lookup("new")):
 		return req, mongoerr.New(mongoerr.FailedToParse,
 			"Cannot specify both new=true and remove=true; 'remove' always returns the deleted document")
+	case isPipeline(c.Body.Lookup("update")) && !c.Body.Lookup("arrayFilters").IsZero():
+		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify arrayFilters and a pipeline update")
 	case req.Remove && !c.Body.Lookup("arrayFilters").IsZero():
 		return req, mongoerr.New(mongoerr.FailedToParse, "Cannot specify arrayFilters and remove=true")
 	case !req.Remove && update.IsZero():
@@ -146,4 +148,9 @@ func modified(result mock.UpdateResult, remove bool) bson.D {
 		return append(reply, bson.E{Key: "value", Value: nil})
 	}
 	return append(reply, bson.E{Key: "value", Value: result.Shown})
+}
+
+func isPipeline(update bson.RawValue) bool {
+	_, err := args.Documents(update)
+	return err == nil
 }

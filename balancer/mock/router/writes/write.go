@@ -390,7 +390,7 @@ func CheckDelete(statement bson.Raw) error {
 		return err
 	}
 	v := statement.Lookup("limit")
-	if n, isNumber := args.Number(v); !isNumber || n != 0 && n != 1 {
+	if n, _ := args.Number(v); n != 0 && n != 1 {
 		return mongoerr.New(mongoerr.FailedToParse, "The limit field in delete objects must be 0 or 1. Got %s", v)
 	}
 	return nil

@@ -50,8 +50,8 @@ func Compile(pattern bson.Raw) (*Sort, error) {
 		if !value.IsNumber(v) {
 			return nil, servererr.Of(15974, "Illegal key in $sort specification: %s: %s", name, v)
 		}
-		direction, ok := value.WholeInteger(v)
-		if !ok || direction != 1 && direction != -1 {
+		direction := value.ToInteger(v) // what is behind the point does not count
+		if direction != 1 && direction != -1 {
 			return nil, servererr.Of(15975, "$sort key ordering must be 1 (for ascending) or -1 (for descending)")
 		}
 		path, err := paths.Parse(string(name))
