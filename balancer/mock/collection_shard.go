@@ -357,7 +357,7 @@ const (
 // holds reports whether the config server holds a collection. Only the
 // sessions are of its databases and on the shards.
 func (cfg *ConfigDB) holds(ns string) bool {
-	return onConfigServer(databaseOf(ns)) && cfg.tables[ns] == nil
+	return onConfigServer(databaseOf(ns)) && cfg.tables[ns] == nil && !strings.Contains(ns, "$")
 }
 
 // watchSessions makes the collection of the sessions at the next look, as soon

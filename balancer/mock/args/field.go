@@ -171,11 +171,23 @@ func (s Spec) ParseName(body bson.Raw) (Values, error) {
 	return parsed, s.parseOwn(body, parsed)
 }
 
-// ParseMaxTime checks the limit of time only, where the command declares it.
+// ParseMaxTime checks the limit of time, and that all fields are known, where the command declares
+// the limit: all else is looked at later.
 func (s Spec) ParseMaxTime(body bson.Raw) error {
-	f, _ := findField(s.Fields, "maxTimeMS")
-	if v := body.Lookup("maxTimeMS"); !f.absent(v) {
-		return f.Check(s.place(), v)
+	f, declared := findField(s.Fields, "maxTimeMS")
+	if !declared {
+		return nil
+	}
+	for w := keyorder.WalkOf(body); w.Next(); {
+		_, known := findField(s.Fields, w.Name)
+		switch _, isGeneric := generic[string(w.Name)]; {
+		case string(w.Name) == f.name && !f.absent(w.Value):
+			if err := f.Check(s.place(), w.Value); err != nil {
+				return err
+			}
+		case s.Strict && !known && !isGeneric && !s.isOwn(w.Name):
+			return Unknown(s.place(), string(w.Name))
+		}
 	}
 	return nil
 }

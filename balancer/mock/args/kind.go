@@ -102,8 +102,8 @@ var kinds = map[Kind]rule{
 	FindObject: {types: []bson.Type{bson.TypeEmbeddedDocument}, wrong: noFindObject, null: true},
 	ClusteredIndex: {types: append(slices.Clone(bools), bson.TypeEmbeddedDocument), wrong: noVariant, now: legacyClustered,
 		null: true},
-	Update:        {types: []bson.Type{bson.TypeEmbeddedDocument, bson.TypeArray}, wrong: noUpdate, null: true},
-	NumberOrZero:  {null: true},
+	Update:       {types: []bson.Type{bson.TypeEmbeddedDocument, bson.TypeArray}, wrong: noUpdate, null: true},
+	NumberOrZero: {null: true},
 	IndexesToDrop: {types: []bson.Type{bson.TypeString, bson.TypeArray, bson.TypeEmbeddedDocument}, wrong: noIndexes,
 		null: true},
 	CommitQuorum: {types: []bson.Type{bson.TypeInt64, bson.TypeInt32, bson.TypeDecimal128, bson.TypeString,
@@ -295,6 +295,9 @@ func database(_ string, _ Field, v bson.RawValue) error {
 func notEmpty(_ string, f Field, v bson.RawValue) error {
 	if v.StringValue() == "" {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified: '%s' is empty", f.name)
+	}
+	if name := v.StringValue(); name[0] == '.' {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s'", name)
 	}
 	return nil
 }

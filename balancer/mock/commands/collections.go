@@ -20,7 +20,7 @@ func collectionCommands() []Command {
 		},
 		{
 			Name: "listCollections", Stable: true, Asks: Primary, Effect: Reads,
-			Privilege: access.MayListCollections, Strict: true,
+			Privilege: access.MayListCollections, Parsed: Late, Strict: true,
 			Fields: fields(
 				required(args.Any, "listCollections"), optional(args.Object, "filter"), cursor(),
 				optional(args.Bool, "nameOnly", "authorizedCollections"), optional(args.SafeBool, "includePendingDrops"), rawData(),
@@ -97,9 +97,12 @@ func collectionCommands() []Command {
 		},
 		{
 			Name: "collMod", Stable: true, WriteConcern: true, Asks: Owners, Effect: Writes,
-			Privilege: access.MayModify, Parsed: Late,
+			Privilege: access.MayModify, Parsed: Late, Strict: true,
 			Fields: fields(
 				required(args.Collection, "collMod"), validation(), images(), optional(args.Object, "validator"),
+				optional(args.SafeInt, "cappedSize", "cappedMax", "expireAfterSeconds"), optional(args.Any, "viewOn", "pipeline"),
+				optional(args.SafeBool, "dryRun"), []args.Field{timeSeries()}, optional(args.Object, "encryptedFields"),
+				optional(args.Any, "clusteredIndex"), sentByRouters(),
 				[]args.Field{args.Optional("index", args.Object).Of(fields(
 					optional(args.String, "name"), optional(args.Object, "keyPattern"), optional(args.SafeInt, "expireAfterSeconds"),
 					listed("decimal, bool, long, int, double",
@@ -130,7 +133,7 @@ func collectionCommands() []Command {
 		},
 		{
 			Name: "dbStats", Aliases: []string{"dbstats"}, Asks: EveryShard, Effect: Reads,
-			Privilege: access.OnDatabase("dbStats"), Strict: true,
+			Privilege: access.OnDatabase("dbStats"), Parsed: Late, Strict: true,
 			Fields: fields(
 				required(args.Any, "dbStats"), listed("long, int, decimal, double", optional(args.SafeInt, "scale")),
 				listed("double, bool, decimal, long, int", optional(args.SafeBool, "freeStorage")),

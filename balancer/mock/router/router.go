@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -271,6 +272,9 @@ func (r *Router) checkFirst(cmd *call.Command, c *call.Call) error {
 		return err
 	}
 	c.Args = first
+	if name := args.Text(c.Body.Lookup(c.Invoked)); strings.HasPrefix(name, ".") && cmd.NamesCollection() {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s.%s'", c.DB, name)
+	}
 	if err := readMaxTime(c, c.Now); err != nil {
 		return err
 	}

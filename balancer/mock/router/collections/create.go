@@ -3,6 +3,7 @@ package collections
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -48,6 +49,9 @@ func create(c *call.Call) (bson.D, error) {
 	}
 	if err := refuseOptions(c); err != nil {
 		return nil, err
+	}
+	if strings.Contains(ns, "$") {
+		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s'", ns)
 	}
 	if c.DB == "config" {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "can't create collections in config")

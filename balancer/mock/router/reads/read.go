@@ -29,6 +29,9 @@ func find(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := noDollar(q.NS); err != nil {
+		return nil, err
+	}
 	size, err := c.BatchSize(c.Body.Lookup("batchSize"))
 	if err != nil {
 		return nil, err
@@ -117,11 +120,22 @@ func findFirst(c *call.Call, q call.Query, size int) (call.Opened, error) {
 	return call.OpenCursor(c, open, size, c.Args.Truth("singleBatch"))
 }
 
+// noDollar refuses names that no collection can have.
+func noDollar(ns string) error {
+	if strings.Contains(ns, "$") {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s'", ns)
+	}
+	return nil
+}
+
 // count without a query sums the shards' fast counts, orphans included, as
 // the server does (rules/03-catalog-and-keys §2.5).
 func count(c *call.Call) (bson.D, error) {
 	q, err := call.Outside(c, func(context.Context) (call.Query, error) { return c.ReadQuery("query") })
 	if err != nil {
+		return nil, err
+	}
+	if err := noDollar(q.NS); err != nil {
 		return nil, err
 	}
 	query, _ := c.Document("query") // ReadQuery has found it well-formed
