@@ -83,7 +83,7 @@ func readPacked(t *testing.T, file, field string, into any) {
 
 // betweenSteps is about how long a step took on the recorded cluster: some of what was merged had
 // just become old enough.
-const betweenSteps = 80 * time.Millisecond
+const betweenSteps = 100 * time.Millisecond
 
 func replay(t *testing.T, s recordedSequence) {
 	cluster, client := mocktest.New(t, "", mock.Config{Parameters: recordedParameters()})

@@ -51,7 +51,7 @@ func create(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	if strings.Contains(ns, "$") {
-		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s'", ns)
+		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Invalid collection name: %s", strings.TrimPrefix(ns, c.DB+"."))
 	}
 	if c.DB == "config" {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "can't create collections in config")
