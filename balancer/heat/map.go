@@ -141,6 +141,8 @@ type estimate struct {
 	each   [][3]float64            // by shard: what a sample of each kind counts there
 	owners []int                   // by chunk: the place of its shard
 	room   []int                   // that parts returns
+	// sampled says that some queries are.
+	sampled bool
 }
 
 // reached are the chunks that a sample goes to, [from, to), for each of its ranges; none
@@ -170,6 +172,7 @@ func (e *estimate) lay() {
 	e.seen, e.each = make([][3]float64, len(ids)), make([][3]float64, len(ids))
 	e.goes = make([]reached, len(e.in.Samples))
 	for i, s := range e.in.Samples {
+		e.sampled = e.sampled || s.Kind != Insert
 		e.goes[i] = e.reach(s)
 		for at, n := range e.parts(e.goes[i]) {
 			if n > 0 {
@@ -233,6 +236,9 @@ func (e *estimate) weigh() {
 			continue
 		}
 		inserts := min(counter.Inserts, counter.Writes)
+		if e.seen[i][Write] == 0 && e.seen[i][Insert] > 0 && e.sampled {
+			inserts = counter.Writes // none of them was sampled, as inserts are not
+		}
 		sums := [3]float64{counter.Reads, counter.Writes - inserts, inserts}
 		for kind, sum := range sums {
 			e.each[i][kind] = 0

@@ -56,7 +56,8 @@ func (r *reading) estimate(ctx context.Context, c *collection) {
 	}
 	after, err := r.counters(ctx, c)
 	if err == nil && len(after) > 0 && c.before != nil {
-		in.Counters = rates(c.before, after, r.Clock.Now().Sub(c.began), removing(c.statements))
+		in.Counters = rates(c.before, after, r.Clock.Now().Sub(c.began))
+		c.spreadInserts(in.Counters, after, r.Clock.Now().Sub(c.began))
 	}
 	c.result.Map = heat.Of(in)
 }
@@ -79,7 +80,7 @@ func removing(list []heat.Statement) float64 {
 }
 
 // rates returns what was counted in a time. A shard that has begun anew meanwhile is left out.
-func rates(before, after map[catalog.ShardID]counted, d time.Duration, removing float64) map[catalog.ShardID]heat.Counter {
+func rates(before, after map[catalog.ShardID]counted, d time.Duration) map[catalog.ShardID]heat.Counter {
 	list := make(map[catalog.ShardID]heat.Counter, len(after))
 	seconds := max(d.Seconds(), 1e-3)
 	for id, now := range after {
@@ -88,13 +89,37 @@ func rates(before, after map[catalog.ShardID]counted, d time.Duration, removing 
 			continue
 		}
 		reads, writes := float64(now.reads-was.reads), float64(now.writes-was.writes)
-		// Of the writes that are no inserts some delete: documents = inserts - removing * (writes - inserts).
-		inserts := (float64(now.docs-was.docs) + removing*writes) / (1 + removing)
 		list[id] = heat.Counter{Reads: reads / seconds, Writes: writes / seconds,
-			Inserts:  min(max(0, inserts), writes) / seconds,
 			ReadTime: mean(now.readMicros-was.readMicros, reads), WriteTime: mean(now.writeMicros-was.writeMicros, writes)}
 	}
 	return list
+}
+
+// spreadInserts says how many of the writes are inserts. The documents of a shard change by
+// migrations, too, those of all shards do not: where new documents were read, these say which
+// shard got how many.
+func (c *collection) spreadInserts(list map[catalog.ShardID]heat.Counter, after map[catalog.ShardID]counted, d time.Duration) {
+	by := map[catalog.ShardID]float64{}
+	for _, s := range c.inserts {
+		by[c.state.Table.ShardOf(s.Key)] += 1 / float64(len(c.inserts))
+	}
+	removing, seconds := removing(c.statements), max(d.Seconds(), 1e-3)
+	// Of the writes that are no inserts some delete: documents = inserts - removing * (writes - inserts).
+	inserts := func(docs int64, writes float64) float64 {
+		return max(0, (float64(docs)/seconds+removing*writes)/(1+removing))
+	}
+	var docs int64
+	var writes float64
+	for id, of := range list {
+		docs, writes = docs+after[id].docs-c.before[id].docs, writes+of.Writes
+	}
+	for id, of := range list {
+		if of.Inserts = inserts(after[id].docs-c.before[id].docs, of.Writes); len(c.inserts) > 0 {
+			of.Inserts = inserts(docs, writes) * by[id]
+		}
+		of.Inserts = min(of.Inserts, of.Writes)
+		list[id] = of
+	}
 }
 
 func mean(micros int64, n float64) time.Duration {
