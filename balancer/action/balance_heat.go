@@ -66,8 +66,8 @@ func (b Balance) heatOf(ctx context.Context, c Cluster, s *catalog.Snapshot, nam
 // sampling is the command that has queries of a collection sampled.
 func sampling(ns string) string {
 	db, name, _ := catalog.SplitNamespace(ns)
-	return fmt.Sprintf(`db.getSiblingDB(%q).getCollection(%q).configureQueryAnalyzer({ mode: "full", samplesPerSecond: 50 })`,
-		db, name)
+	return fmt.Sprintf(`db.getSiblingDB(%q).getCollection(%q).configureQueryAnalyzer({ mode: "full", `+
+		`samplesPerSecond: 5 })`, db, name)
 }
 
 // foreseeLoad says what the first round would do.

@@ -134,8 +134,8 @@ func (h Heat) Run(ctx context.Context, source Source, r Reporter) (HeatResult, e
 		return HeatResult{}, refuse("heat reads counters and samples, and a file has none: name a cluster")
 	}
 	report := &serial{next: r}
-	s, err := source.look(ctx, live.ReaderOptions{Parts: heatParts, Required: live.Chunks, Namespaces: literal(h.Namespaces)},
-		report)
+	reads := live.ReaderOptions{Parts: heatParts, Required: live.Chunks, Namespaces: literal(h.Namespaces)}
+	s, err := source.look(ctx, reads, report)
 	if err != nil {
 		return HeatResult{}, err
 	}
@@ -143,7 +143,9 @@ func (h Heat) Run(ctx context.Context, source Source, r Reporter) (HeatResult, e
 	if err != nil {
 		return HeatResult{}, err
 	}
-	names = slices.DeleteFunc(runner.Ours(names, h.Namespaces), func(ns string) bool { return s.Collection(ns).Table == nil })
+	names = slices.DeleteFunc(runner.Ours(names, h.Namespaces), func(ns string) bool {
+		return s.Collection(ns).Table == nil
+	})
 	list, err := load.Read(ctx, live.NewCommandRunner(source.Client), s, names, load.Options{For: h.For, Back: h.Back,
 		Sample: h.Sample, Clock: source.Clock, Tell: func(text string) { report.note(text) }})
 	if err != nil {

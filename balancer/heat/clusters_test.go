@@ -53,7 +53,7 @@ func TestMadeClusters(t *testing.T) {
 		largest, moves, stuck := w.balance(time.Hour)
 		total += moves
 		most = max(most, moves*100/(shards*each))
-		if largest > max(1.10, w.least()*1.05) {
+		if largest > max(1.10, w.least()/0.9) {
 			t.Errorf("%s: the largest load is %.3f of the mean after %d moves, %v", name, largest, moves, stuck)
 			continue
 		}
@@ -64,7 +64,7 @@ func TestMadeClusters(t *testing.T) {
 }
 
 // least is what the shard with the hottest key has at least, as a multiple of the mean: no
-// chunk can be smaller.
+// chunk can be smaller. A shard of which a key has nine tenths is left as it is.
 func (w *world) least() float64 {
 	_, shards, scattered := w.truth()
 	var sum float64

@@ -146,7 +146,7 @@ type decider struct {
 	colls   []Collection
 	weights []Weights
 	seats   []*seat
-	mean    float64 // of the seats that are not done
+	mean    float64 // of the load, over the shards that accept some
 	out     Decision
 	moves   int
 }
@@ -218,16 +218,14 @@ func (d *decider) pieceOf(coll, chunk int) *piece {
 	return p
 }
 
-// average finds the mean of the shards that something can still be done about.
+// average finds the mean.
 func (d *decider) average() {
 	var sum, n float64
 	for _, s := range d.seats {
-		if !s.done && s.Accepts {
+		if s.Accepts {
 			n++
 		}
-		if !s.done {
-			sum += s.load
-		}
+		sum += s.load
 	}
 	if d.mean = 0; n > 0 {
 		d.mean = sum / n
@@ -252,6 +250,10 @@ func (d *decider) step() bool {
 	if donor == nil || d.o.Moves > 0 && d.moves >= d.o.Moves {
 		return false
 	}
+	if donor.anchored() >= mostlyAnchored*donor.load { // what else it has is not worth a move
+		d.give(donor, d.obstacle(donor))
+		return true
+	}
 	p, to, split := d.choose(donor)
 	switch {
 	case split != nil && d.split(donor, split):
@@ -262,6 +264,23 @@ func (d *decider) step() bool {
 	}
 	d.give(donor, d.obstacle(donor))
 	return true
+}
+
+// mostlyAnchored is the part of a shard's load that no move takes off it, from which on none is
+// made.
+const mostlyAnchored = 0.9
+
+// anchored is the load of a shard that no move takes off it.
+func (s *seat) anchored() (sum float64) {
+	for _, p := range s.pieces {
+		switch p.anchored {
+		case ObstacleKey:
+			sum += p.keyValue
+		case ObstacleMonotonic:
+			sum += p.value
+		}
+	}
+	return sum
 }
 
 // donor is the shard with the largest load, if that is too much: to begin with the one above the
@@ -282,14 +301,13 @@ func (d *decider) donor() (most *seat) {
 	return most
 }
 
-// give has a shard keep what it has. The mean of the others is what they are brought to.
+// give has a shard keep what it has. The others are not brought below the mean of all.
 func (d *decider) give(s *seat, why Stuck) {
 	why.Shard, why.Share = s.Shard, s.load/d.mean
 	if s.load > d.o.Trigger*d.mean {
 		d.out.Stuck = append(d.out.Stuck, why)
 	}
 	s.done = true
-	d.average()
 }
 
 // obstacle names what keeps a shard from giving anything.

@@ -79,7 +79,9 @@ func (r *run) loadRound(ctx context.Context) ([]Left, error) {
 }
 
 // heated are the collections whose load is known, as they are to be evened out.
-func (r *run) heated(read *Catalog, maps []heat.Map, sizes map[string]map[catalog.ShardID]int64) (list []heat.Collection) {
+func (r *run) heated(
+	read *Catalog, maps []heat.Map, sizes map[string]map[catalog.ShardID]int64,
+) (list []heat.Collection) {
 	for i := range maps {
 		m := &maps[i]
 		routing, found := read.Routings[m.Namespace]
@@ -151,8 +153,8 @@ func (r *run) splitHot(ctx context.Context, d heat.Decision) error {
 		}
 		chunk := routing.Table.Find(s.Min)
 		r.cluster.With(func(c balancer.Cluster) {
-			err = view{c, r}.Split(ctx, policy.Split{Namespace: s.Namespace, Shard: chunk.Shard, Version: routing.Table.Version(),
-				ChunkVersion: chunk.Version, Min: chunk.Min, Max: chunk.Max, Points: []catalog.Key{s.At}})
+			err = view{c, r}.Split(ctx, policy.Split{Namespace: s.Namespace, Shard: chunk.Shard,
+				Version: routing.Table.Version(), ChunkVersion: chunk.Version, Min: chunk.Min, Max: chunk.Max, Points: []catalog.Key{s.At}})
 		})
 		if err != nil {
 			return fmt.Errorf("splitting the chunk of %s at %s: %w", s.Namespace, chunk.Min, err)

@@ -98,7 +98,9 @@ func rates(before, after map[catalog.ShardID]counted, d time.Duration) map[catal
 // spreadInserts says how many of the writes are inserts. The documents of a shard change by
 // migrations, too, those of all shards do not: where new documents were read, these say which
 // shard got how many.
-func (c *collection) spreadInserts(list map[catalog.ShardID]heat.Counter, after map[catalog.ShardID]counted, d time.Duration) {
+func (c *collection) spreadInserts(
+	list map[catalog.ShardID]heat.Counter, after map[catalog.ShardID]counted, d time.Duration,
+) {
 	by := map[catalog.ShardID]float64{}
 	for _, s := range c.inserts {
 		by[c.state.Table.ShardOf(s.Key)] += 1 / float64(len(c.inserts))
