@@ -9,7 +9,6 @@ type Load struct {
 }
 
 func (l Load) plus(o Load) Load        { return Load{l.Reads + o.Reads, l.Writes + o.Writes} }
-func (l Load) times(f float64) Load    { return Load{l.Reads * f, l.Writes * f} }
 func (l *Load) add(k Kind, by float64) { *l = l.plus(only(k, by)) }
 
 func only(k Kind, n float64) Load {

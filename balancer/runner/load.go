@@ -154,7 +154,8 @@ func (r *run) splitHot(ctx context.Context, d heat.Decision) error {
 		chunk := routing.Table.Find(s.Min)
 		r.cluster.With(func(c balancer.Cluster) {
 			err = view{c, r}.Split(ctx, policy.Split{Namespace: s.Namespace, Shard: chunk.Shard,
-				Version: routing.Table.Version(), ChunkVersion: chunk.Version, Min: chunk.Min, Max: chunk.Max, Points: []catalog.Key{s.At}})
+				Version: routing.Table.Version(), ChunkVersion: chunk.Version, Min: chunk.Min, Max: chunk.Max,
+				Points: []catalog.Key{s.At}})
 		})
 		if err != nil {
 			return fmt.Errorf("splitting the chunk of %s at %s: %w", s.Namespace, chunk.Min, err)

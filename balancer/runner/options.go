@@ -149,9 +149,9 @@ type Options struct {
 	OpsInterval time.Duration
 	// Heat counts and estimates for LoadGoal, whose By is what counts. The error is
 	// ErrNoSamples where no query is sampled.
-	Heat func(ctx context.Context, namespaces []string) ([]heat.Map, error)
-	By   heat.By
-	Clock       pace.Clock
+	Heat  func(ctx context.Context, namespaces []string) ([]heat.Map, error)
+	By    heat.By
+	Clock pace.Clock
 	// Tell is called with everything that happens, never twice at once; nil tells
 	// nobody.
 	Tell func(Event)
