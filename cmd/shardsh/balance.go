@@ -256,13 +256,10 @@ the prompt, sh.balance() does the same.`,
 			"shardsh balance mongodb://host:27017 --ns 'shop.*' --pause-balancing --max-bytes 100GB",
 			"shardsh balance mongodb://host:27017 --ns shop.orders --goal chunks --dry-run --script",
 		},
-		More: `Rounds are like those of the server's balancer: shards that drain first, then
-chunks outside of their zones, then what is uneven.
-
-Goals: size evens out bytes, as servers do since 6.0; chunks evens out numbers of
-chunks, as servers did before; ops evens out operations, which are counted before
-each round, to a tenth of a fair share; load moves hot chunks, which sampled queries
-name (7.0, docs/heat.md). The others work with any server from 4.4 on.
+		More: `Rounds are like the server's: draining shards, wrong zones, what is uneven.
+Goals: size evens out bytes, as servers do since 6.0; chunks numbers of chunks, as
+servers did before; ops operations, which are counted before each round, to a tenth
+of a fair share; load moves hot chunks, which sampled queries name (from 7.0 on).
 
 It refuses while the cluster's own balancer may touch the collections;
 --pause-balancing disables it for them, and enables it again at the end. After a
