@@ -48,7 +48,7 @@ func (o *balanceFlags) groups() []cmdline.Group {
 		f.BoolVar(&o.giveBack, "give-back", false, "only enable balancing again that a killed run left disabled")
 		f.BoolVar(&o.script, "script", false, "with --dry-run: print commands for mongosh")
 		o.flags(f, "print what would be done, and do nothing",
-			"print JSON, a document a line: events, and the result as the last one")
+			"print JSON, a document a line: events, then the result")
 	})}
 	return append(groups, o.sharedGroups(o.pace.coolDownFlag)...)
 }
@@ -254,7 +254,6 @@ the prompt, sh.balance() does the same.`,
 		Examples: []string{
 			"shardsh balance mongodb://host:27017 --ns shop.orders --dry-run",
 			"shardsh balance mongodb://host:27017 --ns 'shop.*' --pause-balancing --max-bytes 100GB",
-			"shardsh balance mongodb://host:27017 --ns shop.orders --goal chunks --dry-run --script",
 		},
 		More: `Rounds are like the server's: draining shards, wrong zones, what is uneven.
 Goals: size evens out bytes, as servers do since 6.0; chunks numbers of chunks, as
