@@ -39,6 +39,7 @@ function roles() {
       "serverStatus",
       since(6, 0, 3) && "shardedDataDistribution",
       since(7) && "checkMetadataConsistency",
+      since(7) && "listSampledQueries", // of heat
       since(8, 3) && "shardDrainingStatus",
     ),
     grant(anyOfConfig, "collStats", "dbStats", "find", "indexStats", "listCollections", "listIndexes"),

@@ -16,6 +16,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/consent"
 	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/heat"
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/live"
 	"shardsh/balancer/pace"
@@ -36,6 +37,8 @@ type Balance struct {
 	// OpsInterval is how long operations are counted before each round, for the goal
 	// runner.Ops; zero is a minute.
 	OpsInterval time.Duration
+	// By is what counts for the goal runner.LoadGoal.
+	By heat.By
 	// CoolDown is how long a range that was moved is left alone.
 	CoolDown time.Duration
 	// WaitForLease is how long the end of somebody else's run is waited for.
@@ -68,8 +71,14 @@ func (b Balance) Validate() error {
 			return refuse("{order}: %v", err)
 		}
 	}
-	if b.OpsInterval != 0 && b.Goal != runner.Ops {
-		return refuse("{opsInterval} is for {goal} ops")
+	if b.OpsInterval != 0 && b.Goal != runner.Ops && b.Goal != runner.LoadGoal {
+		return refuse("{opsInterval} is for {goal} ops and load")
+	}
+	if b.By != "" && b.Goal != runner.LoadGoal {
+		return refuse("{by} is for {goal} load")
+	}
+	if err := (Heat{By: b.By}).Validate(); err != nil {
+		return err
 	}
 	if err := b.Before.validate(); err != nil {
 		return err
@@ -132,7 +141,7 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 		return foreseen, err
 	}
 	question := "Apply it?"
-	if foreseen.Load != nil {
+	if foreseen.Load != nil || foreseen.Heat != nil {
 		question = "Balance it?"
 	}
 	if err := b.confirm(ctx, question); err != nil {
@@ -173,6 +182,13 @@ func (b Balance) look(ctx context.Context, c Cluster, read *catalog.Snapshot, p 
 func (b Balance) foresee(ctx context.Context, c Cluster, r *serial) (
 	s *catalog.Snapshot, result BalanceResult, err error) {
 	shown := b.DryRun || b.Confirm != nil
+	if b.Goal == runner.LoadGoal {
+		if !shown || b.Preflight {
+			return nil, result, nil
+		}
+		result.Heat, err = b.foreseeLoad(ctx, c, r)
+		return nil, result, err
+	}
 	if b.Goal == runner.Ops {
 		if !shown || b.Preflight {
 			return nil, result, nil
@@ -250,6 +266,7 @@ func (b Balance) balance(ctx context.Context, c Cluster, p *plan.Plan, r *serial
 	result, err := b.whileLeased(ctx, c, &lease, r, runner.Options{
 		Namespaces: b.Namespaces, Goal: b.Goal, Order: b.Order, Parallel: b.Parallel, TakeOver: b.PauseBalancing,
 		Rand: randomSource(b.Seed), Gate: gate, For: b.For, CoolDown: b.CoolDown, OpsInterval: b.OpsInterval, Clock: c.Clock,
+		By: b.By, Heat: func(ctx context.Context, names []string) ([]heat.Map, error) { return b.heat(ctx, c, names) },
 		DiskLimit: b.DiskLimit, Volumes: live.NewVolumes(live.NewCommandRunner(c.Client), b.DiskLimit).Read,
 		Hard: b.Hard, ForceJumbo: b.ForceJumbo,
 		Tell: func(e runner.Event) {

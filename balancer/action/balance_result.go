@@ -25,9 +25,10 @@ type BalanceResult struct {
 
 	// Preflight is all that a run has which was only to look at what is in its way.
 	Preflight *preflight.Report `json:"-"`
-	// Plan or Load is all that a dry run has.
+	// Plan, Load or Heat is all that a dry run has.
 	Plan *plan.Plan `json:"-"`
 	Load *Load      `json:"-"`
+	Heat *HeatPlan  `json:"-"`
 }
 
 // Left is something that stays as it is, and why.

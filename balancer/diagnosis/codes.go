@@ -77,6 +77,13 @@ const (
 	MixedVersions   Code = "mixedVersions"
 	KnownFault      Code = "knownFault"
 
+	// What a heat finds: where the load goes.
+	HotShard     Code = "hotShard"
+	HotChunk     Code = "hotChunk"
+	HotKey       Code = "hotKey"
+	MonotonicKey Code = "monotonicKey"
+	Scatter      Code = "scatter"
+
 	PlanLimited Code = "planLimited"
 	PlanStuck   Code = "planStuck"
 
@@ -170,6 +177,19 @@ func Definitions() []Definition {
 			"A draining shard has databases or collections that the balancer does not move.",
 			"Run sh.movePrimary, sh.moveCollection or sh.enableBalancing for each."},
 
+		{HotShard, Warning, Operator,
+			"A shard has a quarter more of a collection's load than the average. Only shardsh heat looks for it, " +
+				"and for hotKey, hotChunk, monotonicKey and scatter.",
+			"Move hot chunks: shardsh balance --goal load, or sh.balance with {goal: \"load\"}."},
+		{HotKey, Warning, Operator,
+			"One shard key has most of the load of its chunk, or more than a shard should have. No move or split helps.",
+			"Spread it in the application (cache it, or add a suffix), or choose another shard key: shardsh advise."},
+		{HotChunk, Warning, Operator,
+			"A chunk has several times the load of the average one.",
+			"Run shardsh balance --goal load, which splits it at the median of its load."},
+		{MonotonicKey, Warning, Operator,
+			"All inserts go to the chunk at one end of the shard key, so that one shard takes them; moving it moves them along.",
+			"Choose a hashed key, or one that begins with another field: shardsh advise."},
 		{PlanStuck, Warning, Operator,
 			"A plan ends because the balancer would retry the same step without success.",
 			"Fix the cause that the error names."},
@@ -272,6 +292,9 @@ func Definitions() []Definition {
 		{MixedVersions, Info, Operator,
 			"Routers, config servers or shards of several versions are in use.",
 			"Complete the upgrade."},
+		{Scatter, Info, Operator,
+			"Many queries name no value of the shard key and go to all shards; more shards do not make them cheaper.",
+			"Name the shard key in the queries, or choose one that they name: shardsh advise."},
 		{PlanLimited, Info, Operator,
 			"A plan ends at a limit before its goal is reached.",
 			"Make another plan after its steps, or raise the limit."},

@@ -159,3 +159,16 @@ func appendBinary(dst, b []byte) []byte {
 	}
 	return append(append(dst, subtype), data...)
 }
+
+// Bracket returns between which first bytes the encodings of all values lie that compare
+// with one of a type: last is above all of them.
+func Bracket(t bson.Type) (first, last byte) {
+	switch t {
+	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128:
+		return tagNaN, tagPositiveInfinity + 1
+	case bson.TypeBoolean:
+		return tagFalse, tagTrue + 1
+	}
+	tag := Append(nil, bson.RawValue{Type: t})[0]
+	return tag, tag + 1
+}

@@ -100,6 +100,7 @@ type Cluster struct {
 	log               *changeLog
 	changes           *ChangeFeed
 	ttl               *ttlMonitor
+	workloads         *Workloads
 	env               *environment
 
 	storage *Storage

@@ -29,6 +29,7 @@ func (c *Cluster) makeParts(configServer string) {
 	c.collections = &Collections{}
 	c.indexes = &Indexes{}
 	c.ttl = &ttlMonitor{}
+	c.workloads = &Workloads{}
 	c.chunks = &Chunks{}
 	c.deleter = &RangeDeleter{}
 	c.migrations = &Migrations{}
@@ -67,6 +68,9 @@ func (c *Cluster) makeParts(configServer string) {
 	}
 	*c.ttl = ttlMonitor{
 		setup: c.setup, clock: c.clock, env: c.env, locator: c.locator, shards: c.shards,
+	}
+	*c.workloads = Workloads{
+		setup: c.setup, clock: c.clock, config: c.config, ids: c.ids, migrations: c.migrations, shards: c.shards,
 	}
 	*c.chunks = Chunks{
 		setup: c.setup, balancer: c.balancer, clock: c.clock, collections: c.collections, config: c.config,

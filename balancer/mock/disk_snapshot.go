@@ -347,6 +347,7 @@ func (c *Cluster) Load(path string) error {
 	c.changes.reset()
 	c.ttl.planned = false
 	c.ttl.watch()
+	c.workloads.list, c.workloads.planned = nil, false
 	c.balancer.begin()
 	c.storage.forgetWrites() // they were of the state before
 	c.storage.persist()

@@ -48,6 +48,8 @@ type LocalStats struct {
 	Free int64
 	// Reads and Writes are operations since the shard began.
 	Reads, Writes int64
+	// ReadMicros and WriteMicros are what those of workloads took.
+	ReadMicros, WriteMicros int64
 }
 
 // StorageUnit is what a collection or an index is said to occupy at least.
@@ -96,7 +98,7 @@ func (st *Statistics) onShard(id catalog.ShardID, ns string) (LocalStats, bool) 
 		Shard: id, Host: st.addresses.FirstMember(id), Docs: docs, Bytes: bytes,
 		Orphans: st.shards[id].orphans(ns), Indexes: indexNames(l.docs),
 		Capped: l.maxBytes > 0, MaxBytes: l.maxBytes, MaxDocs: l.maxDocs, Free: max(0, l.file-max(bytes, StorageUnit)),
-		Reads: l.reads, Writes: l.writes,
+		Reads: l.reads, Writes: l.writes, ReadMicros: l.readMicros, WriteMicros: l.writeMicros,
 	}, true
 }
 

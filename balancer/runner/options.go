@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer"
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/heat"
 	"shardsh/balancer/pace"
 	"shardsh/balancer/policy"
 )
@@ -55,10 +56,12 @@ const (
 	Chunks Goal = "chunks"
 	// Ops evens out operations, as each shard counts them for a collection.
 	Ops Goal = "ops"
+	// LoadGoal evens out load, of which samples of queries say which chunk it is of.
+	LoadGoal Goal = "load"
 )
 
 // Goals returns all of them.
-func Goals() []Goal { return []Goal{Size, Chunks, Ops} }
+func Goals() []Goal { return []Goal{Size, Chunks, Ops, LoadGoal} }
 
 // ParseGoal reads a goal.
 func ParseGoal(text string) (Goal, error) { return oneOf("goal", Goals(), text) }
@@ -141,10 +144,14 @@ type Options struct {
 	Volumes func(ctx context.Context, namespaces []string) (*catalog.Snapshot, error)
 	// CoolDown is how long a range that was moved is left alone.
 	CoolDown time.Duration
-	// OpsInterval is how long operations are counted before each round, for the goal
-	// Ops; a minute when it is zero.
+	// OpsInterval is how long operations are counted before each round, for the goals
+	// Ops and LoadGoal; a minute when it is zero.
 	OpsInterval time.Duration
-	Clock       pace.Clock
+	// Heat counts and estimates for LoadGoal, whose By is what counts. The error is
+	// ErrNoSamples where no query is sampled.
+	Heat  func(ctx context.Context, namespaces []string) ([]heat.Map, error)
+	By    heat.By
+	Clock pace.Clock
 	// Tell is called with everything that happens, never twice at once; nil tells
 	// nobody.
 	Tell func(Event)

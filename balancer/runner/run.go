@@ -29,7 +29,7 @@ const interrupted = "interrupted"
 // collections.
 func Run(ctx context.Context, c Cluster, o Options) (Result, error) {
 	o.Goal, o.Order, o.Parallel = cmp.Or(o.Goal, Size), cmp.Or(o.Order, AsChosen), max(1, o.Parallel)
-	if o.Goal == Ops {
+	if o.Goal == Ops || o.Goal == LoadGoal {
 		o.OpsInterval, o.CoolDown = cmp.Or(o.OpsInterval, opsInterval), cmp.Or(o.CoolDown, opsCoolDown)
 	}
 	if o.Gate == nil {
@@ -46,7 +46,9 @@ func Run(ctx context.Context, c Cluster, o Options) (Result, error) {
 	defer context.AfterFunc(hard, func() { end(context.Cause(hard)) })()
 
 	err := r.begin(soft)
-	if err == nil {
+	if err == nil && o.Goal == LoadGoal {
+		err = r.loadRounds(soft)
+	} else if err == nil {
 		err = r.rounds(soft)
 	} else if reached, is := errors.AsType[*pace.OverError](err); is {
 		err, r.result.Stopped = nil, reached.Why
@@ -68,6 +70,7 @@ type run struct {
 	hard    context.Context
 	skipped skippedRanges
 	spread  map[string]spread // of operations, by collection
+	rested  []rested          // of the goal LoadGoal
 
 	namespaces []string        // of the run
 	on         map[string]bool // those that count as on whatever their switch says

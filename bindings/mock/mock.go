@@ -91,6 +91,10 @@ func methods() script.Methods[*control] {
 		{"fill", "ns:string options:object", sends("mockFill"),
 			"Lays virtual data over a collection's chunks: {bytes: \"10GB\", docs, distribution: \"even\" | \"skewed\" | " +
 				"{shard: share}}."},
+		{"workload", "options:object", workload,
+			"Counts an application's operations as time passes, and runs none: {ns, rate: 5000, keys: \"zipf 1.1\" | " +
+				"\"latest\" | \"hot 5% 80%\" | \"key 50%\" | \"uniform\", mix: {reads: 60, inserts: 10, updates: 30}, " +
+				"moves: \"daily\", wave: \"daily\", count: 10000, scatter: 0.1}; rate 0 ends it."},
 		{"save", "file:string", sends("mockSave"),
 			"Writes the whole cluster to a file, for mock.load() and --snapshot."},
 		{"load", "file:string", sends("mockLoad"), "Replaces the whole cluster by the one in a file."},
@@ -98,11 +102,12 @@ func methods() script.Methods[*control] {
 	}
 }
 
-// run sends one of the mock's commands. A server that does not know it is real.
-func (m *control) run(c *script.Call, name string, value any, options goja.Value) bson.Raw {
+// run sends one of the mock's commands with options, but for some of them. A server that
+// does not know it is real.
+func (m *control) run(c *script.Call, name string, value any, options goja.Value, but ...string) bson.Raw {
 	body := bson.D{{Key: name, Value: value}}
 	if options != nil {
-		body = c.JS.Merge(body, options)
+		body = c.JS.Merge(body, options, but...)
 	}
 	reply, err := m.Gateway.Send(server.Connected(m.JS, m.DB()).Sibling("admin").Request(body))
 	if server.CodeOf(err) == server.CommandNotFound {
@@ -137,6 +142,15 @@ func sends(name string) func(*script.Call, *control) goja.Value {
 	return func(c *script.Call, m *control) goja.Value {
 		return m.Reply(m.run(c, name, subject(c), c.Arg(1)))
 	}
+}
+
+// workload sends its options, of which ns is what it is about.
+func workload(c *script.Call, m *control) goja.Value {
+	ns := m.JS.Document(c.Arg(0)).Lookup("ns")
+	if ns.IsZero() {
+		m.JS.ThrowCoded(script.InvalidInput, script.CodeInvalidOperation, "mock.workload needs ns: a sharded collection")
+	}
+	return m.Reply(m.run(c, "mockWorkload", ns, c.Arg(0), "ns"))
 }
 
 // pair sends one argument as it is and two as an array.

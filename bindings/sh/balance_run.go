@@ -2,13 +2,14 @@ package sh
 
 import (
 	"shardsh/balancer/action"
+	"shardsh/balancer/heat"
 	"shardsh/balancer/runner"
 	"shardsh/bindings/actiontext"
 
 	"github.com/dop251/goja"
 )
 
-const balanceOptions = "all,goal,order,opsInterval,pauseBalancing,forceJumbo,dryRun,coolDown,parallel,waitForLease," +
+const balanceOptions = "all,goal,order,by,opsInterval,pauseBalancing,forceJumbo,dryRun,coolDown,parallel,waitForLease," +
 	"seed,progress,giveBack," + beforeNames + "," + paceNames
 
 // shardRunMethods() have our engine at work.
@@ -16,7 +17,7 @@ func shardRunMethods() []helper {
 	return []helper{
 		{"balance", "ns?:string|object options?:object{" + balanceOptions + "}", checked(shBalance),
 			"Balances a collection, [collections] or {all: true} with shardsh's own engine, while the cluster's balancer is " +
-				"off for them: {pauseBalancing: true} disables it meanwhile; {goal: \"size\"|\"chunks\"|\"ops\", order, " +
+				"off for them: {pauseBalancing: true} disables it meanwhile; {goal: \"size\"|\"chunks\"|\"ops\"|\"load\", order, by, " +
 				"forceJumbo, dryRun, maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, diskLimit, coolDown, " +
 				"parallel, waitForLease, seed, preflight, despite, advisories, progress}, times in ms or as \"1h30m\"; " +
 				"{giveBack: true} only enables balancing that a killed run left disabled."},
@@ -32,8 +33,8 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 	}
 	b := action.Balance{
 		Namespaces: names, All: h.flag("all", false), Goal: c.goalOf(h), Order: c.orderOf(h),
-		OpsInterval: h.duration("opsInterval", 0),
-		CoolDown:    h.duration("coolDown", 0), WaitForLease: h.duration("waitForLease", 0), Seed: uint64(h.count("seed")),
+		OpsInterval: h.duration("opsInterval", 0), By: heat.By(h.text("by")),
+		CoolDown: h.duration("coolDown", 0), WaitForLease: h.duration("waitForLease", 0), Seed: uint64(h.count("seed")),
 		Pace: h.pace(), PauseBalancing: h.flag("pauseBalancing", false), DryRun: h.flag("dryRun", false),
 		ForceJumbo: h.flag("forceJumbo", false),
 		Before:     c.before(h),
@@ -51,6 +52,8 @@ func shBalance(c *call, sh *Helpers) goja.Value {
 		sh.fail("balance", names, err, "", began)
 	case b.Preflight:
 		return c.s.preflight(*result.Preflight)
+	case result.Heat != nil:
+		return c.s.shown(result.Heat, actiontext.HeatPlan(*result.Heat))
 	case result.Load != nil:
 		return c.s.shown(result.Load, actiontext.Load(*result.Load))
 	case result.Plan != nil:

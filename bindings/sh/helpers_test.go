@@ -30,6 +30,7 @@ func returned() map[string]string {
 		"forecast":          "`headline`, `lowMS`, `likelyMS`, `highMS`, …; printed as text",
 		"plan":              "`steps`, `totals`, `reached`, `left`, …; printed as text",
 		"whatIf":            "`alternatives`; printed as text",
+		"heat":              "`collections` with `shards`, `chunks`, `hotKeys`, `findings`; printed as text",
 		"adviseKey":         "`verdict`, `best`, `candidates`, …; printed as text",
 		"adviseChunkSize":   "`verdict`, `mb`, `lowMB`, `highMB`, …; printed as text",
 		"waitForBalance":    "`balanced`, `moves`, `waitedMS`",

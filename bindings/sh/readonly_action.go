@@ -22,7 +22,7 @@ func (sh *Helpers) source() action.Source {
 		kind = catalog.SourceMock
 	}
 	return action.Source{
-		Client: conn.Client, Prefers: conn.ReadPreference, Settings: conn.Settings,
+		Client: conn.Client, Prefers: conn.ReadPreference, Settings: conn.Settings, Clock: sh.s.JS.Clock,
 		Origin: catalog.Source{Kind: kind, Name: conn.Address},
 	}
 }

@@ -78,6 +78,7 @@ func topics() []topic {
 		}},
 		{"collections", "Databases and collections", []example{
 			{"enableSharding", `sh.enableSharding("sales", "shard1")`},
+			{"heat", `sh.heat("shop.orders", { for: "10s" }).collections[0].shards`},
 			{"adviseKey", `sh.adviseKey("shop.orders", [{ customer: 1 }, { order: "hashed" }]).verdict`},
 			{"adviseChunkSize", `sh.adviseChunkSize("shop.orders", { expect: "500GB" }).mb`},
 			{"advisePresplit", `sh.advisePresplit("shop.customers", { key: { country: 1, _id: "hashed" }, expect: "500GB" })`},

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"shardsh/balancer/action"
+	"shardsh/balancer/heat"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/runner"
 	"shardsh/bindings/actiontext"
@@ -26,7 +27,7 @@ type balanceFlags struct {
 	script, giveBack, all     bool
 	forceJumbo                bool
 	namespaces                []string
-	goal, order               string
+	goal, order, by           string
 	seed                      uint64
 	waitForLease, opsInterval cmdline.Duration
 }
@@ -36,9 +37,10 @@ func (o *balanceFlags) groups() []cmdline.Group {
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` balance these, * is a wildcard; repeat to add")
 		f.BoolVar(&o.all, "all", false, "balance all sharded collections")
 		f.StringVar(&o.goal, "goal", string(runner.Size),
-			"`"+names(runner.Goals())+"` what to balance: bytes, chunks or operations")
+			"`"+names(runner.Goals())+"` what to balance: bytes, chunks, operations")
 		f.StringVar(&o.order, "order", string(runner.AsChosen),
 			"`"+names(runner.Orders())+"` order of the moves in a round")
+		f.StringVar(&o.by, "by", "", "`"+names(action.Bys())+"` what counts for --goal load (mixed)")
 		f.Var(&o.opsInterval, "ops-interval", "`TIME` how long to count operations before each round (1m)")
 		f.Var(&o.waitForLease, "wait-for-lease", "`TIME` how long to wait while another run has the lease")
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed, as of a mock; else catalog order")
@@ -46,7 +48,7 @@ func (o *balanceFlags) groups() []cmdline.Group {
 		f.BoolVar(&o.giveBack, "give-back", false, "only enable balancing again that a killed run left disabled")
 		f.BoolVar(&o.script, "script", false, "with --dry-run: print commands for mongosh")
 		o.flags(f, "print what would be done, and do nothing",
-			"print JSON, a document a line: events, and the result as the last one")
+			"print JSON, a document a line: events, then the result")
 	})}
 	return append(groups, o.sharedGroups(o.pace.coolDownFlag)...)
 }
@@ -66,7 +68,8 @@ func (o *balanceFlags) complete(env environment, words []string) error {
 	if err := firstBroken(
 		rule{o.readOnly && !o.dryRun && !o.preflight,
 			"--read-only and balance exclude each other: --dry-run shows what would be done"},
-		rule{o.script && o.goal == string(runner.Ops), "--goal ops has no --script: each round counts anew"},
+		rule{o.script && (o.goal == string(runner.Ops) || o.goal == string(runner.LoadGoal)),
+			"--goal " + o.goal + " has no --script: each round counts anew"},
 		rule{o.script && o.json, "--script and --json exclude each other"},
 		rule{o.script && !o.dryRun, "--script is for --dry-run"},
 		rule{o.giveBack && o.preflight, "--give-back and --preflight exclude each other"},
@@ -87,7 +90,7 @@ func (o *balanceFlags) complete(env environment, words []string) error {
 func (o *balanceFlags) action(c action.Control) action.Balance {
 	return action.Balance{
 		Namespaces: o.namespaces, All: o.all, Goal: runner.Goal(o.goal), Order: runner.Order(o.order), Seed: o.seed,
-		OpsInterval: time.Duration(o.opsInterval), CoolDown: time.Duration(o.pace.cool),
+		By: heat.By(o.by), OpsInterval: time.Duration(o.opsInterval), CoolDown: time.Duration(o.pace.cool),
 		WaitForLease: time.Duration(o.waitForLease), Foresee: !o.quiet && !o.json || o.pace.metrics != "",
 		Pace: o.pace.pace(), Control: c, PauseBalancing: o.pauseBalancing, DryRun: o.dryRun,
 		ForceJumbo: o.forceJumbo,
@@ -219,6 +222,10 @@ func (o *balanceFlags) showResult(ctx context.Context, env environment, r action
 
 func (o *balanceFlags) showDryRun(env environment, r action.BalanceResult) error {
 	switch {
+	case o.json && r.Heat != nil:
+		return writeJSON(env.jsonOut(), r.Heat)
+	case r.Heat != nil:
+		fmt.Fprint(env.out(), actiontext.HeatPlan(*r.Heat))
 	case o.json && r.Load != nil:
 		return writeJSON(env.jsonOut(), r.Load)
 	case o.json:
@@ -247,14 +254,11 @@ the prompt, sh.balance() does the same.`,
 		Examples: []string{
 			"shardsh balance mongodb://host:27017 --ns shop.orders --dry-run",
 			"shardsh balance mongodb://host:27017 --ns 'shop.*' --pause-balancing --max-bytes 100GB",
-			"shardsh balance mongodb://host:27017 --ns shop.orders --goal chunks --dry-run --script",
 		},
-		More: `Rounds are like those of the server's balancer: shards that drain first, then
-chunks outside of their zones, then what is uneven.
-
-Goals: size evens out bytes, as servers do since 6.0; chunks evens out numbers of
-chunks, as servers did before; ops evens out operations, which are counted before
-each round, to a tenth of a fair share. All work with any server from 4.4 on.
+		More: `Rounds are like the server's: draining shards, wrong zones, what is uneven.
+Goals: size evens out bytes, as servers do since 6.0; chunks numbers of chunks, as
+servers did before; ops operations, which are counted before each round, to a tenth
+of a fair share; load moves hot chunks, which sampled queries name (from 7.0 on).
 
 It refuses while the cluster's own balancer may touch the collections;
 --pause-balancing disables it for them, and enables it again at the end. After a

@@ -12,6 +12,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/live"
+	"shardsh/bindings/script"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/metadata"
 	"shardsh/cmd/shardsh/secret"
@@ -148,8 +149,12 @@ func (c *connection) source(isMock bool) action.Source {
 	if isMock {
 		kind = catalog.SourceMock
 	}
+	clock := c.clock
+	if clock == nil {
+		clock = script.WallClock()
+	}
 	return action.Source{
-		Client: c.client, Prefers: c.readPreference, Settings: c.settings,
+		Client: c.client, Prefers: c.readPreference, Settings: c.settings, Clock: clock,
 		Origin: catalog.Source{Kind: kind, Name: c.address},
 	}
 }

@@ -63,6 +63,8 @@ func verbs() []verb {
 			func() command { return new(forecastFlags) }},
 		{looking, "simulate", "--change CHANGE [options] [address]", "what changes to the cluster would lead to",
 			simulateText(), func() command { return new(simulateFlags) }},
+		{looking, "heat", "[options] [address]", "which shards, chunks and keys have the load", heatText(),
+			func() command { return new(heatFlags) }},
 		{looking, "advise", "--ns NS [options] [address]", "which shard key, chunk size or presplit suits a collection",
 			adviseText(), func() command { return new(adviseFlags) }},
 		{looking, "report", "[options] [address] -o FILE", "an HTML report about a cluster", reportText(),

@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/heat"
 	"shardsh/balancer/keyadvice"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mongoerr"
@@ -36,37 +37,16 @@ func (r *reading) queries(ctx context.Context) error {
 	}
 	var list []keyadvice.Query
 	for _, doc := range docs {
-		list = append(list, sampled(doc)...)
+		for _, one := range heat.Statements(doc) {
+			q := keyadvice.QueryOf(one.Filter)
+			q.Weight = 1
+			list = append(list, q)
+		}
 	}
 	if len(list) > 0 {
 		r.facts.Queries, r.facts.QueriesFrom = keyadvice.Merge(list), keyadvice.QueriesSampled
 	}
 	return nil
-}
-
-// sampled returns the queries of an entry: one, or one for each statement of a write.
-func sampled(doc bson.Raw) (list []keyadvice.Query) {
-	put := func(filter bson.RawValue) {
-		of, _ := filter.DocumentOK()
-		q := keyadvice.QueryOf(of)
-		q.Weight = 1
-		list = append(list, q)
-	}
-	cmd, _ := doc.Lookup("cmd").DocumentOK()
-	for _, name := range []string{"updates", "deletes"} {
-		statements, _ := cmd.Lookup(name).ArrayOK()
-		values, _ := statements.Values()
-		for _, v := range values {
-			statement, _ := v.DocumentOK()
-			put(statement.Lookup("q"))
-		}
-	}
-	if name, _ := doc.Lookup("cmdName").StringValueOK(); name == "findAndModify" {
-		put(cmd.Lookup("query"))
-	} else if len(list) == 0 {
-		put(cmd.Lookup("filter"))
-	}
-	return list
 }
 
 // Bounds of what is asked of analyzeShardKey.

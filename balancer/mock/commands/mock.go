@@ -30,6 +30,8 @@ func mockCommands() []Command {
 			optional(args.String, "shard", "member", "router"), optional(args.Bool, "configServers", "routers")),
 		ofMock("mockFill", Writes, breaks,
 			required(args.Any, "bytes"), optional(args.SafeInt, "docs"), optional(args.Any, "distribution")),
+		ofMock("mockWorkload", Writes, breaks, required(args.Any, "rate"), optional(args.String, "keys", "moves", "wave"),
+			optional(args.Object, "mix"), optional(args.Any, "count", "scatter", "documentBytes")),
 		outside(ofMock("mockSave", Writes, breaks)),
 		outside(ofMock("mockLoad", Writes, breaks)),
 		{

@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/wire"
+	"shardsh/balancer/mock/workload"
 )
 
 // Mock lets a cluster of Start fail, or its time jump. Nodes are shards, "config" and
@@ -78,6 +79,18 @@ func (m *Mock) Advance(d time.Duration) { m.t.Helper(); m.Command("mockAdvance",
 func (m *Mock) Fill(namespace string, bytes int64) {
 	m.t.Helper()
 	m.Command("mockFill", namespace, bson.E{Key: "bytes", Value: bytes})
+}
+
+// Workload has an application's operations on a sharded collection counted, and sampled
+// where configureQueryAnalyzer asks for it, as virtual time passes.
+func (m *Mock) Workload(s workload.Spec) {
+	m.t.Helper()
+	mix := bson.D{{Key: "reads", Value: s.Mix.Reads}, {Key: "inserts", Value: s.Mix.Inserts},
+		{Key: "updates", Value: s.Mix.Updates}, {Key: "deletes", Value: s.Mix.Deletes}}
+	m.Command("mockWorkload", s.Namespace, bson.E{Key: "rate", Value: s.Rate}, bson.E{Key: "keys", Value: s.Keys},
+		bson.E{Key: "mix", Value: mix}, bson.E{Key: "moves", Value: s.Moves}, bson.E{Key: "wave", Value: s.Wave},
+		bson.E{Key: "count", Value: s.Count}, bson.E{Key: "scatter", Value: s.Scatter},
+		bson.E{Key: "documentBytes", Value: s.DocumentBytes})
 }
 
 // Save puts the whole cluster, with its documents, into a file for WithSnapshot.

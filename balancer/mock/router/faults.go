@@ -105,7 +105,7 @@ func sampleQuery(cmd *call.Command, c *call.Call) {
 		return
 	}
 	list, err := call.Outside(c, func(context.Context) ([]sampling.Query, error) {
-		return sampling.Queries(cmd.Name, c.Body.Raw), nil
+		return sampling.Queries(c.DB+"."+name, cmd.Name, c.Body.Raw), nil
 	})
 	if err == nil {
 		a.Note(list, c.Cluster.Now())

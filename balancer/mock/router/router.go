@@ -97,6 +97,7 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 	c.Lock()
 	defer c.Unlock()
 	r.Entry = c.Routers().List()[0]
+	c.Workloads().OnWork = r.worked(rand.New(rand.NewPCG(3, 4)))
 	r.restore()
 	return r
 }
@@ -106,6 +107,19 @@ func (r *Router) Handle(ctx context.Context, req wire.Request) (reply bson.Raw) 
 	counted := r.Counters.Begin(req)
 	defer func() { counted(reply) }() // of one that panics, too
 	return r.handle(ctx, req)
+}
+
+// worked counts what a workload has done, as if this router had passed it on.
+func (r *Router) worked(random *rand.Rand) func(mock.Work) {
+	return func(w mock.Work) {
+		for _, n := range w.Counts {
+			r.Counters.Queried.Add(int64(n.Reads))
+			r.Counters.Inserted.Add(int64(n.Inserts))
+			r.Counters.Updated.Add(int64(n.Updates))
+			r.Counters.Deleted.Add(int64(n.Deletes))
+		}
+		r.Analyzers.Work(random, w)
+	}
 }
 
 // Leave is called at the end of a connection.

@@ -33,6 +33,7 @@ func collStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, er
 	if err := c.Request.Ask(ns, nil); err != nil {
 		return nil, err
 	}
+	c.Cluster.Workloads().CatchUp()
 	parts := reads.Stats(c, ns)
 	asked := func(name string) bool { return !options.Lookup(name).IsZero() }
 	if len(parts) == 0 && (asked("storageStats") || asked("count")) {
@@ -73,10 +74,11 @@ func collStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, er
 	return docs, nil
 }
 
-// latencyDoc is $collStats.latencyStats: shards of the mock count operations, and do
-// not measure how long they take.
+// latencyDoc is $collStats.latencyStats: shards of the mock count operations. They do not
+// measure how long real ones take; those of workloads all take the same.
 func latencyDoc(p mock.LocalStats, histograms bool) bson.D {
 	operations := map[string]int64{"reads": p.Reads, "writes": p.Writes}
+	micros := map[string]int64{"reads": p.ReadMicros, "writes": p.WriteMicros}
 	doc := bson.D{}
 	for _, kind := range []string{"reads", "writes", "commands", "transactions"} {
 		of := bson.D{}
@@ -84,7 +86,7 @@ func latencyDoc(p mock.LocalStats, histograms bool) bson.D {
 			of = append(of, bson.E{Key: "histogram", Value: bson.A{}})
 		}
 		doc = append(doc,
-			bson.E{Key: kind, Value: append(of, bson.E{Key: "latency", Value: int64(0)},
+			bson.E{Key: kind, Value: append(of, bson.E{Key: "latency", Value: micros[kind]},
 				bson.E{Key: "ops", Value: operations[kind]}, bson.E{Key: "queryableEncryptionLatencyMicros", Value: int64(0)})})
 	}
 	return doc

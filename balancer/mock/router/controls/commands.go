@@ -33,6 +33,7 @@ func mockHandlers() map[string]call.Handler {
 		"mockChangeFCV":     mockChangeFCV,
 		"mockInstall":       mockInstall,
 		"mockFill":          mockFill,
+		"mockWorkload":      mockWorkload,
 		"mockInvariants":    mockInvariants,
 	}
 }

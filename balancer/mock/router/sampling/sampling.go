@@ -31,13 +31,13 @@ type Query struct {
 	multi   bool
 	// changed are the fields that an update sets.
 	changed []string
-	shown   bson.D // by $listSampledQueries
+	shown   bson.D // by $listSampledQueries: cmd
 	at      time.Time
 }
 
 // maxSamples bounds what is kept of one collection's queries: the newest. A
 // server keeps them for a week, on its disk.
-const maxSamples = 5000
+const maxSamples = 20_000
 
 // maxAnalyzed bounds of how many collections queries are kept.
 const maxAnalyzed = 100
@@ -97,26 +97,26 @@ func (a *Analyzer) Note(list []Query, now time.Time) {
 }
 
 // Queries returns the queries that a command makes.
-func Queries(name string, body bson.Raw) []Query {
-	of := func(query, update bson.RawValue, multi bool) Query {
+func Queries(ns, name string, body bson.Raw) []Query {
+	of := func(from bson.Raw, query, update bson.RawValue, multi bool) Query {
 		doc, _ := query.DocumentOK()
 		filter, err := filter.Compile(doc)
 		if err != nil {
 			filter = nil
 		}
 		return Query{command: name, filter: filter, multi: multi, changed: changedFields(update),
-			shown: shownQuery(name, doc, multi)}
+			shown: shownQuery(ns, name, doc, statementOf(name, from, multi))}
 	}
 	var none bson.RawValue
 	switch name {
 	case "find":
-		return []Query{of(body.Lookup("filter"), none, true)}
+		return []Query{of(body, body.Lookup("filter"), none, true)}
 	case "count", "distinct":
-		return []Query{of(body.Lookup("query"), none, true)}
+		return []Query{of(body, body.Lookup("query"), none, true)}
 	case "aggregate":
-		return []Query{of(body.Lookup("pipeline", "0", "$match"), none, true)}
+		return []Query{of(body, body.Lookup("pipeline", "0", "$match"), none, true)}
 	case "findAndModify":
-		return []Query{of(body.Lookup("query"), body.Lookup("update"), false)}
+		return []Query{of(body, body.Lookup("query"), body.Lookup("update"), false)}
 	}
 	list := map[string]string{"update": "updates", "delete": "deletes"}[name]
 	statements, err := args.Documents(body.Lookup(list))
@@ -126,7 +126,7 @@ func Queries(name string, body bson.Raw) []Query {
 	var queries []Query
 	for _, s := range statements {
 		multi := args.Truth(s.Lookup("multi")) || name == "delete" && !args.Truth(s.Lookup("limit"))
-		queries = append(queries, of(s.Lookup("q"), s.Lookup("u"), multi))
+		queries = append(queries, of(s, s.Lookup("q"), s.Lookup("u"), multi))
 	}
 	return queries
 }

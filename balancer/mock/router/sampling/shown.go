@@ -3,46 +3,124 @@ package sampling
 import (
 	"bytes"
 	"encoding/binary"
+	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/args"
 )
 
-// sampledFor is how long a server keeps a sampled query.
+// sampledFor is how long a server keeps a sampled query
+// (queryAnalysisSampleExpirationSecs).
 const sampledFor = 7 * 24 * time.Hour
 
-// Doc is a sampled query as config.sampledQueries has it.
-func (q Query) Doc(ns string, i int) bson.D {
-	id := make([]byte, 16)
-	binary.BigEndian.PutUint64(id[8:], uint64(i))
-	return bson.D{
-		{Key: "_id", Value: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id}}, {Key: "ns", Value: ns},
-		{Key: "cmdName", Value: q.command}, {Key: "cmd", Value: q.shown},
-		{Key: "expireAt", Value: bson.NewDateTimeFromTime(q.at.Add(sampledFor))},
+// Doc is a sampled query as config.sampledQueries has it: fields and their order are those
+// that were recorded of an 8.0.
+func (q Query) Doc(ns string, uuid bson.Binary, i int) bson.D {
+	id := sampleID(ns, i)
+	doc := bson.D{{Key: "_id", Value: id}, {Key: "ns", Value: ns}}
+	if uuid.Data != nil {
+		doc = append(doc, bson.E{Key: "collectionUuid", Value: uuid})
 	}
+	return append(doc, bson.E{Key: "cmdName", Value: q.command}, bson.E{Key: "cmd", Value: q.shown},
+		bson.E{Key: "expireAt", Value: bson.NewDateTimeFromTime(q.at.Add(sampledFor))})
 }
 
-// mostShown is how many bytes of a filter are kept: of a longer one nothing is.
+func sampleID(ns string, i int) bson.Binary {
+	id := make([]byte, 16)
+	for at, b := range []byte(ns) {
+		id[at%8] ^= b
+	}
+	binary.BigEndian.PutUint64(id[8:], uint64(i))
+	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id}
+}
+
+// mostShown is how many bytes of a filter or of an update are kept: of a longer one
+// nothing is.
 const mostShown = 16 << 10
 
-// shownQuery is what is kept of a query to be shown: the filter, where a read or a write
-// has it.
-func shownQuery(name string, filter bson.Raw, multi bool) bson.D {
-	if filter == nil || len(filter) > mostShown {
-		filter = bson.Raw{5, 0, 0, 0, 0}
+// statement is what is shown of a query beside its filter.
+type statement struct {
+	multi, upsert, remove, giveNew bool
+	update                         bson.RawValue
+	collation                      bson.Raw
+}
+
+func statementOf(name string, body bson.Raw, multi bool) statement {
+	s := statement{multi: multi, upsert: args.Truth(body.Lookup("upsert")), remove: args.Truth(body.Lookup("remove")),
+		giveNew: args.Truth(body.Lookup("new")), update: body.Lookup("u")}
+	s.collation, _ = body.Lookup("collation").DocumentOK()
+	if name == "findAndModify" {
+		s.update = body.Lookup("update")
 	}
-	filter = bytes.Clone(filter)
+	return s
+}
+
+// seen is the update of workloads.
+func seen(at time.Time) bson.RawValue {
+	return valueOf(bson.D{{Key: "$set", Value: bson.D{{Key: "seen", Value: bson.NewDateTimeFromTime(at)}}}})
+}
+
+func valueOf(v any) bson.RawValue {
+	t, data, err := bson.MarshalValue(v)
+	if err != nil {
+		return bson.RawValue{Type: bson.TypeNull}
+	}
+	return bson.RawValue{Type: t, Value: data}
+}
+
+// shownQuery is what is kept of a query to be shown: of a read the filter, of a write the
+// command.
+func shownQuery(ns, name string, filter bson.Raw, s statement) bson.D {
+	filter, collation := small(filter), bson.D{}
+	db, coll, _ := strings.Cut(ns, ".")
+	write := func(list string, one bson.D) bson.D {
+		if s.collation != nil {
+			one = append(one, bson.E{Key: "collation", Value: small(s.collation)})
+		}
+		return bson.D{{Key: name, Value: coll}, {Key: "bypassDocumentValidation", Value: false},
+			{Key: "ordered", Value: true}, {Key: list, Value: bson.A{one}}, {Key: "$db", Value: db}}
+	}
+	update := s.update
+	if len(update.Value) == 0 || len(update.Value) > mostShown {
+		update = valueOf(bson.D{})
+	} else {
+		update.Value = bytes.Clone(update.Value)
+	}
 	switch name {
 	case "update":
-		return bson.D{{Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: filter}, {Key: "multi", Value: multi}}}}}
+		return write("updates", bson.D{{Key: "q", Value: filter}, {Key: "u", Value: update},
+			{Key: "multi", Value: s.multi}, {Key: "upsert", Value: s.upsert}})
 	case "delete":
 		limit := int32(1)
-		if multi {
+		if s.multi {
 			limit = 0
 		}
-		return bson.D{{Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: filter}, {Key: "limit", Value: limit}}}}}
+		return write("deletes", bson.D{{Key: "q", Value: filter}, {Key: "limit", Value: limit}})
 	case "findAndModify":
-		return bson.D{{Key: "query", Value: filter}}
+		doc := bson.D{{Key: name, Value: coll}, {Key: "query", Value: filter}, {Key: "remove", Value: s.remove}}
+		if !s.remove {
+			doc = append(doc, bson.E{Key: "update", Value: update})
+		}
+		return append(doc, bson.E{Key: "upsert", Value: s.upsert}, bson.E{Key: "new", Value: s.giveNew},
+			bson.E{Key: "$db", Value: db})
+	case "aggregate":
+		collation = bson.D{{Key: "locale", Value: "simple"}}
 	}
-	return bson.D{{Key: "filter", Value: filter}}
+	shown := bson.D{{Key: "filter", Value: filter}, {Key: "collation", Value: collation}}
+	if s.collation != nil {
+		shown[1].Value = small(s.collation)
+	}
+	if name == "aggregate" {
+		shown = append(shown, bson.E{Key: "let", Value: bson.D{}})
+	}
+	return shown
+}
+
+func small(doc bson.Raw) bson.Raw {
+	if doc == nil || len(doc) > mostShown {
+		return bson.Raw{5, 0, 0, 0, 0}
+	}
+	return bytes.Clone(doc)
 }

@@ -238,6 +238,7 @@ func MemoryStatus() bson.D {
 
 // analyzersStatus counts what is sampled.
 func analyzersStatus(c *call.Call) any {
+	c.Cluster.Workloads().CatchUp()
 	var active, reads, writes int64
 	for _, a := range c.Node.Analyzers {
 		if a.PerSecond > 0 {

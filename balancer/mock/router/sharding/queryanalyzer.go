@@ -36,6 +36,7 @@ func configureQueryAnalyzer(c *call.Call) (bson.D, error) {
 	if err := analyzable(c, ns, "configureQueryAnalyzer"); err != nil {
 		return nil, err
 	}
+	c.Cluster.Workloads().CatchUp() // with the rate that was
 	is := bson.D{{Key: "mode", Value: mode}}
 	if hasRate {
 		is = append(is, bson.E{Key: "samplesPerSecond", Value: rate})

@@ -25,13 +25,18 @@ func sampledQueriesStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw
 			"BSON field '$listSampledQueries.namespace' is the wrong type '%s', expected type 'string'",
 			args.TypeName(doc.Lookup("namespace").Type))
 	}
+	c.Cluster.Workloads().CatchUp()
 	var docs []bson.Raw
 	for _, of := range slices.Sorted(maps.Keys(c.Node.Analyzers)) {
 		if isText && of != ns {
 			continue
 		}
+		var uuid bson.Binary
+		if coll, err := c.Cluster.ConfigDB().Sharded(of); err == nil {
+			uuid = coll.UUID
+		}
 		for i, one := range c.Node.Analyzers[of].Samples {
-			raw, err := bson.Marshal(one.Doc(of, i))
+			raw, err := bson.Marshal(one.Doc(of, uuid, i))
 			if err != nil {
 				return nil, err
 			}

@@ -1,0 +1,146 @@
+package action
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/heat"
+	"shardsh/balancer/live"
+	"shardsh/balancer/live/load"
+	"shardsh/balancer/mock/workload"
+	"shardsh/balancer/runner"
+)
+
+// loaded is a cluster of shards with chunks of 1,000 keys each, as many on each, and a
+// workload of which 50 queries a second are sampled.
+func loaded(t testing.TB, shards, each int, s workload.Spec, rate float64) *world {
+	t.Helper()
+	var ids, chunks []string
+	for i := range shards {
+		ids = append(ids, fmt.Sprintf(`{"id": "s%d"}`, i))
+	}
+	for i := range shards * each {
+		from, to := fmt.Sprint(i*1000), fmt.Sprint((i+1)*1000)
+		if i == 0 {
+			from = `{"$minKey": 1}`
+		}
+		if i == shards*each-1 {
+			to = `{"$maxKey": 1}`
+		}
+		chunks = append(chunks, fmt.Sprintf(`{"min": {"x": %s}, "max": {"x": %s}, "shard": "s%d", "docs": 20000, `+
+			`"bytes": "20MB"}`, from, to, i/each))
+	}
+	w := newWorld(t, fmt.Sprintf(`{"shards": [%s], "settings": {%s}, "databases": [{"name": "shop", "primary": "s0"}],
+		"collections": [{"ns": "shop.orders", "key": {"x": 1}, "chunks": [%s]}]}`, strings.Join(ids, ", "), stopped,
+		strings.Join(chunks, ", ")), catalog.Release80, 1)
+	s.Namespace = "shop.orders"
+	w.cluster.Lock()
+	err := w.cluster.Workloads().Start(s)
+	w.cluster.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rate > 0 {
+		w.admin(bson.D{{Key: "configureQueryAnalyzer", Value: "shop.orders"}, {Key: "mode", Value: "full"},
+			{Key: "samplesPerSecond", Value: rate}})
+	}
+	w.advance(10 * time.Minute)
+	return w
+}
+
+// largest is the largest load of a shard, as a multiple of the mean, as counters say.
+func (w *world) largest() (most float64) {
+	w.Helper()
+	s, err := live.NewReader(w.client, live.ReaderOptions{Parts: heatParts}).Read(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	list, err := load.Read(w.Context(), live.NewCommandRunner(w.client), s, []string{"shop.orders"},
+		load.Options{For: 10 * time.Minute, Clock: w.cluster.Clock()})
+	if err != nil {
+		w.Fatal(err)
+	}
+	m := list[0].Map
+	for _, shard := range m.Shards {
+		most = max(most, shard.Load.Total()/m.Mean(heat.Weights{Read: 1, Write: 1}))
+	}
+	return most
+}
+
+// timely says when which range moved where.
+type timely struct {
+	t    testing.TB
+	list []runner.Event
+}
+
+func (l *timely) Report(e Event) {
+	if m, is := e.(Move); is && m.Kind == runner.Moved {
+		l.list = append(l.list, m.Event)
+	}
+}
+
+// The load comes to 1.10 of the mean with at most half the moves that it takes to even out
+// operations without knowing which chunks they are of, and no range moves again within the
+// cool-down.
+func TestBalanceByLoad(t *testing.T) {
+	for _, spec := range []workload.Spec{
+		{Rate: 5000, Keys: "hot 10% 70%", Mix: workload.Mix{Reads: 60, Updates: 40}},
+		{Rate: 5000, Keys: "zipf 0.8", Mix: workload.Mix{Reads: 60, Updates: 40}, Scatter: 0.05},
+	} {
+		moves := map[runner.Goal]int{}
+		for _, goal := range []runner.Goal{runner.LoadGoal, runner.Ops} {
+			w := loaded(t, 5, 8, spec, 50)
+			seen := &timely{t: t}
+			before := w.largest()
+			result, err := Balance{Namespaces: []string{"shop.orders"}, Pace: Pace{Parallel: 1}, Goal: goal}.Run(t.Context(), w.actionCluster(), seen)
+			if err != nil || !result.Reached {
+				t.Fatalf("%s, %s: %+v, %v", spec.Keys, goal, result, err)
+			}
+			after := w.largest()
+			moves[goal] = result.Moves
+			t.Logf("%s, %s: %.2f of the mean, %.2f after %d moves and %d splits", spec.Keys, goal, before, after, result.Moves,
+				result.Splits)
+			if goal == runner.LoadGoal && (after > 1.10 || len(result.Left) > 0) {
+				t.Errorf("%s: the largest load is %.2f of the mean, left are %v", spec.Keys, after, result.Left)
+			}
+			for i, a := range seen.list {
+				for _, b := range seen.list[:i] {
+					again := a.Move.Min.Less(b.Move.Max) && b.Move.Min.Less(a.Move.Max)
+					if goal == runner.LoadGoal && again && a.At.Sub(b.At) < time.Hour {
+						t.Errorf("%s moves again after %v", a.Move.Min, a.At.Sub(b.At))
+					}
+				}
+			}
+		}
+		if 2*moves[runner.LoadGoal] > moves[runner.Ops] {
+			t.Errorf("%s: %d moves by load, %d by operations", spec.Keys, moves[runner.LoadGoal], moves[runner.Ops])
+		}
+	}
+}
+
+// Where no move helps none is made, and it says why; without samples it refuses, and says
+// what to enter.
+func TestBalanceByLoadRefuses(t *testing.T) {
+	run := func(w *world) (BalanceResult, error) {
+		return Balance{Namespaces: []string{"shop.orders"}, Pace: Pace{Parallel: 1}, Goal: runner.LoadGoal}.Run(t.Context(), w.actionCluster(), nil)
+	}
+	w := loaded(t, 4, 3, workload.Spec{Rate: 2000, Keys: "latest", Mix: workload.Mix{Reads: 5, Inserts: 95}}, 50)
+	if r, err := run(w); err != nil || r.Moves != 0 || len(r.Left) != 1 || r.Left[0].Code != "monotonicKey" {
+		t.Errorf("a monotonic key: %+v, %v", r, err)
+	}
+	w = loaded(t, 4, 3, workload.Spec{Rate: 2000, Keys: "key 90%"}, 50)
+	r, err := run(w)
+	if err != nil || len(r.Left) != 1 || r.Left[0].Code != "hotKey" || !strings.Contains(r.Left[0].Text, "shardsh advise") {
+		t.Errorf("a hot key: %+v, %v", r, err)
+	}
+	w = loaded(t, 4, 3, workload.Spec{Rate: 2000, Keys: "hot 5% 80%"}, 0)
+	if _, err := run(w); !errors.Is(err, runner.ErrNoSamples) || !strings.Contains(err.Error(), "configureQueryAnalyzer") {
+		t.Errorf("without samples: %v", err)
+	}
+}

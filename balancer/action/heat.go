@@ -1,0 +1,211 @@
+package action
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/heat"
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/live"
+	"shardsh/balancer/live/load"
+	"shardsh/balancer/plan"
+	"shardsh/balancer/runner"
+)
+
+// Heat says which shards, chunks and keys have how much of the load. It changes nothing,
+// unless Sample says so.
+type Heat struct {
+	// Namespaces are the collections, by name or pattern; none is all.
+	Namespaces []string
+	// For is how long counters are counted; a minute when it is zero. Back is how long ago
+	// samples may have been taken; an hour when it is zero.
+	For, Back time.Duration
+	By        heat.By
+	// Top is how many chunks are named; 10 when it is zero.
+	Top int
+	// Sample has so many queries a second be sampled meanwhile, 50 at most, of collections
+	// whose queries are not: configureQueryAnalyzer, on and off again.
+	Sample float64
+}
+
+// samplesBack is how old samples may be that runs go by: of load as it is now.
+const samplesBack = 15 * time.Minute
+
+// mostSampled is the largest samplesPerSecond of servers.
+const mostSampled = 50
+
+// Validate refuses values that can't be.
+func (h Heat) Validate() error {
+	switch {
+	case h.By != "" && !slices.Contains(Bys(), h.By):
+		return refuse("{by}: %q is none of reads, writes, mixed", string(h.By))
+	case h.For < 0 || h.Back < 0:
+		return refuse("{for} and {back} are times")
+	case h.Top < 0:
+		return refuse("{top} is how many chunks are named")
+	case h.Sample < 0 || h.Sample > mostSampled:
+		return refuse("{sample} is up to %d queries a second", mostSampled)
+	}
+	return nil
+}
+
+// Bys returns by what load can be evened out.
+func Bys() []heat.By { return []heat.By{heat.ByReads, heat.ByWrites, heat.ByMixed} }
+
+// HeatResult is what was found, a collection after the other.
+type HeatResult struct {
+	By          heat.By          `json:"by"`
+	Seconds     float64          `json:"seconds"` // counted
+	Collections []CollectionHeat `json:"collections"`
+}
+
+// CollectionHeat is where the load of a collection goes.
+type CollectionHeat struct {
+	Namespace string `json:"ns"`
+	// Source says where the figures are from, and how good they are.
+	Source HeatSource `json:"source"`
+	Total  heat.Load  `json:"total"`
+	// Scattered are the shares of queries that go to all shards.
+	Scattered heat.Load           `json:"scattered"`
+	Shards    []ShardLoad         `json:"shards"`
+	Chunks    []ChunkLoad         `json:"chunks"`
+	HotKeys   []HotKeyLoad        `json:"hotKeys,omitempty"`
+	Monotonic *heat.Monotonic     `json:"-"`
+	Findings  []diagnosis.Finding `json:"findings,omitempty"`
+	Map       *heat.Map           `json:"-"`
+}
+
+// HeatSource is where figures are from.
+type HeatSource struct {
+	Counters bool    `json:"counters"` // $collStats, twice
+	Samples  int     `json:"samples"`  // sampled queries
+	Inserts  int     `json:"inserts"`  // newest documents
+	Sampling float64 `json:"samplesPerSecond"`
+	// Enter is the command that has queries sampled; empty where they are.
+	Enter string   `json:"enter,omitempty"`
+	Notes []string `json:"notes,omitempty"`
+}
+
+// ShardLoad is what a shard has.
+type ShardLoad struct {
+	Shard    catalog.ShardID `json:"shard"`
+	Load     heat.Load       `json:"perSecond"`
+	Scatter  heat.Load       `json:"scatter"`
+	Unplaced heat.Load       `json:"unplaced"`
+	// OfMean is the load as a multiple of the mean, Time how many seconds a second it works.
+	OfMean float64 `json:"ofMean"`
+	Time   float64 `json:"time"`
+	Chunks int     `json:"chunks"`
+}
+
+// ChunkLoad is what one of the hottest chunks has.
+type ChunkLoad struct {
+	Min     string          `json:"min"`
+	Max     string          `json:"max"`
+	Shard   catalog.ShardID `json:"shard"`
+	Load    heat.Load       `json:"perSecond"`
+	Between heat.Interval   `json:"between"` // of reads and writes together, with 95 %
+	Samples int             `json:"samples"`
+}
+
+// HotKeyLoad is what one key has.
+type HotKeyLoad struct {
+	Key     string          `json:"key"`
+	Shard   catalog.ShardID `json:"shard"`
+	Load    heat.Load       `json:"perSecond"`
+	OfMean  float64         `json:"ofMean"`
+	Samples int             `json:"samples"`
+}
+
+// heatParts are what heat reads of the metadata.
+const heatParts = live.Identity | live.Compatible | live.Settings | live.Shards | live.Collections | live.Chunks |
+	live.Zones
+
+// Run reads the load and says where it goes.
+func (h Heat) Run(ctx context.Context, source Source, r Reporter) (HeatResult, error) {
+	if err := h.Validate(); err != nil {
+		return HeatResult{}, err
+	}
+	if source.Snapshot != nil {
+		return HeatResult{}, refuse("heat reads counters and samples, and a file has none: name a cluster")
+	}
+	report := &serial{next: r}
+	reads := live.ReaderOptions{Parts: heatParts, Required: live.Chunks, Namespaces: literal(h.Namespaces)}
+	s, err := source.look(ctx, reads, report)
+	if err != nil {
+		return HeatResult{}, err
+	}
+	names, err := plan.Namespaces(s, h.Namespaces)
+	if err != nil {
+		return HeatResult{}, err
+	}
+	names = slices.DeleteFunc(runner.Ours(names, h.Namespaces), func(ns string) bool {
+		return s.Collection(ns).Table == nil
+	})
+	list, err := load.Read(ctx, live.NewCommandRunner(source.Client), s, names, load.Options{For: h.For, Back: h.Back,
+		Sample: h.Sample, Clock: source.Clock, Tell: func(text string) { report.note(text) }})
+	if err != nil {
+		return HeatResult{}, &AccessError{err}
+	}
+	result := HeatResult{By: h.By, Seconds: h.For.Seconds(), Collections: []CollectionHeat{}}
+	if result.By == "" {
+		result.By = heat.ByMixed
+	}
+	if result.Seconds == 0 {
+		result.Seconds = time.Minute.Seconds()
+	}
+	for _, one := range list {
+		result.Collections = append(result.Collections, h.describe(one, result.By))
+	}
+	return result, nil
+}
+
+// literal returns the names where there are no patterns among them.
+func literal(names []string) []string {
+	if slices.ContainsFunc(names, func(n string) bool { return strings.ContainsAny(n, "*?[") }) {
+		return nil
+	}
+	return names
+}
+
+func (h Heat) describe(r load.Reading, by heat.By) CollectionHeat {
+	m := &r.Map
+	w := m.WeightsFor(by)
+	c := CollectionHeat{Namespace: m.Namespace, Total: m.Total, Scattered: heat.Load(m.Scattered), Map: m,
+		Monotonic: m.Monotonic, Findings: diagnosis.OfHeat(m, by), Shards: []ShardLoad{}, Chunks: []ChunkLoad{},
+		Source: HeatSource{Counters: m.Counted, Samples: m.Samples - m.Inserts, Inserts: m.Inserts,
+			Sampling: r.Analyzer.Rate, Notes: r.Notes}}
+	if !r.Analyzer.On && c.Source.Samples == 0 {
+		c.Source.Sampling = 0
+		c.Source.Enter = sampling(m.Namespace)
+	}
+	mean := m.Mean(w)
+	for _, s := range m.Shards {
+		one := ShardLoad{s.Shard, s.Load, s.Scatter, s.Unplaced, 0, s.Time, s.Chunks}
+		if mean > 0 {
+			one.OfMean = w.Of(s.Load) / mean
+		}
+		c.Shards = append(c.Shards, one)
+	}
+	top := h.Top
+	if top == 0 {
+		top = 10
+	}
+	for _, k := range m.Hottest(w, top) {
+		if k.Samples == 0 || c.Source.Samples == 0 {
+			break
+		}
+		c.Chunks = append(c.Chunks, ChunkLoad{boundText(m, k.Min), boundText(m, k.Max), k.Shard, k.Load, k.Between,
+			int(k.Samples + 0.5)})
+	}
+	for _, k := range m.HotKeys {
+		c.HotKeys = append(c.HotKeys, HotKeyLoad{boundText(m, k.Key), k.Shard, k.Load, k.OfShard, k.Samples})
+	}
+	return c
+}
+
+func boundText(m *heat.Map, k catalog.Key) string { return humanize.Literal(m.Pattern.Bound(k)) }

@@ -1,0 +1,119 @@
+package diagnosis
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"shardsh/balancer/heat"
+	"shardsh/balancer/humanize"
+)
+
+// From when on load is worth a finding.
+const (
+	hotShardOver   = 1.25 // of the mean of the shards
+	hotChunkShare  = 0.25 // of what a shard has on average
+	hotChunkOver   = 3    // times the average chunk
+	hotChunksNamed = 3
+	scatterShare   = 0.2 // of the sampled reads or writes
+	scatterSamples = 50
+)
+
+// OfHeat returns what is to be said about where the load of a collection goes.
+func OfHeat(m *heat.Map, by heat.By) (list []Finding) {
+	w := m.WeightsFor(by)
+	mean := m.Mean(w)
+	if mean == 0 || len(m.Shards) < 2 {
+		return nil
+	}
+	list = append(list, hotShards(m, w, mean)...)
+	list = append(list, hotKeys(m)...)
+	list = append(list, hotChunks(m, w, mean)...)
+	if is := m.Monotonic; is != nil {
+		end := "MaxKey"
+		if !is.AtMax {
+			end = "MinKey"
+		}
+		f := finding(MonotonicKey, Scope{Namespace: m.Namespace, Shard: is.Shard}, fmt.Sprintf(
+			"%s of the inserts into %s go to the chunk at %s, on %s", humanize.Percent(is.Share), m.Namespace, end, is.Shard),
+			fmt.Sprintf("sh.adviseKey(%q)", m.Namespace))
+		f.Numbers = numbered("insertsPerSecond", perSecond(is.Load))
+		list = append(list, f)
+	}
+	if m.Samples >= scatterSamples && max(m.Scattered.Reads, m.Scattered.Writes) >= scatterShare {
+		f := finding(Scatter, Scope{Namespace: m.Namespace}, fmt.Sprintf(
+			"%s of the reads and %s of the updates and deletes of %s go to all shards", humanize.Percent(m.Scattered.Reads),
+			humanize.Percent(m.Scattered.Writes), m.Namespace), fmt.Sprintf("sh.adviseKey(%q)", m.Namespace))
+		f.Numbers = numbered("readsPercent", int64(math.Round(m.Scattered.Reads*100)),
+			Number{Name: "writesPercent", Value: int64(math.Round(m.Scattered.Writes * 100))})
+		list = append(list, f)
+	}
+	return list
+}
+
+func perSecond(n float64) int64 { return int64(math.Round(n)) }
+
+func hotShards(m *heat.Map, w heat.Weights, mean float64) (list []Finding) {
+	for _, s := range m.Shards {
+		share := w.Of(s.Load) / mean
+		low, _ := s.Between.Low, s.Between.High
+		if share < hotShardOver || s.Load.Total() > 0 && share*low/s.Load.Total() < 1 {
+			continue
+		}
+		f := finding(HotShard, Scope{Namespace: m.Namespace, Shard: s.Shard}, fmt.Sprintf(
+			"%s has %.1f times the load of %s that a shard has on average: %s", s.Shard, share, m.Namespace, LoadText(s.Load)),
+			fmt.Sprintf(`sh.balance(%q, { goal: "load" })`, m.Namespace))
+		f.Numbers = numbered("readsPerSecond", perSecond(s.Load.Reads),
+			Number{Name: "writesPerSecond", Value: perSecond(s.Load.Writes)},
+			Number{Name: "percentOfMean", Value: int64(math.Round(share * 100))})
+		list = append(list, f)
+	}
+	return list
+}
+
+// LoadText is operations a second as people read them.
+func LoadText(l heat.Load) string {
+	return fmt.Sprintf("%s reads and %s writes a second", humanize.Number(perSecond(l.Reads)),
+		humanize.Number(perSecond(l.Writes)))
+}
+
+func hotKeys(m *heat.Map) (list []Finding) {
+	for _, k := range m.HotKeys {
+		f := finding(HotKey, Scope{Namespace: m.Namespace, Shard: k.Shard, Chunk: m.Chunks[k.Chunk].Min}, fmt.Sprintf(
+			"one shard key of %s, %s, has %s of the load that a shard has on average: %s, on %s", m.Namespace,
+			humanize.Literal(m.Pattern.Bound(k.Key)), humanize.Percent(k.OfShard), LoadText(k.Load), k.Shard),
+			fmt.Sprintf("sh.adviseKey(%q)", m.Namespace))
+		f.Numbers = numbered("samples", int64(k.Samples),
+			Number{Name: "percentOfMean", Value: int64(math.Round(k.OfShard * 100))})
+		list = append(list, f)
+	}
+	return list
+}
+
+// hotChunks names those that are hot for another reason than one key.
+func hotChunks(m *heat.Map, w heat.Weights, mean float64) (list []Finding) {
+	var sum float64
+	for _, c := range m.Chunks {
+		sum += w.Of(c.Load)
+	}
+	if m.Samples == m.Inserts { // of other operations nobody knows the chunk
+		return nil
+	}
+	average := sum / float64(len(m.Chunks))
+	for _, c := range m.Hottest(w, hotChunksNamed) {
+		value := w.Of(c.Load)
+		sure := value * c.Between.Low / max(c.Load.Total(), 1e-9)
+		one := slices.ContainsFunc(m.HotKeys, func(k heat.HotKey) bool { return m.Chunks[k.Chunk].Min.Equal(c.Min) })
+		if one || sure < max(hotChunkShare*mean, hotChunkOver*average) {
+			continue
+		}
+		f := finding(HotChunk, Scope{Namespace: m.Namespace, Shard: c.Shard, Chunk: c.Min}, fmt.Sprintf(
+			"the chunk of %s at %s has %.0f times the load of the average chunk: %s, on %s", m.Namespace,
+			humanize.Literal(m.Pattern.Bound(c.Min)), value/average, LoadText(c.Load), c.Shard),
+			fmt.Sprintf(`sh.balance(%q, { goal: "load" })`, m.Namespace))
+		f.Numbers = numbered("readsPerSecond", perSecond(c.Load.Reads),
+			Number{Name: "writesPerSecond", Value: perSecond(c.Load.Writes)})
+		list = append(list, f)
+	}
+	return list
+}

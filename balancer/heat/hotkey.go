@@ -1,0 +1,88 @@
+package heat
+
+import (
+	"cmp"
+	"slices"
+
+	"shardsh/balancer/catalog"
+)
+
+// HotKey is one shard key that has most of the load of its chunk, or more than a shard
+// should have: wherever its chunk lies, that shard has it.
+type HotKey struct {
+	Key     catalog.Key
+	Chunk   int // its place in the Map
+	Shard   catalog.ShardID
+	Load    Load
+	Samples int
+	// OfShard is how much that is of what a shard has on average.
+	OfShard float64
+}
+
+// What makes a key a hot one.
+const (
+	hotKeySamples = 20
+	hotKeyOfChunk = 0.5
+	hotKeyOfShard = 0.25
+)
+
+func (m *Map) findHotKeys() {
+	mean := m.Mean(Weights{1, 1})
+	for i, c := range m.Chunks {
+		for _, k := range c.Keys {
+			if k.Samples < hotKeySamples || mean == 0 {
+				continue
+			}
+			sure, _ := poisson(float64(k.Samples))
+			share, least := k.Load.Total()/mean, sure/float64(k.Samples)
+			most := k.Load.Total() >= hotKeyOfChunk*c.Load.Total() && share*least >= hotKeyOfShard
+			if most || share*least >= 1 {
+				m.HotKeys = append(m.HotKeys, HotKey{k.Key, i, c.Shard, k.Load, k.Samples, share})
+			}
+		}
+	}
+	slices.SortFunc(m.HotKeys, func(a, b HotKey) int { return cmp.Compare(b.OfShard, a.OfShard) })
+}
+
+// Monotonic says that new documents go to one end of the key.
+type Monotonic struct {
+	AtMax bool // else at MinKey
+	Shard catalog.ShardID
+	Share float64 // of new documents
+	Load  float64 // inserts a second
+}
+
+// What makes a key a monotonic one.
+const (
+	monotonicSamples = 20
+	monotonicShare   = 0.9
+)
+
+func (m *Map) findMonotonic(in Input) {
+	if m.Inserts < monotonicSamples || len(m.Chunks) < 2 {
+		return
+	}
+	var first, last float64
+	for _, s := range in.Samples {
+		switch {
+		case s.Kind != Insert || s.Key.IsZero():
+		case s.Key.Less(m.Chunks[0].Max):
+			first++
+		case !s.Key.Less(m.Chunks[len(m.Chunks)-1].Min):
+			last++
+		}
+	}
+	share := max(first, last) / float64(m.Inserts)
+	if share < monotonicShare {
+		return
+	}
+	is := Monotonic{AtMax: last >= first, Share: share, Shard: m.Chunks[0].Shard}
+	if is.AtMax {
+		is.Shard = m.Chunks[len(m.Chunks)-1].Shard
+	}
+	is.Load = float64(m.Inserts) / max(1, m.Span.Seconds())
+	if c, counted := in.Counters[is.Shard]; counted {
+		is.Load = c.Inserts * share
+	}
+	m.Monotonic = &is
+}

@@ -1,0 +1,102 @@
+package heat
+
+import (
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// Kind is what an operation does.
+type Kind uint8
+
+// The kinds.
+const (
+	Read   Kind = iota
+	Write       // an update, a delete, or findAndModify
+	Insert      // nobody samples inserts: these are the newest documents
+)
+
+// Statement is a query that the cluster has sampled, or that was written into a log.
+type Statement struct {
+	Kind    Kind
+	At      time.Time
+	Filter  bson.Raw
+	Simple  bool // its collation is the simple one
+	Removes bool
+}
+
+// SampledFor is how long servers keep a sampled query (queryAnalysisSampleExpirationSecs):
+// so long after it was sampled it expires.
+const SampledFor = 7 * 24 * time.Hour
+
+// Statements returns the queries of a document of config.sampledQueries: one, or one for
+// each statement of a write.
+func Statements(doc bson.Raw) (list []Statement) {
+	cmd, _ := doc.Lookup("cmd").DocumentOK()
+	name, _ := doc.Lookup("cmdName").StringValueOK()
+	one := Statement{Simple: simple(cmd.Lookup("collation"))}
+	if expires, is := doc.Lookup("expireAt").TimeOK(); is {
+		one.At = expires.Add(-SampledFor)
+	}
+	for _, field := range []string{"updates", "deletes"} {
+		for _, s := range documents(cmd.Lookup(field)) {
+			write := one
+			write.Kind, write.Removes = Write, field == "deletes"
+			write.Filter, _ = s.Lookup("q").DocumentOK()
+			write.Simple = simple(s.Lookup("collation"))
+			list = append(list, write)
+		}
+	}
+	switch {
+	case len(list) > 0:
+		return list
+	case name == "findAndModify":
+		one.Kind = Write
+		one.Removes, _ = cmd.Lookup("remove").BooleanOK()
+		one.Filter, _ = cmd.Lookup("query").DocumentOK()
+	default:
+		one.Filter, _ = cmd.Lookup("filter").DocumentOK()
+	}
+	return append(list, one)
+}
+
+func simple(collation bson.RawValue) bool {
+	doc, _ := collation.DocumentOK()
+	locale, has := doc.Lookup("locale").StringValueOK()
+	return !has || locale == "simple"
+}
+
+// Sample is an operation of which it is known where it goes.
+type Sample struct {
+	Kind Kind
+	At   time.Time
+	// Key is the whole shard key that it wants or brings; zero where it wants others.
+	Key catalog.Key
+	// Ranges are what it wants where there is no Key; without either it goes to all shards.
+	Ranges []Range
+	// Removes says that a write takes documents away.
+	Removes bool
+}
+
+// SampleOf returns where a statement goes with a shard key.
+func SampleOf(p catalog.KeyPattern, s Statement) Sample {
+	one := Sample{Kind: s.Kind, At: s.At, Removes: s.Removes}
+	one.Ranges = RangesOf(p, s.Filter, s.Simple)
+	if len(one.Ranges) == 1 {
+		if key, whole := p.QueryKey(s.Filter); whole && one.Ranges[0].From.Equal(key) {
+			one.Key, one.Ranges = key, nil
+		}
+	}
+	return one
+}
+
+// InsertOf returns where a new document has gone. It is false for one without a shard key.
+func InsertOf(p catalog.KeyPattern, doc bson.Raw, at time.Time) (Sample, bool) {
+	key, err := p.DocumentKey(doc)
+	return Sample{Kind: Insert, At: at, Key: key}, err == nil
+}
+
+// everywhere reports whether a sample goes to all shards.
+func (s Sample) everywhere() bool { return s.Key.IsZero() && s.Ranges == nil }

@@ -1,0 +1,132 @@
+package load
+
+import (
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/heat"
+)
+
+// counted is what a shard has counted of a collection since it began.
+type counted struct {
+	docs                    int64
+	reads, writes           int64
+	readMicros, writeMicros int64
+}
+
+// counters reads those of all shards with chunks. Nothing comes of a refusal.
+func (r *reading) counters(ctx context.Context, c *collection) (map[catalog.ShardID]counted, error) {
+	docs, err := r.runner.RunCursorCommand(ctx, c.db, bson.D{{Key: "aggregate", Value: c.name}, {Key: "pipeline",
+		Value: bson.A{bson.D{{Key: "$collStats", Value: bson.D{{Key: "latencyStats", Value: bson.D{}},
+			{Key: "count", Value: bson.D{}}}}}}}, {Key: "cursor", Value: bson.D{}}})
+	if err != nil {
+		return nil, c.note(ctx, "the counters", err)
+	}
+	all := make(map[catalog.ShardID]counted, len(docs))
+	for _, doc := range docs {
+		id, _ := doc.Lookup("shard").StringValueOK()
+		n := func(path ...string) int64 {
+			v, _ := doc.Lookup(path...).AsInt64OK()
+			return v
+		}
+		all[catalog.ShardID(id)] = counted{docs: n("count"),
+			reads: n("latencyStats", "reads", "ops"), readMicros: n("latencyStats", "reads", "latency"),
+			writes: n("latencyStats", "writes", "ops"), writeMicros: n("latencyStats", "writes", "latency")}
+	}
+	return all, nil
+}
+
+// estimate puts together what was read.
+func (r *reading) estimate(ctx context.Context, c *collection) {
+	in := heat.Input{Namespace: c.ns, Table: c.state.Table, Samples: c.inserts}
+	for _, s := range c.statements {
+		in.Samples = append(in.Samples, heat.SampleOf(c.state.Pattern, s))
+	}
+	for _, s := range r.look.Shards() {
+		if !s.Draining {
+			in.Shards = append(in.Shards, s.ID)
+		}
+	}
+	in.Span = r.Clock.Now().Sub(c.from)
+	if len(c.statements) == 0 {
+		in.Span = r.Clock.Now().Sub(c.began)
+	}
+	after, err := r.counters(ctx, c)
+	if err == nil && len(after) > 0 && c.before != nil {
+		in.Counters = rates(c.before, after, r.Clock.Now().Sub(c.began))
+		c.spreadInserts(in.Counters, after, r.Clock.Now().Sub(c.began))
+	}
+	c.result.Map = heat.Of(in)
+}
+
+// removing is the share of sampled writes that delete.
+func removing(list []heat.Statement) float64 {
+	var writes, removes float64
+	for _, s := range list {
+		if s.Kind == heat.Write {
+			writes++
+		}
+		if s.Removes {
+			removes++
+		}
+	}
+	if writes == 0 {
+		return 0
+	}
+	return removes / writes
+}
+
+// rates returns what was counted in a time. A shard that has begun anew meanwhile is left out.
+func rates(before, after map[catalog.ShardID]counted, d time.Duration) map[catalog.ShardID]heat.Counter {
+	list := make(map[catalog.ShardID]heat.Counter, len(after))
+	seconds := max(d.Seconds(), 1e-3)
+	for id, now := range after {
+		was, known := before[id]
+		if !known || now.reads < was.reads || now.writes < was.writes {
+			continue
+		}
+		reads, writes := float64(now.reads-was.reads), float64(now.writes-was.writes)
+		list[id] = heat.Counter{Reads: reads / seconds, Writes: writes / seconds,
+			ReadTime: mean(now.readMicros-was.readMicros, reads), WriteTime: mean(now.writeMicros-was.writeMicros, writes)}
+	}
+	return list
+}
+
+// spreadInserts says how many of the writes are inserts. The documents of a shard change by
+// migrations, too, those of all shards do not: where new documents were read, these say which
+// shard got how many.
+func (c *collection) spreadInserts(
+	list map[catalog.ShardID]heat.Counter, after map[catalog.ShardID]counted, d time.Duration,
+) {
+	by := map[catalog.ShardID]float64{}
+	for _, s := range c.inserts {
+		by[c.state.Table.ShardOf(s.Key)] += 1 / float64(len(c.inserts))
+	}
+	removing, seconds := removing(c.statements), max(d.Seconds(), 1e-3)
+	// Of the writes that are no inserts some delete: documents = inserts - removing * (writes - inserts).
+	inserts := func(docs int64, writes float64) float64 {
+		return max(0, (float64(docs)/seconds+removing*writes)/(1+removing))
+	}
+	var docs int64
+	var writes float64
+	for id, of := range list {
+		docs, writes = docs+after[id].docs-c.before[id].docs, writes+of.Writes
+	}
+	for id, of := range list {
+		if of.Inserts = inserts(after[id].docs-c.before[id].docs, of.Writes); len(c.inserts) > 0 {
+			of.Inserts = inserts(docs, writes) * by[id]
+		}
+		of.Inserts = min(of.Inserts, of.Writes)
+		list[id] = of
+	}
+}
+
+func mean(micros int64, n float64) time.Duration {
+	if n <= 0 {
+		return 0
+	}
+	return time.Duration(float64(micros) / n * float64(time.Microsecond))
+}

@@ -1,0 +1,249 @@
+package load
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/heat"
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/live"
+	"shardsh/balancer/pace"
+)
+
+// Options say what is read, and how much.
+type Options struct {
+	// For is how long counters are counted; a minute when it is zero.
+	For time.Duration
+	// Back is how long ago samples may have been taken; an hour when it is zero.
+	Back time.Duration
+	// Samples and Documents bound what is read of a collection: 50,000 sampled queries, 1,000
+	// of the newest documents of each shard.
+	Samples, Documents int
+	// Sample has this many queries a second be sampled while counters are counted, of
+	// collections of which none are; 0 leaves that as it is.
+	Sample float64
+	Clock  pace.Clock
+	// Tell is called with what is being done; may be nil.
+	Tell func(string)
+}
+
+// Reading is what is known of one collection.
+type Reading struct {
+	Map heat.Map
+	// Analyzer is what configureQueryAnalyzer was told.
+	Analyzer Analyzer
+	// Notes are what could not be read, and why.
+	Notes []string
+}
+
+// Analyzer is an entry of config.queryAnalyzers.
+type Analyzer struct {
+	On    bool
+	Rate  float64 // samples a second at most
+	Since time.Time
+	// Asked says that it was switched on for this read alone.
+	Asked bool
+}
+
+// How long after a query its sample can be read: routers learn within 10 s that they are to
+// sample (queryAnalysisSamplerConfigurationRefreshSecs), and shards write samples every 90 s
+// (queryAnalysisWriterIntervalSecs).
+const (
+	learned = 10 * time.Second
+	written = 90 * time.Second
+)
+
+// reading is a read under way.
+type reading struct {
+	Options
+	runner live.CommandRunner
+	look   *catalog.Snapshot
+	list   []*collection
+}
+
+type collection struct {
+	ns, db, name string
+	state        *catalog.CollectionState
+	before       map[catalog.ShardID]counted
+	began        time.Time // of the counting
+	result       Reading
+	statements   []heat.Statement
+	inserts      []heat.Sample
+	from         time.Time // since when there are samples
+}
+
+// Read reads the load of collections of a cluster that was read with their routing tables.
+func Read(ctx context.Context, r live.CommandRunner, look *catalog.Snapshot, namespaces []string, o Options) (
+	list []Reading, err error) {
+	o.For, o.Back = cmp.Or(o.For, time.Minute), cmp.Or(o.Back, time.Hour)
+	o.Samples, o.Documents = cmp.Or(o.Samples, 50_000), cmp.Or(o.Documents, 1000)
+	if o.Tell == nil {
+		o.Tell = func(string) {}
+	}
+	rd := &reading{Options: o, runner: r, look: look}
+	for _, ns := range namespaces {
+		state := look.Collection(ns)
+		db, name, err := catalog.SplitNamespace(ns)
+		if err != nil || state == nil || state.Table == nil {
+			return nil, fmt.Errorf("the chunks of %s were not read", ns)
+		}
+		rd.list = append(rd.list, &collection{ns: ns, db: db, name: name, state: state})
+	}
+	end, err := rd.analyzers(ctx)
+	defer end()
+	if err != nil {
+		return nil, err
+	}
+	if err := rd.count(ctx); err != nil {
+		return nil, err
+	}
+	for _, c := range rd.list {
+		if err := rd.samples(ctx, c); err != nil {
+			return nil, err
+		}
+		if err := rd.newest(ctx, c); err != nil {
+			return nil, err
+		}
+		rd.estimate(ctx, c)
+		list = append(list, c.result)
+	}
+	return list, ctx.Err()
+}
+
+// note keeps what could not be read. Only the end of the context is an error.
+func (c *collection) note(ctx context.Context, what string, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	c.result.Notes = append(c.result.Notes, fmt.Sprintf("%s could not be read: %v", what, err))
+	return nil
+}
+
+// analyzers reads of which collections queries are sampled, and switches that on where it
+// was asked for; end switches it off again.
+func (r *reading) analyzers(ctx context.Context) (end func(), err error) {
+	var asked []*collection
+	end = func() {
+		for _, c := range asked {
+			_, err := r.runner.RunCommand(context.WithoutCancel(ctx), "admin",
+				bson.D{{Key: "configureQueryAnalyzer", Value: c.ns}, {Key: "mode", Value: "off"}})
+			if err != nil {
+				r.Tell(fmt.Sprintf("queries of %s are still sampled: %v", c.ns, err))
+			}
+		}
+	}
+	if !r.look.Release().AtLeast(catalog.Release70) {
+		return end, nil
+	}
+	for _, c := range r.list {
+		docs, err := r.runner.RunCursorCommand(ctx, "config", bson.D{{Key: "find", Value: "queryAnalyzers"},
+			{Key: "filter", Value: bson.D{{Key: "_id", Value: c.ns}}}})
+		if err != nil {
+			if err := c.note(ctx, "config.queryAnalyzers", err); err != nil {
+				return end, err
+			}
+		}
+		for _, doc := range docs {
+			mode, _ := doc.Lookup("mode").StringValueOK()
+			c.result.Analyzer.On = mode == "full"
+			c.result.Analyzer.Rate, _ = doc.Lookup("samplesPerSecond").AsFloat64OK()
+			c.result.Analyzer.Since, _ = doc.Lookup("startTime").TimeOK()
+		}
+		if c.result.Analyzer.On || r.Sample <= 0 {
+			continue
+		}
+		_, err = r.runner.RunCommand(ctx, "admin", bson.D{{Key: "configureQueryAnalyzer", Value: c.ns},
+			{Key: "mode", Value: "full"}, {Key: "samplesPerSecond", Value: r.Sample}})
+		if err != nil {
+			return end, err
+		}
+		asked = append(asked, c)
+		c.result.Analyzer = Analyzer{On: true, Asked: true, Rate: r.Sample, Since: r.Clock.Now()}
+	}
+	return end, nil
+}
+
+// count counts for a time.
+func (r *reading) count(ctx context.Context) (err error) {
+	for _, c := range r.list {
+		c.began = r.Clock.Now()
+		if c.before, err = r.counters(ctx, c); err != nil {
+			return err
+		}
+	}
+	asked := slices.ContainsFunc(r.list, func(c *collection) bool { return c.result.Analyzer.Asked })
+	wait := r.For
+	if asked {
+		wait += learned + written
+	}
+	r.Tell("counting for " + humanize.Duration(wait))
+	return r.Clock.Sleep(ctx, wait)
+}
+
+// samples reads the sampled queries.
+func (r *reading) samples(ctx context.Context, c *collection) error {
+	if !r.look.Release().AtLeast(catalog.Release70) {
+		return nil
+	}
+	c.from = r.Clock.Now().Add(-r.Back)
+	r.Tell("reading the sampled queries of " + c.ns)
+	docs, err := r.runner.RunCursorCommand(ctx, "admin", bson.D{{Key: "aggregate", Value: int32(1)}, {Key: "pipeline",
+		Value: bson.A{
+			bson.D{{Key: "$listSampledQueries", Value: bson.D{{Key: "namespace", Value: c.ns}}}},
+			bson.D{{Key: "$match", Value: bson.D{{Key: "expireAt", Value: bson.D{{Key: "$gte",
+				Value: bson.NewDateTimeFromTime(c.from.Add(heat.SampledFor))}}}}}},
+			bson.D{{Key: "$sort", Value: bson.D{{Key: "expireAt", Value: int32(-1)}}}},
+			bson.D{{Key: "$limit", Value: int32(r.Samples)}},
+			bson.D{{Key: "$project", Value: bson.D{{Key: "cmdName", Value: 1}, {Key: "expireAt", Value: 1},
+				{Key: "cmd.filter", Value: 1}, {Key: "cmd.collation", Value: 1}, {Key: "cmd.query", Value: 1},
+				{Key: "cmd.remove", Value: 1}, {Key: "cmd.updates.q", Value: 1}, {Key: "cmd.updates.collation", Value: 1},
+				{Key: "cmd.deletes.q", Value: 1}, {Key: "cmd.deletes.collation", Value: 1}}}},
+		}}, {Key: "cursor", Value: bson.D{{Key: "batchSize", Value: int32(10_000)}}}})
+	if err != nil {
+		return c.note(ctx, "the sampled queries", err)
+	}
+	for _, doc := range docs {
+		c.statements = append(c.statements, heat.Statements(doc)...)
+	}
+	if n := len(c.statements); n > 0 {
+		oldest := slices.MinFunc(c.statements, func(a, b heat.Statement) int { return a.At.Compare(b.At) })
+		c.from = oldest.At
+	}
+	return nil
+}
+
+// newest reads documents that were inserted while counters were counted: nobody samples
+// inserts. It works where _id is an ObjectId, which has the time.
+func (r *reading) newest(ctx context.Context, c *collection) error {
+	projection := bson.D{{Key: "_id", Value: 1}}
+	for _, field := range c.state.Pattern.Fields() {
+		if field != "_id" {
+			projection = append(projection, bson.E{Key: field, Value: 1})
+		}
+	}
+	since := bson.NewObjectIDFromTimestamp(c.began.Truncate(time.Second))
+	copy(since[4:], make([]byte, 8))
+	docs, err := r.runner.RunCursorCommand(ctx, c.db, bson.D{{Key: "find", Value: c.name},
+		{Key: "filter", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: since}}}}},
+		{Key: "projection", Value: projection}, {Key: "sort", Value: bson.D{{Key: "_id", Value: -1}}},
+		{Key: "limit", Value: int32(r.Documents)}})
+	if err != nil {
+		return c.note(ctx, "the newest documents", err)
+	}
+	for _, doc := range docs {
+		id, isID := doc.Lookup("_id").ObjectIDOK()
+		if !isID {
+			continue
+		}
+		if s, ok := heat.InsertOf(c.state.Pattern, doc, id.Timestamp()); ok {
+			c.inserts = append(c.inserts, s)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package load_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/heat"
+	"shardsh/balancer/live"
+	"shardsh/balancer/live/load"
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/mocktest"
+	"shardsh/balancer/mock/workload"
+)
+
+const orders = "shop.orders"
+
+// topology has three shards, and shop.orders on two of them: twelve chunks of 1,000 keys.
+func topology(key string) string {
+	chunks := ""
+	for i := range 12 {
+		from, to := `{"k": {"$minKey": 1}}`, `{"k": {"$maxKey": 1}}`
+		at := func(i int) string {
+			if key == "hashed" {
+				return `{"k": ` + catalog64(catalog.HashedPoints(12)[i-1]) + `}`
+			}
+			return `{"k": ` + catalog64(int64(i*1000)) + `}`
+		}
+		if i > 0 {
+			from = at(i)
+		}
+		if i < 11 {
+			to = at(i + 1)
+		}
+		if i > 0 {
+			chunks += ", "
+		}
+		chunks += `{"min": ` + from + `, "max": ` + to + `, "shard": "` + []string{"a", "b"}[i/6] + `"}`
+	}
+	spec := "1"
+	if key == "hashed" {
+		spec = `"hashed"`
+	}
+	return `{"shards": [{"id": "a"}, {"id": "b"}, {"id": "c"}], "databases": [{"name": "shop", "primary": "a"}],
+		"settings": {"balancer": {"mode": "off"}},
+		"collections": [{"ns": "shop.orders", "key": {"k": ` + spec + `}, "chunks": [` + chunks + `]}]}`
+}
+
+func catalog64(n int64) string {
+	raw, _ := bson.MarshalExtJSON(bson.D{{Key: "n", Value: n}}, true, false)
+	return string(raw[5 : len(raw)-1])
+}
+
+// world is a mock cluster whose time is virtual.
+type world struct {
+	t       *testing.T
+	cluster *mock.Cluster
+	client  *mongo.Client
+}
+
+func newWorld(t *testing.T, key string, s workload.Spec, rate float64) *world {
+	w := &world{t: t}
+	w.cluster, w.client = mocktest.New(t, topology(key), mock.Config{Version: catalog.Release80,
+		Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: 1})
+	w.cluster.Lock()
+	s.Namespace = orders
+	if err := w.cluster.Workloads().Start(s); err != nil {
+		t.Fatal(err)
+	}
+	w.cluster.Unlock()
+	if rate > 0 {
+		w.ok(bson.D{{Key: "configureQueryAnalyzer", Value: orders}, {Key: "mode", Value: "full"},
+			{Key: "samplesPerSecond", Value: rate}})
+	}
+	return w
+}
+
+func (w *world) ok(command bson.D) {
+	w.t.Helper()
+	if err := w.client.Database("admin").RunCommand(w.t.Context(), command).Err(); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) advance(d time.Duration) {
+	w.ok(bson.D{{Key: "mockAdvance", Value: d.Milliseconds()}})
+}
+
+func (w *world) read(o load.Options) load.Reading {
+	w.t.Helper()
+	runner := live.NewCommandRunner(w.client)
+	look, err := live.NewReader(w.client, live.ReaderOptions{Parts: live.Current}).Read(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	o.Clock = w.cluster.Clock()
+	list, err := load.Read(w.t.Context(), runner, look, []string{orders}, o)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if len(list[0].Notes) > 0 {
+		w.t.Fatal(list[0].Notes)
+	}
+	return list[0]
+}
+
+// Counters and samples of a workload that is known come to what it is: reads of the hot
+// tenth of the keys are on the first chunks, and the sums are right within the noise.
+func TestReadsWhatAWorkloadDoes(t *testing.T) {
+	for _, key := range []string{"ranged", "hashed"} {
+		w := newWorld(t, key, workload.Spec{Rate: 1000, Keys: "hot 10% 80%",
+			Mix: workload.Mix{Reads: 50, Updates: 30, Deletes: 10, Inserts: 10}, Scatter: 0.2}, 50)
+		w.advance(10 * time.Minute)
+		got := w.read(load.Options{For: 2 * time.Minute})
+		m := got.Map
+		if !m.Counted || !got.Analyzer.On || got.Analyzer.Rate != 50 || m.Samples < 20_000 {
+			t.Fatalf("%s: counted: %v, analyzer %+v, %d samples", key, m.Counted, got.Analyzer, m.Samples)
+		}
+		// 500 reads, of which the scattered fifth is one on each of two shards.
+		if math.Abs(m.Total.Reads-600) > 20 || math.Abs(m.Total.Writes-500) > 20 {
+			t.Errorf("%s: %+v", key, m.Total)
+		}
+		if math.Abs(m.Scattered.Reads-0.2) > 0.02 {
+			t.Errorf("%s: %.3f of the reads go to all shards", key, m.Scattered.Reads)
+		}
+		if (m.ReadTime-400*time.Microsecond).Abs() > 5*time.Microsecond ||
+			(m.WriteTime-900*time.Microsecond).Abs() > 5*time.Microsecond {
+			t.Errorf("%s: a read takes %v, a write %v", key, m.ReadTime, m.WriteTime)
+		}
+		if m.Inserts < 200 || m.Monotonic != nil || len(m.HotKeys) != 0 {
+			t.Errorf("%s: %d new documents, monotonic %v, hot keys %v", key, m.Inserts, m.Monotonic, m.HotKeys)
+		}
+		if key == "hashed" {
+			continue // the hot keys are all over the chunks
+		}
+		hottest := m.Hottest(heat.Weights{Read: 1, Write: 1}, 2)
+		// The tenth is 1.2 of 12 chunks: 80 % of 900 point operations, 2/3 of them in the first.
+		if n := hottest[0].Load.Total(); hottest[0].Min.String() != "[MinKey]" || n < 560 || n > 680 {
+			t.Errorf("the hottest chunk is %s with %.0f", hottest[0].Min, n)
+		}
+	}
+}
+
+// New keys above all others: nobody samples inserts, the newest documents tell.
+func TestReadsMonotonicKeys(t *testing.T) {
+	w := newWorld(t, "ranged", workload.Spec{Rate: 500, Keys: "latest", Mix: workload.Mix{Reads: 50, Inserts: 50}}, 20)
+	w.advance(5 * time.Minute)
+	is := w.read(load.Options{For: 2 * time.Minute}).Map.Monotonic
+	if is == nil || !is.AtMax || is.Shard != "b" || math.Abs(is.Load-250) > 20 {
+		t.Errorf("%+v", is)
+	}
+}
+
+// Without samples there are the counters of shards, and nothing of chunks; and nobody
+// switches the sampling on unasked.
+func TestReadsWithoutSamples(t *testing.T) {
+	w := newWorld(t, "ranged", workload.Spec{Rate: 300, Keys: "uniform"}, 0)
+	got := w.read(load.Options{For: time.Minute})
+	if got.Map.Samples != 0 || got.Analyzer.On || math.Abs(got.Map.Total.Reads-300) > 20 {
+		t.Errorf("%+v, %d samples, %+v", got.Analyzer, got.Map.Samples, got.Map.Total)
+	}
+	for _, s := range got.Map.Shards {
+		if s.Unplaced != s.Load {
+			t.Errorf("%s: %v of %v are placed", s.Shard, s.Load, s.Unplaced)
+		}
+	}
+	got = w.read(load.Options{For: time.Minute, Sample: 30})
+	if !got.Analyzer.Asked || got.Map.Samples < 1500 {
+		t.Errorf("asked for: %+v, %d samples", got.Analyzer, got.Map.Samples)
+	}
+	reply, err := w.client.Database("config").Collection("queryAnalyzers").CountDocuments(t.Context(),
+		bson.D{{Key: "mode", Value: "full"}})
+	if err != nil || reply != 0 {
+		t.Errorf("%d collections are still sampled: %v", reply, err)
+	}
+	if !slices.ContainsFunc(got.Map.Chunks, func(c heat.Chunk) bool { return c.Samples > 50 }) {
+		t.Error("no chunk has samples")
+	}
+}

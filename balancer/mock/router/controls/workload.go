@@ -1,0 +1,59 @@
+package controls
+
+import (
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/args"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/workload"
+	"shardsh/balancer/mongoerr"
+)
+
+// mockWorkload begins a workload on a sharded collection, in the place of the one that it
+// has; a rate of 0 ends that.
+func mockWorkload(c *call.Call) (bson.D, error) {
+	ns, err := nameOf(c, "a namespace")
+	if err != nil {
+		return nil, err
+	}
+	s := workload.Spec{Namespace: ns, Keys: c.Args.Text("keys"), Moves: c.Args.Text("moves"), Wave: c.Args.Text("wave")}
+	numbers := map[string]*float64{"rate": &s.Rate, "scatter": &s.Scatter}
+	count, size := 0.0, 0.0
+	numbers["count"], numbers["documentBytes"] = &count, &size
+	for name, into := range numbers {
+		if err := numberOf(c, c.Args[name], name, into); err != nil {
+			return nil, err
+		}
+	}
+	s.Count, s.DocumentBytes = int(count), int64(size)
+	parts := map[string]*float64{"reads": &s.Mix.Reads, "inserts": &s.Mix.Inserts, "updates": &s.Mix.Updates,
+		"deletes": &s.Mix.Deletes}
+	elements, _ := c.Args.Object("mix").Elements()
+	for _, e := range elements {
+		into, known := parts[e.Key()]
+		if !known {
+			return nil, mongoerr.New(mongoerr.BadValue,
+				"BSON field 'mockWorkload.mix.%s' is none of reads, inserts, updates, deletes", e.Key())
+		}
+		if err := numberOf(c, e.Value(), "mix."+e.Key(), into); err != nil {
+			return nil, err
+		}
+	}
+	if s.Rate == 0 {
+		c.Cluster.Workloads().Stop(ns)
+		return bson.D{}, nil
+	}
+	return bson.D{}, c.Cluster.Workloads().Start(s)
+}
+
+func numberOf(c *call.Call, v bson.RawValue, field string, into *float64) error {
+	if v.IsZero() {
+		return nil
+	}
+	n, isNumber := args.Number(v)
+	if !isNumber {
+		return mistyped(c, field, v, "a number")
+	}
+	*into = n
+	return nil
+}

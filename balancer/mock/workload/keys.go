@@ -1,0 +1,192 @@
+package workload
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sort"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// Workload draws operations. Its keys stay the same whatever becomes of the chunks.
+type Workload struct {
+	Spec
+	form    form
+	pattern catalog.KeyPattern
+	keys    []key
+	weights []float64 // of keys[i], at the beginning of a day
+	sums    []float64 // of weights: up to and with keys[i]
+	// newest is how many documents were inserted, from the last chunk's bound on where
+	// keys are "latest".
+	newest int64
+	rand   *rand.Rand
+}
+
+// key is a shard key, and a filter that asks for it.
+type key struct {
+	key    catalog.Key
+	filter bson.Raw
+}
+
+// New makes a workload of a collection that has these chunks now.
+func New(s Spec, t *catalog.RoutingTable, r *rand.Rand) (*Workload, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	if s.Mix.Sum() == 0 {
+		s.Mix.Reads = 1
+	}
+	if s.Count == 0 {
+		s.Count = 10_000
+	}
+	if s.DocumentBytes == 0 {
+		s.DocumentBytes = 1 << 10
+	}
+	w := &Workload{Spec: s, pattern: t.Pattern(), rand: r}
+	w.form, _ = parseKeys(s.Keys)
+	if err := w.makeKeys(t); err != nil {
+		return nil, err
+	}
+	w.weigh()
+	return w, nil
+}
+
+// makeKeys lays keys evenly over the chunks. Hashed ones are those of numbers from 0 on.
+func (w *Workload) makeKeys(t *catalog.RoutingTable) error {
+	if w.pattern.HashedField() >= 0 {
+		for i := range w.Count {
+			doc := bson.D{}
+			for _, name := range w.pattern.Fields() {
+				doc = append(doc, bson.E{Key: name, Value: int64(i)})
+			}
+			if err := w.add(doc); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for i := range w.Count {
+		at := (float64(i) + 0.5) / float64(w.Count) * float64(t.Len())
+		chunk := t.At(min(int(at), t.Len()-1))
+		k, ok := w.pattern.Between(chunk.Min, chunk.Max, at-math.Floor(at))
+		if !ok {
+			k = chunk.Min
+		}
+		if err := w.add(w.document(k)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *Workload) document(k catalog.Key) bson.D {
+	doc, values := bson.D{}, k.Values()
+	for i, name := range w.pattern.Fields() {
+		doc = append(doc, bson.E{Key: name, Value: values[i]})
+	}
+	return doc
+}
+
+func (w *Workload) add(doc bson.D) error {
+	raw, err := bson.Marshal(doc)
+	if err != nil {
+		return err
+	}
+	k, ok := w.pattern.QueryKey(raw)
+	if ok {
+		w.keys = append(w.keys, key{k, raw})
+	}
+	return nil
+}
+
+// weigh says how often each key is wanted.
+func (w *Workload) weigh() {
+	n := len(w.keys)
+	w.weights, w.sums = make([]float64, n), make([]float64, n)
+	switch w.form.name {
+	case "zipf": // the ranks lie all over the keys
+		for rank, i := range rand.New(rand.NewPCG(1, 2)).Perm(n) {
+			w.weights[i] = math.Pow(float64(rank+1), -w.form.at[0])
+		}
+	case "hot":
+		hot := max(1, int(w.form.at[0]*float64(n)))
+		for i := range n {
+			w.weights[i] = (1 - w.form.at[1]) / float64(max(1, n-hot))
+			if i < hot {
+				w.weights[i] = w.form.at[1] / float64(hot)
+			}
+		}
+	case "key":
+		for i := range n {
+			w.weights[i] = (1 - w.form.at[0]) / float64(max(1, n-1))
+		}
+		w.weights[n/3] = w.form.at[0]
+	case "latest": // half of what is wanted is of the newest twentieth
+		for i := range n {
+			w.weights[i] = math.Pow(0.5, float64(n-1-i)/float64(n)*20)
+		}
+	default:
+		for i := range n {
+			w.weights[i] = 1
+		}
+	}
+	var sum float64
+	for i, weight := range w.weights {
+		sum += weight
+		w.sums[i] = sum
+	}
+}
+
+// Hottest is the share of the key that is wanted most often.
+func (w *Workload) Hottest() float64 { return slices.Max(w.weights) / w.sums[len(w.sums)-1] }
+
+// shift is by how many keys the hot place has moved.
+func (w *Workload) shift(at time.Time) int {
+	if w.Moves == "" {
+		return 0
+	}
+	return int(dayPart(at) * float64(len(w.keys)))
+}
+
+// draw returns a key that is wanted.
+func (w *Workload) draw(at time.Time) key {
+	i := sort.SearchFloat64s(w.sums, w.rand.Float64()*w.sums[len(w.sums)-1])
+	return w.keys[(min(i, len(w.keys)-1)+w.shift(at))%len(w.keys)]
+}
+
+// latestKey returns a key above all there were.
+func (w *Workload) latestKey(last catalog.Key) key {
+	values := last.Values()
+	doc := bson.D{}
+	for i, name := range w.pattern.Fields() {
+		var v any = w.newest
+		if i < len(values) {
+			v = after(values[i], w.newest)
+		}
+		doc = append(doc, bson.E{Key: name, Value: v})
+	}
+	raw, err := bson.Marshal(doc)
+	if err != nil {
+		return key{}
+	}
+	k, _ := w.pattern.QueryKey(raw)
+	return key{k, raw}
+}
+
+// after returns a value that is larger by n than the one that a last chunk begins with.
+func after(v bson.RawValue, n int64) any {
+	switch v.Type {
+	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble:
+		f, _ := v.AsFloat64OK()
+		return int64(f) + 1 + n
+	case bson.TypeDateTime:
+		return bson.DateTime(v.DateTime() + 1 + n)
+	case bson.TypeString:
+		return v.StringValue() + "~" + string(rune('0'+n%10))
+	}
+	return n
+}

@@ -1,0 +1,208 @@
+package mock
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/clock"
+	"shardsh/balancer/mock/ids"
+	"shardsh/balancer/mock/store/update"
+	"shardsh/balancer/mock/workload"
+	"shardsh/balancer/mongoerr"
+)
+
+// Workloads are what applications would do with collections. Their operations are counted,
+// and sampled where somebody asks for that; none is run, but that collections grow.
+type Workloads struct {
+	*setup
+	clock      *clock.Clock
+	config     *ConfigDB
+	ids        *ids.Source
+	migrations *Migrations
+	shards     shardSet
+
+	list    []*runningWorkload
+	planned bool
+	// OnWork is called with the lock held for what was done up to now: by then some of the
+	// operations are drawn, as many as it wants.
+	OnWork func(Work)
+}
+
+// Work is what a workload has done in a time.
+type Work struct {
+	Namespace string
+	From, To  time.Time
+	Counts    map[catalog.ShardID]workload.Counts
+	// Sampled is how many operations a second could be sampled: inserts are not.
+	Sampled float64
+	// Draw returns one of them, and when it was.
+	Draw func() (workload.Operation, time.Time)
+}
+
+type runningWorkload struct {
+	*workload.Workload
+	rand *rand.Rand
+	at   time.Time // up to which it is done
+	// perChunk is what Expected returned for a table and a time; it is kept while neither
+	// changes it.
+	perChunk  []workload.Counts
+	scattered float64
+	table     *catalog.RoutingTable
+	rate      float64
+}
+
+const (
+	// workPeriod is how often what workloads do is added up.
+	workPeriod = 10 * time.Second
+	// realInserts is how many of the inserted documents of a period are real ones.
+	realInserts = 20
+	// How long an operation takes, before its shard is busy.
+	readMicros, writeMicros = 400, 900
+)
+
+// Workloads returns those of the cluster.
+func (c *Cluster) Workloads() *Workloads { return c.workloads }
+
+// Start begins a workload, in the place of that of the same collection.
+func (ws *Workloads) Start(s workload.Spec) error {
+	table := ws.config.table(s.Namespace)
+	if table == nil {
+		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", s.Namespace)
+	}
+	random := rand.New(rand.NewPCG(uint64(len(s.Namespace)), uint64(table.Len())))
+	w, err := workload.New(s, table, random)
+	if err != nil {
+		return mongoerr.New(mongoerr.BadValue, "%v", err)
+	}
+	ws.Stop(s.Namespace)
+	ws.list = append(ws.list, &runningWorkload{Workload: w, rand: random, at: ws.clock.Now()})
+	ws.watch()
+	return nil
+}
+
+// Stop ends that of a collection.
+func (ws *Workloads) Stop(ns string) {
+	ws.CatchUp()
+	ws.list = slices.DeleteFunc(ws.list, func(w *runningWorkload) bool { return w.Namespace == ns })
+}
+
+// List returns what is under way.
+func (ws *Workloads) List() (list []workload.Spec) {
+	for _, w := range ws.list {
+		list = append(list, w.Spec)
+	}
+	return list
+}
+
+func (ws *Workloads) watch() {
+	if ws.planned || len(ws.list) == 0 {
+		return
+	}
+	ws.planned = true
+	ws.clock.After(workPeriod, func() {
+		ws.planned = false
+		ws.CatchUp()
+		ws.watch()
+	})
+}
+
+// CatchUp adds up what was done until now.
+func (ws *Workloads) CatchUp() {
+	for _, w := range ws.list {
+		from, to := w.at, ws.clock.Now()
+		if table := ws.config.table(w.Namespace); table != nil && from.Before(to) {
+			ws.run(w, table, from, to)
+		}
+		w.at = to
+	}
+}
+
+func (ws *Workloads) run(w *runningWorkload, table *catalog.RoutingTable, from, to time.Time) {
+	if w.table != table || w.Moves != "" {
+		w.perChunk, w.scattered = w.Expected(table, to)
+		w.table, w.rate = table, w.RateAt(to)
+	}
+	seconds := to.Sub(from).Seconds() * w.RateAt(to) / w.rate
+	work := Work{Namespace: w.Namespace, From: from, To: to, Counts: map[catalog.ShardID]workload.Counts{}}
+	n := func(perSecond float64) float64 { return float64(workload.Poisson(w.rand, perSecond*seconds)) }
+	for _, id := range table.Owners() {
+		work.Counts[id] = workload.Counts{Reads: n(w.scattered)}
+	}
+	i := 0
+	for chunk := range table.All() {
+		of, sum := w.perChunk[i], work.Counts[chunk.Shard]
+		i++
+		inserts, deletes := n(of.Inserts), n(of.Deletes)
+		sum.Reads += n(of.Reads)
+		sum.Updates += n(of.Updates)
+		sum.Inserts, sum.Deletes = sum.Inserts+inserts, sum.Deletes+deletes
+		work.Counts[chunk.Shard] = sum
+		if local := ws.shards.member(chunk.Shard, w.Namespace); local != nil {
+			local.grow(table.Pattern(), chunk, int64(inserts-deletes), w.DocumentBytes)
+		}
+	}
+	for id, c := range work.Counts {
+		if local := ws.shards.member(id, w.Namespace); local != nil {
+			reads, writes := int64(c.Reads), int64(c.Inserts+c.Updates+c.Deletes)
+			local.reads, local.writes = local.reads+reads, local.writes+writes
+			local.readMicros, local.writeMicros = local.readMicros+reads*readMicros, local.writeMicros+writes*writeMicros
+		}
+	}
+	last := table.At(table.Len() - 1).Min
+	work.Sampled = w.RateAt(to) * (1 - w.Mix.Inserts/w.Mix.Sum())
+	work.Draw = func() (workload.Operation, time.Time) {
+		at := from.Add(time.Duration(w.rand.Float64() * float64(to.Sub(from))))
+		for {
+			if op := w.Draw(at, last); op.Command != "insert" {
+				return op, at
+			}
+		}
+	}
+	ws.insert(w, table, work, last)
+	if ws.OnWork != nil {
+		ws.OnWork(work)
+	}
+}
+
+// insert stores some of the new documents, with ObjectIds of the time: the newest ones can be
+// read.
+func (ws *Workloads) insert(w *runningWorkload, table *catalog.RoutingTable, work Work, last catalog.Key) {
+	var all float64
+	for _, c := range work.Counts {
+		all += c.Inserts
+	}
+	for range min(int(all), realInserts) {
+		doc, err := update.PrepareInsert(w.DrawInsert(work.To, last).Filter, ws.ids.NewObjectID)
+		if err != nil {
+			return
+		}
+		key, err := table.Pattern().DocumentKey(doc)
+		if err != nil {
+			return
+		}
+		owner := ws.shards[table.ShardOf(key)]
+		local := ws.shards.member(table.ShardOf(key), w.Namespace)
+		if local == nil || owner.down {
+			continue
+		}
+		if _, err := local.docs.Insert(doc); err == nil {
+			ws.migrations.noteWrite(owner, w.Namespace, nil, doc)
+		}
+	}
+}
+
+// grow adds virtual documents to a chunk, or takes some of its own away.
+func (l *localCollection) grow(p catalog.KeyPattern, chunk catalog.Chunk, docs, each int64) {
+	if docs == 0 {
+		return
+	}
+	all := virtualRange{min: chunk.Min, max: chunk.Max, docs: docs, bytes: docs * each}
+	for _, had := range l.virtual.take(p, chunk.Min, chunk.Max) {
+		all.docs, all.bytes = all.docs+had.docs, all.bytes+had.bytes
+	}
+	if all.docs > 0 && all.bytes > 0 {
+		l.virtual.add(all)
+	}
+}

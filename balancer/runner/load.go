@@ -1,0 +1,239 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"shardsh/balancer"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/heat"
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/policy"
+)
+
+// ErrNoSamples says that nobody knows which chunks have the load: no query was sampled.
+var ErrNoSamples = errors.New("no queries of the collections are sampled, so that no chunk can be chosen by its load")
+
+// rested is a range that was moved for its load: no part of it moves again before a time.
+type rested struct {
+	ns       string
+	min, max catalog.Key
+	until    time.Time
+}
+
+// loadRounds evens out load: each round estimates where it goes, chooses, and carries that
+// out. The last one finds nothing to do.
+func (r *run) loadRounds(ctx context.Context) error {
+	for {
+		stuck, err := r.loadRound(ctx)
+		if errors.Is(err, ErrNoSamples) {
+			return err
+		}
+		_ = r.note(err)
+		over, err := r.endRound(ctx)
+		if over && err == nil && r.result.Reached {
+			r.result.Left = append(r.result.Left, stuck...)
+		}
+		if over || err != nil {
+			return err
+		}
+	}
+}
+
+// loadRound returns what it leaves, and why.
+func (r *run) loadRound(ctx context.Context) ([]Left, error) {
+	if err := r.o.Gate.Await(ctx); err != nil {
+		r.over(err)
+		return nil, err
+	}
+	read, err := r.catalog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.tell(Event{Kind: Waiting, For: r.o.OpsInterval, Why: "counting operations"})
+	maps, err := r.o.Heat(ctx, r.namespaces)
+	if err != nil {
+		return nil, err
+	}
+	sizes, err := r.cluster.Sizes(ctx, r.namespaces)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	r.round.sizes = sizes
+	r.mu.Unlock()
+	d := heat.Decide(r.heated(read, maps, sizes), r.places(read), heat.Options{By: r.o.By, Horizon: r.o.CoolDown})
+	if err := r.splitHot(ctx, d); err != nil {
+		return nil, err
+	}
+	chosen, err := r.chosen(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	for _, wave := range waves(chosen) {
+		r.moves(ctx, wave)
+	}
+	return LeftByLoad(d, maps), nil
+}
+
+// heated are the collections whose load is known, as they are to be evened out.
+func (r *run) heated(
+	read *Catalog, maps []heat.Map, sizes map[string]map[catalog.ShardID]int64,
+) (list []heat.Collection) {
+	for i := range maps {
+		m := &maps[i]
+		routing, found := read.Routings[m.Namespace]
+		if _, held := r.skipped.held(m.Namespace); held || !found || r.seen(routing.Collection).NoBalance {
+			continue
+		}
+		r.routed(m.Namespace, routing.Table)
+		average := map[catalog.ShardID]int64{}
+		for id, n := range sizes[m.Namespace] {
+			average[id] = n / int64(max(1, routing.Table.Count(id)))
+		}
+		list = append(list, heat.Collection{Map: m, Zones: routing.Zones, Bytes: average, Stays: r.stays(m, routing.Table)})
+	}
+	return list
+}
+
+// stays reports which chunks are left alone.
+func (r *run) stays(m *heat.Map, table *catalog.RoutingTable) func(catalog.Key) bool {
+	now := r.o.Clock.Now()
+	alone := map[int]bool{}
+	for _, a := range r.skipped.at(m.Namespace, now) {
+		alone[table.IndexOf(a.min)] = true
+	}
+	return func(lower catalog.Key) bool {
+		for _, one := range r.rested {
+			if one.ns == m.Namespace && one.until.After(now) && !lower.Less(one.min) && lower.Less(one.max) {
+				return true
+			}
+		}
+		i := table.IndexOf(lower)
+		return alone[i] || table.At(i).Jumbo == catalog.JumboTrue || !table.At(i).Min.Equal(lower)
+	}
+}
+
+// places are the shards as they can take chunks.
+func (r *run) places(read *Catalog) (list []heat.Place) {
+	const most = int64(1) << 50
+	for _, s := range read.Shards {
+		p := heat.Place{Shard: s.ID, Accepts: !s.Draining && !s.Full(), Zones: s.Zones, Room: -1}
+		r.mu.Lock()
+		volumes := r.disks.volumes
+		r.mu.Unlock()
+		if r.o.DiskLimit > 0 && volumes != nil {
+			p.Room = max(0, most-volumes.Lacks(r.namespaces[0], s.ID, most))
+		}
+		if s.MaxSizeMB > 0 {
+			left := max(0, s.MaxSizeMB-s.SizeMB) << 20
+			if p.Room < 0 || left < p.Room {
+				p.Room = left
+			}
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// splitHot carries out the splits of a decision, which come before its moves.
+func (r *run) splitHot(ctx context.Context, d heat.Decision) error {
+	for _, s := range d.Steps {
+		if s.At.IsZero() {
+			continue
+		}
+		routing, found, err := r.routing(ctx, s.Namespace)
+		if err != nil {
+			return err
+		}
+		if !found || ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		chunk := routing.Table.Find(s.Min)
+		r.cluster.With(func(c balancer.Cluster) {
+			err = view{c, r}.Split(ctx, policy.Split{Namespace: s.Namespace, Shard: chunk.Shard,
+				Version: routing.Table.Version(), ChunkVersion: chunk.Version, Min: chunk.Min, Max: chunk.Max,
+				Points: []catalog.Key{s.At}})
+		})
+		if err != nil {
+			return fmt.Errorf("splitting the chunk of %s at %s: %w", s.Namespace, chunk.Min, err)
+		}
+	}
+	return nil
+}
+
+// chosen are the moves of a decision, as far as their chunks are what they were.
+func (r *run) chosen(ctx context.Context, d heat.Decision) (list []policy.Migration, err error) {
+	until := r.o.Clock.Now().Add(r.o.CoolDown)
+	for _, s := range d.Steps {
+		if !s.At.IsZero() {
+			continue
+		}
+		routing, found, err := r.routing(ctx, s.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		chunk := routing.Table.Find(s.Min)
+		if !found || !chunk.Min.Equal(s.Min) || !chunk.Max.Equal(s.Max) || chunk.Shard != s.From {
+			continue
+		}
+		r.routed(s.Namespace, routing.Table)
+		r.rested = append(r.rested, rested{s.Namespace, s.Min, s.Max, until})
+		list = append(list, policy.Migration{From: s.From, To: s.To, Namespace: s.Namespace, UUID: routing.Collection.UUID,
+			Min: s.Min, Max: s.Max, ChunkVersion: chunk.Version, Reason: policy.ReasonChunksImbalance,
+			MaxChunkSizeBytes: routing.Collection.MaxChunkSizeBytes})
+	}
+	return list, nil
+}
+
+// waves parts migrations so that a shard is in one of each at most.
+func waves(all []policy.Migration) (list [][]policy.Migration) {
+	for len(all) > 0 {
+		busy := map[catalog.ShardID]bool{}
+		var wave, rest []policy.Migration
+		for _, m := range all {
+			if busy[m.From] || busy[m.To] {
+				rest = append(rest, m)
+			} else {
+				wave = append(wave, m)
+			}
+			busy[m.From], busy[m.To] = true, true
+		}
+		list, all = append(list, wave), rest
+	}
+	return list
+}
+
+// LeftByLoad says why shards keep more load than others.
+func LeftByLoad(d heat.Decision, maps []heat.Map) (list []Left) {
+	for _, s := range d.Stuck {
+		left := Left{Code: policy.Code(s.Why), Namespace: s.Namespace}
+		has := fmt.Sprintf("%s keeps %.1f times the mean load", s.Shard, s.Share)
+		advise := fmt.Sprintf("; another shard key may: shardsh advise --ns %s", s.Namespace)
+		switch s.Why {
+		case heat.ObstacleKey:
+			left.Text = fmt.Sprintf("%s: one shard key of %s, %s, has most of it, and no move helps%s.", has, s.Namespace,
+				keyText(maps, s), advise)
+		case heat.ObstacleMonotonic:
+			left.Text = fmt.Sprintf("%s: all inserts into %s go to the end of its shard key, and no move helps%s.", has,
+				s.Namespace, advise)
+		case heat.ObstacleUnknown:
+			left.Text = has + ": no sample says which chunks it is of."
+		default:
+			left.Text = has + ": none of its chunks may move, by size, zone, room, or as it moved recently."
+		}
+		list = append(list, left)
+	}
+	return list
+}
+
+func keyText(maps []heat.Map, s heat.Stuck) string {
+	for _, m := range maps {
+		if m.Namespace == s.Namespace {
+			return humanize.Literal(m.Pattern.Bound(s.Key))
+		}
+	}
+	return s.Key.String()
+}

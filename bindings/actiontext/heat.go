@@ -1,0 +1,127 @@
+package actiontext
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"text/tabwriter"
+
+	"shardsh/balancer/action"
+	"shardsh/balancer/heat"
+	"shardsh/balancer/humanize"
+)
+
+// Heat shows where the load of collections goes, a collection after the other.
+func Heat(r action.HeatResult) string {
+	if len(r.Collections) == 0 {
+		return "There is no sharded collection.\n"
+	}
+	var b strings.Builder
+	for i, c := range r.Collections {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		heatOf(&b, c)
+	}
+	return b.String()
+}
+
+func heatOf(b *strings.Builder, c action.CollectionHeat) {
+	fmt.Fprintf(b, "%s: %s reads/s, %s writes/s\n", c.Namespace, perSecond(c.Total.Reads), perSecond(c.Total.Writes))
+	fmt.Fprintf(b, "  from %s\n\n", sourceText(c.Source))
+	grid := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(grid, "  \treads/s\twrites/s\tof the mean\tto all shards\tchunks\tbusy\t")
+	for _, s := range c.Shards {
+		busy := ""
+		if s.Time > 0 {
+			busy = fmt.Sprintf("%.2f s/s", s.Time)
+		}
+		fmt.Fprintf(grid, "  %s\t%s\t%s\t%.2f\t%s\t%d\t%s\t\n", s.Shard, perSecond(s.Load.Reads), perSecond(s.Load.Writes),
+			s.OfMean, perSecond(s.Scatter.Total()), s.Chunks, busy)
+	}
+	_ = grid.Flush() // a Builder takes all
+	if len(c.Chunks) > 0 {
+		fmt.Fprintf(b, "\n  Hottest chunks\n")
+		grid = tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(grid, "  from\ton\treads/s\twrites/s\tboth, with 95 %\tsamples")
+		for _, k := range c.Chunks {
+			fmt.Fprintf(grid, "  %s\t%s\t%s\t%s\t%s\t%d\n", k.Min, k.Shard, perSecond(k.Load.Reads), perSecond(k.Load.Writes),
+				between(k.Between), k.Samples)
+		}
+		_ = grid.Flush()
+	}
+	if len(c.Findings) > 0 {
+		b.WriteString("\n")
+	}
+	for _, f := range c.Findings {
+		fmt.Fprintf(b, "  %s: %s\n", f.Code, f.Text())
+	}
+	if c.Source.Enter != "" {
+		fmt.Fprintf(b, "\n  No query of it is sampled, so that no chunk can be named. To have some sampled, enter\n"+
+			"  %s\n  and look again after two minutes; { mode: \"off\" } ends it.\n", c.Source.Enter)
+	}
+	for _, note := range c.Source.Notes {
+		fmt.Fprintf(b, "  Note: %s\n", note)
+	}
+}
+
+func sourceText(s action.HeatSource) string {
+	var parts []string
+	if s.Counters {
+		parts = append(parts, "the shards' counters")
+	}
+	if s.Samples > 0 {
+		text := humanize.Count(s.Samples, "sampled query")
+		if s.Samples != 1 {
+			text = humanize.Number(s.Samples) + " sampled queries"
+		}
+		if s.Sampling > 0 {
+			text += fmt.Sprintf(" (%g a second at most)", s.Sampling)
+		}
+		parts = append(parts, text)
+	}
+	if s.Inserts > 0 {
+		parts = append(parts, humanize.Count(s.Inserts, "new document"))
+	}
+	if len(parts) == 0 {
+		return "nothing: neither counters nor samples could be read"
+	}
+	text := strings.Join(parts, ", ")
+	if !s.Counters {
+		text += "; without counters the load may be a multiple of this"
+	}
+	return text
+}
+
+// perSecond shows a rate: small ones with a digit after the point.
+func perSecond(n float64) string {
+	if n > 0 && n < 10 {
+		return fmt.Sprintf("%.1f", n)
+	}
+	return humanize.Number(int64(math.Round(n)))
+}
+
+func between(i heat.Interval) string { return perSecond(i.Low) + " to " + perSecond(i.High) }
+
+// HeatPlan shows what a run for the goal load would do first, and how even that makes it.
+func HeatPlan(p action.HeatPlan) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "The largest load of a shard is %.2f of the mean", p.Before)
+	if len(p.Steps) == 0 {
+		b.WriteString(": nothing is to be moved.\n")
+	} else {
+		fmt.Fprintf(&b, ", %.2f after these steps. Later rounds count anew.\n", p.After)
+	}
+	for _, s := range p.Steps {
+		if s.At != "" {
+			fmt.Fprintf(&b, "  split %s at %s\n", s.Namespace, s.At)
+			continue
+		}
+		fmt.Fprintf(&b, "  move %s %s from %s to %s: %.0f%% of the mean load, %s\n", s.Namespace, s.Min, s.From, s.To,
+			s.OfMean*100, humanize.Bytes(s.Bytes))
+	}
+	for _, left := range p.Left {
+		fmt.Fprintf(&b, "  %s: %s\n", left.Code, left.Text)
+	}
+	return b.String()
+}

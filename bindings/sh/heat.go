@@ -1,0 +1,29 @@
+package sh
+
+import (
+	"shardsh/balancer/action"
+	"shardsh/balancer/heat"
+	"shardsh/bindings/actiontext"
+
+	"github.com/dop251/goja"
+)
+
+// shardHeatMethods() say where the load goes.
+func shardHeatMethods() []helper {
+	return []helper{
+		{"heat", "ns?:string|object options?:object{for,back,by,top,sample}", shHeat,
+			"Shows which shards, chunks and shard keys have how much of the load; {for: \"1m\"} is how long it counts, " +
+				"{back: \"1h\"} how old samples may be, {by: \"reads\"|\"writes\"|\"mixed\", top: 10}; {sample: 50} has so many " +
+				"queries a second sampled meanwhile."},
+	}
+}
+
+// shHeat returns the heat, which is printed as the text of "shardsh heat".
+func shHeat(c *call, sh *Helpers) goja.Value {
+	names, at := c.namespacesArgument("heat")
+	h := c.options("heat", at)
+	verb := action.Heat{Namespaces: names, For: h.duration("for", 0), Back: h.duration("back", 0),
+		By: heat.By(h.text("by")), Top: int(h.count("top")), Sample: float64(h.count("sample"))}
+	result := look(c, sh, "heat", verb, names...)
+	return c.s.shown(result, actiontext.Heat(result))
+}

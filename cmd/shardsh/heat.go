@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"shardsh/balancer/action"
+	"shardsh/balancer/heat"
+	"shardsh/bindings/actiontext"
+	"shardsh/cmd/shardsh/cmdline"
+)
+
+// heatFlags are those of "shardsh heat".
+type heatFlags struct {
+	answerFlags
+	namespaces  []string
+	count, back cmdline.Duration
+	by          string
+	top         int
+	sample      float64
+	yes         bool
+
+	action action.Heat // what comes of them
+}
+
+func (o *heatFlags) groups() []cmdline.Group {
+	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
+		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` look at these, * is a wildcard; repeat to add")
+		f.Var(&o.count, "for", "`TIME` how long to count operations (1m)")
+		f.Var(&o.back, "back", "`TIME` read samples that are no older (1h)")
+		f.StringVar(&o.by, "by", string(heat.ByMixed), "`"+names(action.Bys())+"` what counts")
+		f.IntVar(&o.top, "top", 10, "`N` how many chunks to name")
+		f.Float64Var(&o.sample, "sample", 0, "`N` have N queries a second sampled meanwhile; needs --yes")
+		f.BoolVarP(&o.yes, "yes", "y", false, "with --sample: do that")
+		o.flags(f, "text", "json")
+	})}
+	return append(groups, o.sharedGroups()...)
+}
+
+func (o *heatFlags) complete(env environment, words []string) error {
+	if err := o.answerFlags.complete(env, words); err != nil {
+		return err
+	}
+	if err := firstBroken(
+		rule{o.from != "", "heat reads counters and samples, and --from FILE has none: name a cluster"},
+		rule{o.sample > 0 && !o.yes, "--sample has queries sampled (configureQueryAnalyzer) and ends that: add --yes"},
+		rule{o.yes && o.sample == 0, "--yes is for --sample"},
+	); err != nil {
+		return err
+	}
+	o.action = action.Heat{Namespaces: o.namespaces, For: time.Duration(o.count), Back: time.Duration(o.back),
+		By: heat.By(o.by), Top: o.top, Sample: o.sample}
+	if err := wrongOptions(o.action.Validate()); err != nil {
+		return err
+	}
+	return o.checkFormat("text", "json")
+}
+
+// run is "shardsh heat": which shards, chunks and keys have how much of the load.
+func (o *heatFlags) run(ctx context.Context, env environment) error {
+	return look(ctx, env, &o.sourceFlags, defaultGC, o.action, func(r action.HeatResult) error {
+		return o.print(env, r, func() string { return actiontext.Heat(r) })
+	})
+}
+
+func heatText() cmdline.Text {
+	return cmdline.Text{
+		Intro: `Shows which shards, chunks and shard keys have how much of the load. It counts
+operations for a minute, and places them by the queries that the cluster has
+sampled (db.coll.configureQueryAnalyzer, 7.0 and later). Nothing changes, but
+with --sample. At the prompt, sh.heat() returns the same.`,
+		Examples: []string{
+			"shardsh heat mongodb://host:27017 --ns shop.orders",
+			"shardsh heat mongodb://host:27017 --for 5m --by writes --json",
+			"shardsh heat mongodb://host:27017 --ns shop.orders --sample 50 --yes",
+		},
+	}
+}
