@@ -13,7 +13,6 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
-	"shardsh/balancer/keyorder"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 )
@@ -136,24 +135,15 @@ const (
 // sampled cuts a collection where a sample of its documents says.
 func sampled(ctx context.Context, client *mongo.Client, c *catalog.CollectionState, chunks int) ([]catalog.Key, error) {
 	size := min(max(perChunk*chunks, sampleLeast), sampleAtMost)
-	fields := bson.D{{Key: "_id", Value: 0}}
-	for _, f := range c.Pattern.Fields() {
-		if f == "_id" {
-			fields = fields[1:]
-		}
-		fields = append(fields, bson.E{Key: f, Value: 1})
-	}
 	database, name, _ := strings.Cut(c.Namespace, ".")
-	cursor, err := client.Database(database).Collection(name).Aggregate(ctx, mongo.Pipeline{
-		{{Key: "$sample", Value: bson.D{{Key: "size", Value: size}}}}, {{Key: "$project", Value: fields}},
-	}, options.Aggregate().SetAllowDiskUse(true))
+	cursor, err := client.Database(database).Collection(name).Aggregate(ctx, live.SampleOf(c.Pattern, size), options.Aggregate().SetAllowDiskUse(true))
 	if err != nil {
 		return nil, fmt.Errorf("a sample of %s: %w", c.Namespace, err)
 	}
 	defer func() { _ = live.CloseCursor(ctx, cursor) }() // what it read counts
 	var keys []catalog.Key
 	for cursor.Next(ctx) {
-		k, err := keyOf(c.Pattern, cursor.Current)
+		k, err := c.Pattern.DocumentKey(cursor.Current)
 		if err != nil {
 			return nil, fmt.Errorf("a sample of %s: %w", c.Namespace, err)
 		}
@@ -172,25 +162,4 @@ func sampled(ctx context.Context, client *mongo.Client, c *catalog.CollectionSta
 		points = append(points, keys[i*len(keys)/chunks])
 	}
 	return slices.CompactFunc(points, catalog.Key.Equal), nil
-}
-
-// keyOf returns the shard key of a document.
-func keyOf(p catalog.KeyPattern, doc bson.Raw) (catalog.Key, error) {
-	bound := bson.D{}
-	for i, f := range p.Fields() {
-		v, err := doc.LookupErr(strings.Split(f, ".")...)
-		if err != nil {
-			v = bson.RawValue{Type: bson.TypeNull} // as servers have it
-		}
-		var value any = v
-		if i == p.HashedField() {
-			value = keyorder.Hash(v)
-		}
-		bound = append(bound, bson.E{Key: f, Value: value})
-	}
-	raw, err := bson.Marshal(bound)
-	if err != nil {
-		return catalog.Key{}, err
-	}
-	return p.Key(raw)
 }
