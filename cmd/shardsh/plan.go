@@ -51,6 +51,7 @@ func (o *planFlags) groups() []cmdline.Group {
 		f.BoolVar(&o.detail.All, "all", false, "print all steps and shards")
 		f.BoolVar(&o.detail.Why, "why", false, "print why each step is taken, with numbers")
 		o.flags(f, "text", "json", "script")
+		o.sizesFlag(f)
 	})}
 	return append(groups, o.sharedGroups()...)
 }
@@ -99,9 +100,8 @@ func (g *goalFlag) Set(text string) error {
 
 func planText() cmdline.Text {
 	return cmdline.Text{
-		Intro: `Plans what the balancer would do to reach a goal if it were on: splits, moves and
-merges in rounds, with reasons, and what each shard has before and after. Nothing
-on the cluster changes. At the prompt, sh.plan() returns the same.`,
+		Intro: `Plans what the balancer would do to reach a goal if it were on, in rounds, with
+reasons. Nothing on the cluster changes. At the prompt: sh.plan().`,
 		Examples: []string{
 			"shardsh plan mongodb://host:27017",
 			"shardsh plan mongodb://host:27017 --goal drain=shard3 --for 6h",

@@ -29,6 +29,7 @@ func (o *snapshotFlags) groups() []cmdline.Group {
 		f.StringVarP(&o.output, "output", "o", "", "`FILE` write to this file; - is standard output")
 		f.BoolVar(&o.redact, "redact", false, "replace names and key values by random ones of the same order and length")
 		o.flags(f)
+		o.sizesFlag(f)
 	})}
 	return append(groups, o.sharedGroups()...)
 }
@@ -96,9 +97,9 @@ func contents(s *catalog.Snapshot, path string) string {
 func snapshotText() cmdline.Text {
 	return cmdline.Text{
 		Intro: `Saves the metadata of a cluster to a file: shards, collections, chunks, zones,
-settings, sizes and logs, and no documents. With --redact the file may be shared:
-names and key values are random, and the balancer decides as it would on the
-cluster itself. Nothing on the cluster changes.`,
+settings, sizes, logs and a sample of shard keys, and no documents. With --redact
+the file may be shared: names and key values are random, and the balancer decides
+as it would on the cluster itself. Nothing on the cluster changes.`,
 		Examples: []string{
 			"shardsh snapshot mongodb://host:27017 -o cluster.snap",
 			"shardsh snapshot --from cluster.snap --redact -o share.snap",
