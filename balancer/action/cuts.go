@@ -28,6 +28,24 @@ type Cuts struct {
 	FromSample int
 	// Points are bounds, as documents; they may lack the last fields of the key.
 	Points []bson.Raw
+	// Like reads a cluster whose chunks of the collection, and whose spread, it gets.
+	Like func(ctx context.Context) (*catalog.Snapshot, error)
+}
+
+// LikeCluster reads what Cuts takes from a cluster.
+func LikeCluster(client *mongo.Client, address, ns string) func(ctx context.Context) (*catalog.Snapshot, error) {
+	return func(ctx context.Context) (*catalog.Snapshot, error) {
+		s, err := live.NewLooker(client, nil, live.ReaderOptions{
+			Parts: live.Identity | live.Settings | live.Shards | live.Collections | live.Chunks | live.Zones | live.Sizes |
+				live.OldSizes | live.Samples,
+			Required: live.Shards | live.Collections | live.Chunks | live.Zones,
+			Source:   catalog.Source{Kind: catalog.SourceLive, Name: address}, Namespaces: []string{ns},
+		}).Read(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", address, err)
+		}
+		return s, nil
+	}
 }
 
 // MostChunks is how many chunks a presplit may ask for.
@@ -44,8 +62,11 @@ func (p Cuts) Validate() error {
 			given++
 		}
 	}
+	if p.Like != nil {
+		given++
+	}
 	if given != 1 {
-		return refuse("give one of {chunks} or {perShard} (of a hashed key), {points}, {fromSample}")
+		return refuse("give one of {chunks} or {perShard} (of a hashed key), {points}, {fromSample}, {like}")
 	}
 	return nil
 }
@@ -60,6 +81,15 @@ func (p Cuts) Goal(ctx context.Context, client *mongo.Client, s *catalog.Snapsho
 	}
 	var err error
 	switch {
+	case p.Like != nil:
+		other, err := p.Like(ctx)
+		if err != nil {
+			return goal, err
+		}
+		if goal, err = plan.Like(p.Namespace, s, other); err == nil && len(goal.Homes) > MostChunks {
+			err = refuse("{like} has more than %d chunks of %s", MostChunks, p.Namespace)
+		}
+		return goal, err
 	case len(p.Points) > 0:
 		goal.Points, err = pointsOf(c, p.Points)
 	case p.FromSample > 0:

@@ -22,7 +22,7 @@ func shardPlanMethods() []helper {
 	return []helper{
 		{"plan", "ns?:string|object options?:object{" + planOptions + "}", checked(shPlan),
 			"Plans what the balancer would do if it were on, step by step: for a collection, [collections] or all; {goal} is " +
-				"balance, {drain: shard}, zones, defragment, consolidate or {presplit: {chunks|perShard|fromSample|points}}; " +
+				"balance, {drain: shard}, zones, defragment, consolidate or {presplit: {chunks|perShard|fromSample|points|like}}; " +
 				"{maxBytes, maxMoves, maxRounds, for, diskLimit}."},
 	}
 }
