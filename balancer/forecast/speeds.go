@@ -34,28 +34,21 @@ func (v Speeds) Move(from, to catalog.ShardID, bytes int64) time.Duration {
 	return took + seconds(took.Seconds()*failed/(1-failed)*math.Max(link.FailsAfter, 0.01))
 }
 
-// Rate returns how many bytes a second a shard copies at best, with any of the others.
-func (v Speeds) Rate(id catalog.ShardID, others []catalog.ShardID) float64 {
-	best := 0.0
-	for _, o := range others {
-		if o == id {
-			continue
-		}
-		for _, link := range []sim.Link{v.rates.links.between(id, o), v.rates.links.between(o, id)} {
-			best = math.Max(best, float64(link.Bandwidth))
-		}
-	}
-	if best == 0 {
+// Rate returns how many bytes a second a shard copies on the fastest of its links.
+func (v Speeds) Rate(id catalog.ShardID) float64 {
+	slower, known := v.rates.links.copying.shards[id]
+	if !known || slower <= 0 {
 		return v.rates.perSecond
 	}
-	return best
+	return v.rates.perSecond / slower
 }
 
 // Range returns what nine in ten times lie between that are expected to be so long, for
-// so many bytes; unused is the share of it on links that nothing has used yet.
-func (v Speeds) Range(likely time.Duration, bytes int64, unused float64) (low, high time.Duration) {
+// so many bytes; unused is the share of it on links that nothing has used yet, other the
+// standard deviation of the logarithm of what does not come of speeds.
+func (v Speeds) Range(likely time.Duration, bytes int64, unused, other float64) (low, high time.Duration) {
 	const nineInTen = 1.645 // standard deviations
-	f := math.Exp(nineInTen * v.rates.logStdDev(likely, bytes, unused))
+	f := math.Exp(nineInTen * math.Hypot(v.rates.logStdDev(likely, bytes, unused), other))
 	return seconds(likely.Seconds() / f), seconds(likely.Seconds() * f)
 }
 

@@ -3,6 +3,7 @@ package price
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -79,9 +80,13 @@ func (p *pricing) take(w *Way, steps []plan.Step) {
 		}
 	}
 	w.Likely = moving + rest
-	w.Low, w.High = p.speeds.Range(moving, w.Bytes, unused/max(1, moving.Seconds()))
+	w.Low, w.High = p.speeds.Range(moving, w.Bytes, unused/max(1, moving.Seconds()), granularity(w.Moves))
 	w.Low, w.High = w.Low+rest, w.High+rest
 }
+
+// granularity is the standard deviation of the logarithm of what has to move, where few chunks
+// do whose sizes nobody has measured: one more or less makes a difference then.
+func granularity(moves int) float64 { return 0.5 / math.Sqrt(math.Max(1, float64(moves))) }
 
 // balancer prices what the cluster's own balancer does.
 func (p *pricing) balancer() (Way, bool, error) {
@@ -203,13 +208,23 @@ func (p *pricing) defragmentFirst() (Way, bool, error) {
 	w.Final = "the defragmentation's merges and moves: nothing takes them back"
 	w.Needs = "6.0; the balancer on at first"
 	w.Commands = []string{fmt.Sprintf("sh.defragment(%q, { wait: true })", p.c.Namespace), p.command(p.o.Goal)}
-	w.Low, w.Likely, w.High = w.Low+f.Low, w.Likely+f.Likely, w.High+f.High
+	w.Likely += f.Likely
+	w.Low, w.High = scaled(w.Low+f.Low, 1/fickle), scaled(w.High+f.High, fickle)+phases
 	if f.Never && !f.IfOn && len(f.Because) > 0 && w.Refused == "" {
 		w.Refused = f.Because[0].Sentence
 	}
 	p.load(&w, slices.Concat(made.Steps, steps))
 	return w, true, nil
 }
+
+// fickle and phases are how much further off a defragmentation is than its forecast: which
+// small chunks move hangs on little, and when a phase goes on on the round under way.
+const (
+	fickle = 1.15
+	phases = 90 * time.Second
+)
+
+func scaled(d time.Duration, by float64) time.Duration { return time.Duration(float64(d) * by) }
 
 // defragmented returns the cluster after the balancer has defragmented the collection.
 func (p *pricing) defragmented() (*catalog.Snapshot, error) {

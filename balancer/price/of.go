@@ -30,8 +30,8 @@ type Options struct {
 const DefaultDiskLimit = 0.9
 
 // near is how much longer a way may take than the quickest one and be preferred for what it
-// leaves open.
-const near = 1.05
+// leaves open: the fewer moves, the less is known of which one is the quicker.
+func near(moves int) float64 { return 1.02 + 0.3*granularity(moves) }
 
 // Of compares the ways. It needs the routing table and the sizes of the collection, for the
 // time of the balancer all tables, and says better what it can measure on the change log. For
@@ -107,6 +107,15 @@ func (p *pricing) ways() ([]Way, error) {
 	return list, nil
 }
 
+// counted is what a way counts as, in seconds: one that may take much longer than is likely
+// has to be that much better.
+func (w Way) counted() float64 {
+	if w.Kind == DefragmentFirst {
+		return 2 * fickle * w.Likely.Seconds() / (1 + 1/fickle)
+	}
+	return w.Likely.Seconds()
+}
+
 // recommend chooses the quickest way that can be taken.
 func (q *Quote) recommend() {
 	var open []Way
@@ -123,10 +132,8 @@ func (q *Quote) recommend() {
 		q.Reason = "no way can be taken as things stand"
 		return
 	}
-	least := slices.MinFunc(open, func(a, b Way) int { return cmp.Compare(a.Likely, b.Likely) })
-	best := open[slices.IndexFunc(open, func(w Way) bool {
-		return float64(w.Likely) <= near*float64(least.Likely)
-	})]
+	least := slices.MinFunc(open, func(a, b Way) int { return cmp.Compare(a.counted(), b.counted()) })
+	best := open[slices.IndexFunc(open, func(w Way) bool { return w.counted() <= near(w.Moves)*least.counted() })]
 	q.Recommended = best.Kind
 	others := slices.DeleteFunc(slices.Clone(open), func(w Way) bool { return w.Kind == best.Kind })
 	if len(others) == 0 {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/humanize"
 	"shardsh/balancer/plan"
 )
 
@@ -88,17 +87,13 @@ func (p *pricing) shares() (shares map[catalog.ShardID]int64, unplaced string) {
 // to give or to receive for its speed. Logs tell how fast migrations are, not reshardings, of
 // which the range is therefore wider.
 func (p *pricing) copyAtOnce(w *Way, shares map[catalog.ShardID]int64) {
-	var ids []catalog.ShardID
-	for _, shard := range p.s.Shards() {
-		ids = append(ids, shard.ID)
-	}
 	copying, most := time.Duration(0), int64(0)
-	for _, id := range ids {
-		bytes := max(shares[id], p.c.Sizes[id].Bytes)
-		takes := time.Duration(float64(bytes) / p.speeds.Rate(id, ids) * float64(time.Second))
+	for _, shard := range p.s.Shards() {
+		bytes := max(shares[shard.ID], p.c.Sizes[shard.ID].Bytes)
+		takes := time.Duration(float64(bytes) / p.speeds.Rate(shard.ID) * float64(time.Second))
 		copying, most = max(copying, takes), max(most, bytes)
 	}
-	low, high := p.speeds.Range(copying, most, 1)
+	low, high := p.speeds.Range(copying, most, 1, 0)
 	w.Likely = max(leastResharding, copying+reshardingSteps)
 	w.Low, w.High = max(leastResharding, low), max(leastResharding, high)+start
 }
@@ -184,5 +179,8 @@ func (w Way) Range() string {
 	return low + " to " + high
 }
 
-// Size is what is copied, in words.
-func (w Way) Size() string { return humanize.Bytes(w.Bytes) }
+// Short is the release that a way needs.
+func (w Way) Short() string {
+	release, _, _ := strings.Cut(w.Needs, ";")
+	return release
+}
