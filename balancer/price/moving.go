@@ -33,11 +33,22 @@ func (p *pricing) moves(from *catalog.Snapshot) (Way, []plan.Step, error) {
 	if err != nil {
 		return w, nil, err
 	}
-	if !made.Reached && len(made.Left) > 0 {
+	if p.misses(made) {
 		w.Refused = made.Left[0].Sentence
 	}
 	p.take(&w, made.Steps)
 	return w, made.Steps, nil
+}
+
+// misses reports whether a plan does not get the collection to the goal. What a drain leaves
+// beside it is not its business.
+func (p *pricing) misses(made *plan.Plan) bool {
+	if made.Reached || len(made.Left) == 0 {
+		return false
+	}
+	return p.o.Goal.Kind != plan.Drain || slices.ContainsFunc(made.Shards, func(s plan.ShardChange) bool {
+		return s.Shard == p.o.Goal.Shard && s.After.Chunks > 0
+	})
 }
 
 // command is that of shardsh for a goal.
@@ -106,7 +117,8 @@ func (p *pricing) balancer() (Way, bool, error) {
 		return w, false, err
 	}
 	w.Low, w.Likely, w.High = f.Low, f.Likely, f.High
-	if f.Never && !(f.IfOn && len(f.Because) == 1) && len(f.Because) > 0 {
+	never := f.Never && len(f.Because) > 0 && !(f.IfOn && len(f.Because) == 1)
+	if never && (p.o.Goal.Kind != plan.Drain || f.Left > 0) {
 		w.Refused = f.Because[len(f.Because)-1].Sentence
 	}
 	made, err := plan.Make(on, plan.Options{Goal: p.o.Goal, IgnoreWindow: true, Costs: p.speeds.Costs(), Seed: p.o.Seed,

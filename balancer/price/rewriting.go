@@ -11,11 +11,12 @@ import (
 	"shardsh/balancer/plan"
 )
 
+// LeastResharding is what servers let a resharding take at least
+// (reshardingMinimumOperationDurationMillis).
+const LeastResharding = 5 * time.Minute
+
 const (
-	// leastResharding is what servers let a resharding take at least
-	// (reshardingMinimumOperationDurationMillis).
-	leastResharding = 5 * time.Minute
-	// reshardingSteps are its steps beside the copy, reshardingOff how far off they may be.
+	// reshardingSteps are its steps beside the copy.
 	reshardingSteps = time.Second
 	blockedAtEnd    = "the whole collection at the end, up to 5 s (reshardingCriticalSectionTimeoutMillis)"
 )
@@ -94,8 +95,8 @@ func (p *pricing) copyAtOnce(w *Way, shares map[catalog.ShardID]int64) {
 		copying, most = max(copying, takes), max(most, bytes)
 	}
 	low, high := p.speeds.Range(copying, most, 1, 0)
-	w.Likely = max(leastResharding, copying+reshardingSteps)
-	w.Low, w.High = max(leastResharding, low), max(leastResharding, high)+start
+	w.Likely = max(LeastResharding, copying+reshardingSteps)
+	w.Low, w.High = max(LeastResharding, low), max(LeastResharding, high)+start
 }
 
 // moveCollection prices the move of a collection that is not sharded; none where it need not

@@ -3,6 +3,7 @@ package findings
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/plan"
@@ -35,10 +36,10 @@ func QuoteText(q price.Quote) string {
 	best, chosen := q.Way(q.Recommended)
 	if !chosen {
 		p.heading("Recommended: none")
-		p.wrapped(2, sentence(q.Reason))
+		p.wrapped(2, capital(q.Reason))
 	} else {
 		p.heading("Recommended: " + best.Kind.Name())
-		p.wrapped(2, sentence(q.Reason))
+		p.wrapped(2, capital(q.Reason))
 		p.wrapped(2, sentence("Writes wait: "+best.Blocks))
 		p.wrapped(2, sentence("Can't be undone: "+best.Final))
 		p.wrapped(2, sentence("Needs: "+best.Needs))
@@ -51,6 +52,9 @@ func QuoteText(q price.Quote) string {
 	p.wrapped(2, "--json has the bytes of each link, the peak of each disk, and the commands of each way")
 	return p.String()
 }
+
+// capital begins a sentence with a capital letter.
+func capital(text string) string { return sentence(strings.ToUpper(text[:1]) + text[1:]) }
 
 func quoteRow(w price.Way, recommended bool) []string {
 	name, disk := w.Kind.Name(), "unknown"

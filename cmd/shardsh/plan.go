@@ -125,10 +125,9 @@ func planText() cmdline.Text {
 		Intro: `Plans what the balancer would do to reach a goal if it were on, in rounds, with
 reasons. Nothing on the cluster changes. At the prompt: sh.plan().`,
 		Examples: []string{
-			"shardsh plan mongodb://host:27017",
+			"shardsh plan mongodb://host:27017 --goal drain=shard3",
 			"shardsh plan mongodb://host:27017 --ns 'shop.*' --max-bytes 100GB --json -o plan.json",
 			"shardsh plan mongodb://host:27017 --ns shop.orders --by auto",
-			"shardsh plan --from cluster.snap --output script > plan.js",
 		},
 		More: `Goals: balance, what the balancer does by itself; drain=SHARD, until the
 shard is empty; zones, only what brings chunks into their zones; defragment,
