@@ -60,7 +60,8 @@ func (p *pricing) command(goal plan.Goal) string {
 		return fmt.Sprintf("shardsh plan ADDRESS --goal consolidate --ns %s -o merge.json && shardsh apply merge.json ADDRESS "+
 			"--pause-balancing", p.c.Namespace)
 	}
-	return fmt.Sprintf("shardsh balance ADDRESS --ns %s --pause-balancing", p.c.Namespace)
+	return fmt.Sprintf("shardsh plan ADDRESS --ns %s -o plan.json && shardsh apply plan.json ADDRESS --pause-balancing "+
+		"--on-change replan", p.c.Namespace)
 }
 
 // planned are the options of a plan. Disks limit it where they are known.
@@ -222,6 +223,7 @@ func (p *pricing) defragmentFirst() (Way, bool, error) {
 	w.Commands = []string{fmt.Sprintf("sh.defragment(%q, { wait: true })", p.c.Namespace), p.command(p.o.Goal)}
 	w.Likely += f.Likely
 	w.Low, w.High = scaled(w.Low+f.Low, 1/fickle), scaled(w.High+f.High, fickle)+phases
+	w.High += p.speeds.Costs().OrphanDelay // until then nothing comes back to where it was
 	if f.Never && !f.IfOn && len(f.Because) > 0 && w.Refused == "" {
 		w.Refused = f.Because[0].Sentence
 	}

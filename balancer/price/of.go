@@ -31,7 +31,7 @@ const DefaultDiskLimit = 0.9
 
 // near is how much longer a way may take than the quickest one and be preferred for what it
 // leaves open: the fewer moves, the less is known of which one is the quicker.
-func near(moves int) float64 { return 1.02 + 0.3*granularity(moves) }
+func near(moves int) float64 { return 1.02 + 0.4*granularity(moves) }
 
 // Of compares the ways. It needs the routing table and the sizes of the collection, for the
 // time of the balancer all tables, and says better what it can measure on the change log. For
