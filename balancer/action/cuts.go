@@ -166,7 +166,8 @@ const (
 func sampled(ctx context.Context, client *mongo.Client, c *catalog.CollectionState, chunks int) ([]catalog.Key, error) {
 	size := min(max(perChunk*chunks, sampleLeast), sampleAtMost)
 	database, name, _ := strings.Cut(c.Namespace, ".")
-	cursor, err := client.Database(database).Collection(name).Aggregate(ctx, live.SampleOf(c.Pattern, size), options.Aggregate().SetAllowDiskUse(true))
+	cursor, err := client.Database(database).Collection(name).Aggregate(ctx,
+		live.SampleOf(c.Pattern, size), options.Aggregate().SetAllowDiskUse(true))
 	if err != nil {
 		return nil, fmt.Errorf("a sample of %s: %w", c.Namespace, err)
 	}

@@ -57,8 +57,8 @@ func (p *pricing) command(goal plan.Goal) string {
 	case plan.Drain:
 		return fmt.Sprintf("shardsh drain ADDRESS --shard %s --pause-balancing", goal.Shard)
 	case plan.Consolidate:
-		return fmt.Sprintf("shardsh plan ADDRESS --goal consolidate --ns %s -o merge.json && shardsh apply merge.json ADDRESS "+
-			"--pause-balancing", p.c.Namespace)
+		return fmt.Sprintf("shardsh plan ADDRESS --goal consolidate --ns %s -o merge.json && "+
+			"shardsh apply merge.json ADDRESS --pause-balancing", p.c.Namespace)
 	}
 	return fmt.Sprintf("shardsh plan ADDRESS --ns %s -o plan.json && shardsh apply plan.json ADDRESS --pause-balancing "+
 		"--on-change replan", p.c.Namespace)
@@ -102,7 +102,8 @@ func granularity(moves int) float64 { return 0.5 / math.Sqrt(math.Max(1, float64
 
 // balancer prices what the cluster's own balancer does.
 func (p *pricing) balancer() (Way, bool, error) {
-	w := Way{Kind: Balancer, Blocks: blockedByMoves, Final: "its moves: nothing takes them back", Needs: "any release; the balancer on",
+	w := Way{Kind: Balancer, Blocks: blockedByMoves, Final: "its moves: nothing takes them back",
+		Needs:    "any release; the balancer on",
 		Commands: []string{fmt.Sprintf("sh.startBalancer(); sh.enableBalancing(%q)", p.c.Namespace)}}
 	if p.o.Goal.Kind == plan.Drain {
 		w.Commands = []string{fmt.Sprintf("sh.startBalancer(); sh.drain(%q)", p.o.Goal.Shard)}
@@ -205,7 +206,8 @@ func (p *pricing) defragmentFirst() (Way, bool, error) {
 	if err != nil || f.Done {
 		return Way{}, false, err
 	}
-	made, err := plan.Make(p.s, plan.Options{Goal: goal, IgnoreWindow: true, Costs: p.speeds.Costs(), Seed: p.o.Seed, Watch: p.o.Watch})
+	made, err := plan.Make(p.s, plan.Options{Goal: goal, IgnoreWindow: true, Costs: p.speeds.Costs(),
+		Seed: p.o.Seed, Watch: p.o.Watch})
 	if err != nil {
 		return Way{}, false, err
 	}

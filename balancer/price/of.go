@@ -144,7 +144,8 @@ func (q *Quote) recommend() {
 	q.Reason = fmt.Sprintf("it is the quickest: about %s, and %s takes about %s", about(best.Likely), next.Kind.Name(),
 		about(next.Likely))
 	if best.Kind != least.Kind {
-		q.Reason = fmt.Sprintf("it takes as long as %s, about %s, and leaves more open", least.Kind.Name(), about(best.Likely))
+		q.Reason = fmt.Sprintf("it takes as long as %s, about %s, and leaves more open", least.Kind.Name(),
+			about(best.Likely))
 	}
 	if len(open) < len(q.Ways) {
 		q.Reason += fmt.Sprintf("; %s can't be taken", humanize.Count(len(q.Ways)-len(open), "way"))

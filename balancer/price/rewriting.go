@@ -25,7 +25,8 @@ const (
 func (p *pricing) reshard() (Way, bool, error) {
 	targets := p.targets(catalog.NoZone)
 	w := Way{Kind: Reshard, Blocks: blockedAtEnd, Links: []Link{}, Peaks: []Peak{},
-		Final: "all of it once it has committed: the collection has a new UUID and new chunks; sh.abortReshardCollection() before",
+		Final: "all of it once it has committed: the collection has a new UUID and new chunks; " +
+			"sh.abortReshardCollection() before",
 		Needs: "8.0; an index for the shard key; room for a second copy"}
 	options := "forceRedistribution: true"
 	if p.o.Goal.Kind == plan.Drain {
@@ -111,7 +112,8 @@ func (p *pricing) moveCollection() []Way {
 	if len(owners) != 1 || p.o.Goal.Kind != plan.Drain || owners[0] != p.o.Goal.Shard {
 		return []Way{}
 	}
-	w := Way{Kind: MoveCollection, Blocks: blockedAtEnd, Final: "all of it once it has committed; sh.abortMoveCollection() before",
+	w := Way{Kind: MoveCollection, Blocks: blockedAtEnd,
+		Final: "all of it once it has committed; sh.abortMoveCollection() before",
 		Needs: "8.0; room for it on the other shard", Links: []Link{}, Peaks: []Peak{}}
 	if !p.s.Release().AtLeast(catalog.Release80) {
 		w.Refused = fmt.Sprintf("servers of release %s do not move collections that are not sharded: movePrimary moves "+

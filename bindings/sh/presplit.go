@@ -23,8 +23,8 @@ func shardPresplitMethods() []helper {
 	return []helper{
 		{"presplit", "ns:string|object options:object{" + cutNames + ",progress," + runOptionNames + "}", checked(shPresplit),
 			"Pre-splits a collection and spreads its chunks evenly over the shards, by plan, like sh.apply(): {chunks} or " +
-				"{perShard} for a hashed key, {points: [documents]}, {fromSample: chunks}, or {like: file or database}: as another " +
-				"cluster has it; " +
+				"{perShard} for a hashed key, {points: [documents]}, {fromSample: chunks}, or {like: file or database}: " +
+				"as another cluster has it; " +
 				"{pauseBalancing, forceJumbo, parallel, " +
 				"journal, resume, dryRun, preflight, despite, advisories, maxMoves, maxBytes, for, pauseBetween, window, " +
 				"timeZone, pauseWhen, diskLimit, progress}."},
