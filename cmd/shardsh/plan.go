@@ -75,7 +75,8 @@ func (o *planFlags) complete(env environment, words []string) error {
 	switch o.by {
 	case "":
 	case "auto":
-		if err := firstBroken(rule{o.bytes.Bytes > 0 || o.moves > 0 || o.rounds > 0 || o.time > 0 || o.model != "" || o.ignoreWindow,
+		limited := o.bytes.Bytes > 0 || o.moves > 0 || o.rounds > 0 || o.time > 0
+		if err := firstBroken(rule{limited || o.model != "" || o.ignoreWindow,
 			"--by auto compares whole ways: leave limits, --model and --ignore-window out"}); err != nil {
 			return err
 		}

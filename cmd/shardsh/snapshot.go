@@ -49,7 +49,8 @@ func (o *snapshotFlags) complete(env environment, words []string) error {
 
 // run is "shardsh snapshot": the metadata of a cluster, in a file.
 func (o *snapshotFlags) run(ctx context.Context, env environment) error {
-	return o.about(ctx, env, live.ReaderOptions{Parts: live.WithStatus | live.Causes | live.Samples}, func(s *catalog.Snapshot) error {
+	parts := live.WithStatus | live.Causes | live.Samples
+	return o.about(ctx, env, live.ReaderOptions{Parts: parts}, func(s *catalog.Snapshot) error {
 		return o.save(env, s)
 	})
 }
