@@ -3,6 +3,7 @@ package action
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -126,6 +127,30 @@ func NeedFor(gap catalog.Gap, namespaces []string) error {
 	}
 	return errors.New(strings.TrimSpace(gap.What+" "+gap.Namespace) +
 		" could not be read, and a plan needs it: " + gap.Reason)
+}
+
+// needSizes returns an error for a collection that goes by its sizes, of which no size is
+// known: nothing could be told from uneven.
+func needSizes(s *catalog.Snapshot, namespaces []string) error {
+	if !s.Release().BalancesBySize() {
+		return nil
+	}
+	names, err := plan.Namespaces(s, namespaces)
+	if err != nil {
+		return nil // which is for others to say
+	}
+	for _, gap := range s.Parts().Source.Gaps {
+		if gap.What != "sizes" {
+			continue
+		}
+		for _, ns := range names {
+			c := s.Collection(ns)
+			if len(c.Sizes) == 0 && (gap.Namespace == "" || gap.Namespace == ns) && len(c.Owners()) > 0 {
+				return fmt.Errorf("whether %s is balanced can't be told, as its sizes are not known: %s", ns, gap.Reason)
+			}
+		}
+	}
+	return nil
 }
 
 // Command is a command that a dry run did not send.

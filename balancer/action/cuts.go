@@ -13,7 +13,6 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
-	"shardsh/balancer/keyorder"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
 )
@@ -29,6 +28,24 @@ type Cuts struct {
 	FromSample int
 	// Points are bounds, as documents; they may lack the last fields of the key.
 	Points []bson.Raw
+	// Like reads a cluster whose chunks of the collection, and whose spread, it gets.
+	Like func(ctx context.Context) (*catalog.Snapshot, error)
+}
+
+// LikeCluster reads what Cuts takes from a cluster.
+func LikeCluster(client *mongo.Client, address, ns string) func(ctx context.Context) (*catalog.Snapshot, error) {
+	return func(ctx context.Context) (*catalog.Snapshot, error) {
+		s, err := live.NewLooker(client, nil, live.ReaderOptions{
+			Parts: live.Identity | live.Settings | live.Shards | live.Collections | live.Chunks | live.Zones | live.Sizes |
+				live.OldSizes | live.Samples,
+			Required: live.Shards | live.Collections | live.Chunks | live.Zones,
+			Source:   catalog.Source{Kind: catalog.SourceLive, Name: address}, Namespaces: []string{ns},
+		}).Read(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", address, err)
+		}
+		return s, nil
+	}
 }
 
 // MostChunks is how many chunks a presplit may ask for.
@@ -45,8 +62,11 @@ func (p Cuts) Validate() error {
 			given++
 		}
 	}
+	if p.Like != nil {
+		given++
+	}
 	if given != 1 {
-		return refuse("give one of {chunks} or {perShard} (of a hashed key), {points}, {fromSample}")
+		return refuse("give one of {chunks} or {perShard} (of a hashed key), {points}, {fromSample}, {like}")
 	}
 	return nil
 }
@@ -61,6 +81,15 @@ func (p Cuts) Goal(ctx context.Context, client *mongo.Client, s *catalog.Snapsho
 	}
 	var err error
 	switch {
+	case p.Like != nil:
+		other, err := p.Like(ctx)
+		if err != nil {
+			return goal, err
+		}
+		if goal, err = plan.Like(p.Namespace, s, other); err == nil && len(goal.Homes) > MostChunks {
+			err = refuse("{like} has more than %d chunks of %s", MostChunks, p.Namespace)
+		}
+		return goal, err
 	case len(p.Points) > 0:
 		goal.Points, err = pointsOf(c, p.Points)
 	case p.FromSample > 0:
@@ -136,24 +165,16 @@ const (
 // sampled cuts a collection where a sample of its documents says.
 func sampled(ctx context.Context, client *mongo.Client, c *catalog.CollectionState, chunks int) ([]catalog.Key, error) {
 	size := min(max(perChunk*chunks, sampleLeast), sampleAtMost)
-	fields := bson.D{{Key: "_id", Value: 0}}
-	for _, f := range c.Pattern.Fields() {
-		if f == "_id" {
-			fields = fields[1:]
-		}
-		fields = append(fields, bson.E{Key: f, Value: 1})
-	}
 	database, name, _ := strings.Cut(c.Namespace, ".")
-	cursor, err := client.Database(database).Collection(name).Aggregate(ctx, mongo.Pipeline{
-		{{Key: "$sample", Value: bson.D{{Key: "size", Value: size}}}}, {{Key: "$project", Value: fields}},
-	}, options.Aggregate().SetAllowDiskUse(true))
+	cursor, err := client.Database(database).Collection(name).Aggregate(ctx,
+		live.SampleOf(c.Pattern, size), options.Aggregate().SetAllowDiskUse(true))
 	if err != nil {
 		return nil, fmt.Errorf("a sample of %s: %w", c.Namespace, err)
 	}
 	defer func() { _ = live.CloseCursor(ctx, cursor) }() // what it read counts
 	var keys []catalog.Key
 	for cursor.Next(ctx) {
-		k, err := keyOf(c.Pattern, cursor.Current)
+		k, err := c.Pattern.DocumentKey(cursor.Current)
 		if err != nil {
 			return nil, fmt.Errorf("a sample of %s: %w", c.Namespace, err)
 		}
@@ -172,25 +193,4 @@ func sampled(ctx context.Context, client *mongo.Client, c *catalog.CollectionSta
 		points = append(points, keys[i*len(keys)/chunks])
 	}
 	return slices.CompactFunc(points, catalog.Key.Equal), nil
-}
-
-// keyOf returns the shard key of a document.
-func keyOf(p catalog.KeyPattern, doc bson.Raw) (catalog.Key, error) {
-	bound := bson.D{}
-	for i, f := range p.Fields() {
-		v, err := doc.LookupErr(strings.Split(f, ".")...)
-		if err != nil {
-			v = bson.RawValue{Type: bson.TypeNull} // as servers have it
-		}
-		var value any = v
-		if i == p.HashedField() {
-			value = keyorder.Hash(v)
-		}
-		bound = append(bound, bson.E{Key: f, Value: value})
-	}
-	raw, err := bson.Marshal(bound)
-	if err != nil {
-		return catalog.Key{}, err
-	}
-	return p.Key(raw)
 }

@@ -57,6 +57,9 @@ func (f Forecast) Run(ctx context.Context, source Source, r Reporter) (made fore
 	if err != nil {
 		return made, err
 	}
+	if err := needSizes(s, f.Goal.Namespaces); err != nil {
+		return made, err
+	}
 	o := forecast.Options{Goal: f.Goal, Seed: f.Seed, Watch: reporter.watch(ctx)}
 	err = source.compute(func() (err error) {
 		made, err = forecast.Of(s, o)

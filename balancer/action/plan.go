@@ -2,6 +2,7 @@ package action
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"shardsh/balancer/live"
@@ -101,6 +102,11 @@ func (p Plan) Run(ctx context.Context, source Source, r Reporter) (*plan.Plan, e
 	}
 	for _, gap := range s.Parts().Source.Gaps {
 		if err := NeedFor(gap, goal.Namespaces); err != nil {
+			return nil, err
+		}
+	}
+	if kind := goal.Kind; p.Cuts == nil && slices.Contains([]plan.GoalKind{"", plan.Balance, plan.Defragment}, kind) {
+		if err := needSizes(s, goal.Namespaces); err != nil {
 			return nil, err
 		}
 	}

@@ -47,6 +47,9 @@ func (v Simulate) Run(ctx context.Context, source Source, r Reporter) (out whati
 	if err != nil {
 		return out, err
 	}
+	if err := needSizes(s, nil); err != nil {
+		return out, err
+	}
 	o := whatif.Options{Seed: v.Seed, Watch: reporter.watch(ctx)}
 	if o.Model, err = modelOf(v.Model, v.Seed); err != nil {
 		return out, err

@@ -25,6 +25,10 @@ type CollectionState struct {
 	Sizes map[ShardID]ShardData
 	// ChunkSizes are the sizes of chunks as far as somebody measured them.
 	ChunkSizes []ChunkSize
+	// Sampled are shard keys that lie evenly among the documents, in key order: those of a
+	// sample, or where servers would cut. Between two of them lies as much as between any
+	// others, so those inside a chunk are quantiles of what it holds. Nil = not read.
+	Sampled []Key
 
 	// Unindexed are the shards that have chunks of the collection and no index for
 	// its shard key; nothing where IndexesKnown is false.

@@ -91,7 +91,9 @@ func (o Options) simulations(s *catalog.Snapshot, r rates) ([]simulation, error)
 // likeliest returns the model that knows most: of measured sizes where there are
 // some.
 func likeliest(s *catalog.Snapshot) sim.Contents {
-	if slices.ContainsFunc(s.Collections(), func(c *catalog.CollectionState) bool { return len(c.ChunkSizes) > 0 }) {
+	if slices.ContainsFunc(s.Collections(), func(c *catalog.CollectionState) bool {
+		return len(c.ChunkSizes) > 0 || len(c.Sampled) > 0
+	}) {
 		return sim.Measured
 	}
 	return sim.Even

@@ -87,23 +87,31 @@ func (d *Executor) splitVector(ctx context.Context, p catalog.KeyPattern, ns str
 	if err != nil {
 		return nil, err
 	}
-	command := bson.D{
-		{Key: "splitVector", Value: ns}, {Key: "keyPattern", Value: p.Doc()},
-		{Key: "min", Value: p.Bound(lower)}, {Key: "max", Value: p.Bound(upper)},
-		{Key: "maxChunkSizeBytes", Value: size},
-	}
+	command := vectorOf(p, ns, lower, upper, size)
 	if once {
 		command = append(command, bson.E{Key: "maxSplitPoints", Value: 1})
 	}
 	reply, err := d.ask(ctx, db, command)
-	if mongoerr.Is(err, mongoerr.OperationFailed) {
-		return nil, nil // the range is empty
+	if isEmptyRange(err) {
+		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	return splitKeys(p, reply)
 }
+
+// vectorOf asks where a range would be cut into pieces of half a size.
+func vectorOf(p catalog.KeyPattern, ns string, lower, upper catalog.Key, size int64) bson.D {
+	return bson.D{
+		{Key: "splitVector", Value: ns}, {Key: "keyPattern", Value: p.Doc()},
+		{Key: "min", Value: p.Bound(lower)}, {Key: "max", Value: p.Bound(upper)},
+		{Key: "maxChunkSizeBytes", Value: size},
+	}
+}
+
+// isEmptyRange reports whether splitVector found nothing to cut.
+func isEmptyRange(err error) bool { return mongoerr.Is(ServerError(err), mongoerr.OperationFailed) }
 
 func splitKeys(p catalog.KeyPattern, reply bson.Raw) (points []catalog.Key, err error) {
 	keys, _ := reply.Lookup("splitKeys").ArrayOK()

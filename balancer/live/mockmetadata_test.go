@@ -73,7 +73,7 @@ func but(s *catalog.Snapshot, began time.Time) *catalog.Snapshot {
 	p.Collections = slices.Clone(p.Collections)
 	for i, c := range p.Collections {
 		state := *c
-		state.Reported, state.Unindexed, state.IndexesKnown, state.EmptyZones = nil, nil, false, nil
+		state.Reported, state.Unindexed, state.IndexesKnown, state.EmptyZones, state.Sampled = nil, nil, false, nil, nil
 		state.Sizes = map[catalog.ShardID]catalog.ShardData{}
 		for id, data := range c.Sizes {
 			data.Orphans, data.OrphanBytes = 0, 0

@@ -282,7 +282,8 @@ func (q *Quiet) orphans(ctx context.Context) (list []Busy, err error) {
 		return nil, ServerError(err)
 	}
 	for _, doc := range docs {
-		for id, data := range sizesOf(doc) {
+		_, sizes := catalog.ParseDistribution(doc)
+		for id, data := range sizes {
 			if data.Orphans > 0 {
 				list = append(list, Busy{Kind: BusyDeletion, Namespace: text(doc, "ns"), Shard: id, Count: data.Orphans,
 					Detail: fmt.Sprintf("%d documents to delete", data.Orphans)})

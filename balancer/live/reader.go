@@ -216,6 +216,7 @@ func (r *reading) steps() []step {
 		{Statuses, "balance", r.statuses},
 		{Deletions, "rangeDeletions", r.deletions},
 		{Causes, "causes", causes.all},
+		{Samples, "keys", r.samples},
 		{Builds, "members", r.versions},
 	}
 }

@@ -40,6 +40,7 @@ const (
 	Leases                       // shardsh.leases
 	Causes                       // with Chunks: what explanations need; several commands a collection and database
 	Compatible                   // with Identity: the feature compatibility version
+	Samples                      // with Sizes and Chunks: where keys lie; a $sample for each collection of some size
 	Builds                       // with Shards: what runs on members, from themselves, beside the other parts
 )
 
@@ -47,7 +48,7 @@ const (
 const All = ^Part(0)
 
 // Whole is everything that can be read without asking the cluster to work out
-// something: all parts but Statuses, Drains, Causes and Reusable, and but those that have the
+// something: all parts but Statuses, Drains, Causes, Reusable and Samples, and but those that have the
 // server count or select what the other parts contain.
 const Whole = Identity | Compatible | Version | Settings | Balancer | Clock | Shards | Limits | Disks | Reach |
 	Databases | Collections | Unsharded | Chunks | Flags | Zones | Routers | Sizes | OldSizes | EachSize | Switches |

@@ -74,27 +74,10 @@ func (r *reading) distribution(ctx context.Context) error {
 	}
 	for _, c := range r.parts.Collections {
 		if doc := byNamespace[c.Namespace]; doc != nil {
-			c.Sizes = sizesOf(doc)
+			_, c.Sizes = catalog.ParseDistribution(doc)
 		}
 	}
 	return nil
-}
-
-func sizesOf(doc bson.Raw) map[catalog.ShardID]catalog.ShardData {
-	sizes := map[catalog.ShardID]catalog.ShardData{}
-	list, _ := doc.Lookup("shards").ArrayOK()
-	values, _ := list.Values()
-	for _, v := range values {
-		shard, ok := v.DocumentOK()
-		if !ok {
-			continue
-		}
-		sizes[catalog.ShardID(text(shard, "shardName"))] = catalog.ShardData{
-			Bytes: integer(shard, "ownedSizeBytes"), Documents: integer(shard, "numOwnedDocuments"),
-			Orphans: integer(shard, "numOrphanedDocs"), OrphanBytes: integer(shard, "orphanedSizeBytes"),
-		}
-	}
-	return sizes
 }
 
 // collStats reads the sizes of a collection on the shards that own its chunks. Since 6.0

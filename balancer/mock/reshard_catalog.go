@@ -138,7 +138,7 @@ func (rs *Reshardings) List() []ReshardingInfo {
 		switch op.state {
 		case reshardCloning:
 			info.Remaining = max(0, op.cloneEnds.Sub(rs.clock.Now()))
-			info.Copied = op.bytes - min(op.bytes, int64(info.Remaining.Seconds()*cloneRate))
+			info.Copied = op.bytes - int64(float64(op.bytes)*info.Remaining.Seconds()/max(0.001, op.cloneTakes.Seconds()))
 		case reshardApplying, reshardBlocking, reshardCommitting:
 			info.Copied = op.bytes
 		}

@@ -103,18 +103,20 @@ func (rs *Reshardings) Hold(db, coll string) bool {
 type resharding struct {
 	rs *Reshardings
 
-	id        bson.Binary
-	request   reshardPlan
-	before    catalog.Collection
-	uuid      bson.Binary // of the collection's entry: another one is not ours
-	donors    []catalog.ShardID
-	state     reshardState
-	started   time.Time
-	cloneEnds time.Time
-	bytes     int64
-	forced    bool  // into the critical section
-	aborted   error // why
-	done      []func(error)
+	id      bson.Binary
+	request reshardPlan
+	before  catalog.Collection
+	uuid    bson.Binary // of the collection's entry: another one is not ours
+	donors  []catalog.ShardID
+	state   reshardState
+	started time.Time
+	// cloneTakes is what the clone takes, which ends at cloneEnds.
+	cloneTakes time.Duration
+	cloneEnds  time.Time
+	bytes      int64
+	forced     bool  // into the critical section
+	aborted    error // why
+	done       []func(error)
 }
 
 // reshardPlan is a resharding that was checked.
@@ -236,13 +238,29 @@ func (op *resharding) prepare() {
 	op.after(reshardStep, op.clone)
 }
 
+// copying returns how long the clone takes: all shards give and receive at once, and the one
+// with the most to do for its speed is the last. Chunks of the new layout hold the same.
+func (op *resharding) copying() (takes time.Duration) {
+	counts := map[catalog.ShardID]int64{}
+	for _, chunk := range op.request.Chunks {
+		counts[chunk.Shard]++
+	}
+	for id, n := range counts {
+		takes = max(takes, op.rs.faults.transferTime(op.bytes/int64(len(op.request.Chunks))*n, id))
+	}
+	for _, part := range op.rs.stats.Collection(op.request.Namespace) {
+		takes = max(takes, op.rs.faults.transferTime(part.Bytes, part.Shard))
+	}
+	return takes
+}
+
 func (op *resharding) clone() {
 	if op.endEarly() {
 		return
 	}
 	op.enter(reshardCloning)
-	takes := reshardStep + op.rs.faults.transferTime(op.bytes, op.rs.shards.ids()...)
-	op.cloneEnds = op.rs.clock.Now().Add(takes)
+	takes := reshardStep + op.copying()
+	op.cloneTakes, op.cloneEnds = takes, op.rs.clock.Now().Add(takes)
 	op.after(takes, op.apply)
 }
 

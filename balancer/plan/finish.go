@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"shardsh/balancer/diagnosis"
 )
@@ -16,8 +17,30 @@ func (b *builder) finish() (*Plan, error) {
 		p.Shards[i].After = b.held[p.Shards[i].Shard]
 	}
 	p.Left = b.left()
+	b.noteGuesses()
 	p.Reached = !slices.ContainsFunc(p.Left, b.missed)
 	return p, p.identify()
+}
+
+// noteGuesses names the collections whose chunks are cut where nobody knows which keys there
+// are.
+func (b *builder) noteGuesses() {
+	var guessed []string
+	for _, s := range b.plan.Steps {
+		c := b.scope.start.Collection(s.Namespace)
+		if s.Within != nil && c != nil && !c.KnowsContents() && !slices.Contains(guessed, s.Namespace) {
+			guessed = append(guessed, s.Namespace)
+		}
+	}
+	switch n := len(guessed); {
+	case n == 0:
+	case n > 3:
+		b.plan.addNote(fmt.Sprintf("where chunks of %d collections are cut is guessed: which keys they have was not read "+
+			"(shardsh snapshot reads a sample)", n))
+	default:
+		b.plan.addNote(fmt.Sprintf("where chunks of %s are cut is guessed: which keys there are was not read "+
+			"(shardsh snapshot reads a sample)", strings.Join(guessed, ", ")))
+	}
 }
 
 // missed reports whether the goal is not reached for what a finding says.

@@ -65,6 +65,9 @@ type Goal struct {
 	Namespaces []string `json:"namespaces,omitempty"`
 	// Points are where Presplit cuts.
 	Points []catalog.Key `json:"points,omitempty"`
+	// Homes are where Presplit brings what lies before the first of the Points, between two of
+	// them, and from the last on; none spreads evenly.
+	Homes []catalog.ShardID `json:"homes,omitempty"`
 }
 
 // Limits bound a plan: it ends before the first step that would pass one, but for

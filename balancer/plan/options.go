@@ -3,8 +3,10 @@ package plan
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"shardsh/balancer"
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/sim"
 )
 
@@ -51,6 +53,10 @@ func (o Options) check() error {
 	}
 	if o.Limits.Disk < 0 || o.Limits.Disk > 1 {
 		return fmt.Errorf("plan: the disk limit is %v, and has to be a share from 0 to 1", o.Limits.Disk)
+	}
+	if n := len(o.Goal.Homes); n > 0 && (o.Goal.Kind != Presplit || n != len(o.Goal.Points)+1 ||
+		!slices.IsSortedFunc(o.Goal.Points, catalog.Key.Compare)) {
+		return fmt.Errorf("plan: %d homes are not one for each part that %d points make", n, len(o.Goal.Points))
 	}
 	if o.Goal.Shard != "" && o.Goal.Kind != Drain {
 		return fmt.Errorf("plan: the goal %s has no shard", o.Goal.Kind)

@@ -46,7 +46,7 @@ func (b *builder) presplit() error {
 		if p.to != p.on {
 			steps = append(steps, Step{
 				Kind: Move, Namespace: c.Namespace, From: p.on, To: p.to, Min: p.min, Max: p.max, Bytes: p.bytes,
-				Documents: p.docs, Why: whySpread(p),
+				Documents: p.docs, Why: b.whySpread(p),
 			})
 		}
 	}
@@ -74,7 +74,10 @@ func (b *builder) warnOfMerges(c *catalog.CollectionState, pieces []piece) {
 	}
 }
 
-func whySpread(p piece) string {
+func (b *builder) whySpread(p piece) string {
+	if len(b.o.Goal.Homes) > 0 {
+		return fmt.Sprintf("The shard whose place %s takes has it in the other cluster.", p.to)
+	}
 	if p.zone != catalog.NoZone {
 		return fmt.Sprintf("Each shard of zone %s gets the same number of its chunks.", p.zone)
 	}
@@ -156,6 +159,10 @@ func (b *builder) spread(c *catalog.CollectionState, pieces []piece, members []i
 			fmt.Sprintf("zone %s has no shard that is not draining: its chunks stay where they are", zone)))
 		return
 	}
+	if len(b.o.Goal.Homes) > 0 {
+		b.bringHome(c, pieces, members, shards)
+		return
+	}
 	wanted := quotas(have, shards, len(members))
 	// Whoever has too many gives, first what lies beside another one of its own.
 	for _, beside := range []bool{true, false} {
@@ -176,11 +183,16 @@ func (b *builder) spread(c *catalog.CollectionState, pieces []piece, members []i
 	}
 	for _, i := range members {
 		if p := pieces[i]; p.held && wanted[p.on] == 0 {
-			b.lacking = append(b.lacking, diagnosis.NewFinding(diagnosis.OnlyJumboChunks,
-				diagnosis.Scope{Namespace: c.Namespace, Shard: p.on, Zone: p.zone},
-				fmt.Sprintf("the chunk of %s at %s is jumbo and stays on shard %s", c.Namespace, p.min, p.on)))
+			b.lacking = append(b.lacking, heldPiece(c, p))
 		}
 	}
+}
+
+// heldPiece says that a piece can't leave its shard.
+func heldPiece(c *catalog.CollectionState, p piece) diagnosis.Finding {
+	return diagnosis.NewFinding(diagnosis.OnlyJumboChunks,
+		diagnosis.Scope{Namespace: c.Namespace, Shard: p.on, Zone: p.zone},
+		fmt.Sprintf("the chunk of %s at %s is jumbo and stays on shard %s", c.Namespace, p.min, p.on))
 }
 
 // quotas are how many of n each shard is to have; where n can't be shared out

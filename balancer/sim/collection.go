@@ -44,7 +44,7 @@ func newCollection(
 		first: state, entry: state.Collection, chunks: catalog.NewDraft(state.Table),
 		bytes: map[catalog.ShardID]int64{}, documents: map[catalog.ShardID]int64{},
 		local: map[catalog.ShardID]Amount{}, reported: map[catalog.ShardID]int64{},
-		extents:   newExtents(state.Table, contents(state, chunkSize)),
+		extents:   newExtents(state, contents(state, chunkSize)),
 		deletions: map[catalog.ShardID]*deletions{}, guessed: guesses{},
 	}
 	for _, shard := range s.Shards() {

@@ -18,7 +18,7 @@ func (a Amount) minus(b Amount) Amount { return Amount{a.Documents - b.Documents
 // Contents is a model of what chunks hold. For a collection of the snapshot it
 // returns the function that tells the contents of each of its chunks, as they are
 // in the snapshot; chunkSize is the chunk size in force in bytes. Inside a chunk
-// data lie evenly along the shard key.
+// data lie evenly between the sampled keys, and along the shard key between two of them.
 type Contents func(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) Amount
 
 // Even lets all chunks of a shard hold the same: what the shard has of the
@@ -40,8 +40,8 @@ func Even(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) Amoun
 	}
 }
 
-// Measured takes the measured sizes of chunks; those without one share evenly
-// what their shard has beside them.
+// Measured takes the measured sizes of chunks; those without one share what their shard has
+// beside them, by how many sampled keys they have, or evenly where there is no sample.
 func Measured(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) Amount {
 	sizes := slices.Clone(c.ChunkSizes)
 	slices.SortFunc(sizes, func(a, b catalog.ChunkSize) int { return a.Min.Compare(b.Min) })
@@ -66,17 +66,36 @@ func Measured(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) A
 		measured[id]++
 	}
 	even := Even(c, chunkSize)
+	hits := map[catalog.ShardID]float64{} // of chunks that were not measured
+	if len(c.Sampled) > 0 {
+		for chunk := range c.Table.All() {
+			if _, ok := find(chunk.Min); !ok {
+				hits[chunk.Shard] += hit(c, chunk)
+			}
+		}
+	}
 	return func(chunk catalog.Chunk) Amount {
 		if size, ok := find(chunk.Min); ok {
 			return Amount{size.Documents, size.Bytes}
 		}
 		left, known := rest[chunk.Shard]
 		n := int64(c.Table.Count(chunk.Shard)) - measured[chunk.Shard]
-		if !known || n <= 0 {
+		switch {
+		case !known || n <= 0:
 			return even(chunk)
+		case hits[chunk.Shard] > 0:
+			f := hit(c, chunk) / hits[chunk.Shard]
+			return Amount{int64(f * float64(max(0, left.Documents))), int64(f * float64(max(0, left.Bytes)))}
 		}
 		return Amount{max(0, left.Documents) / n, max(0, left.Bytes) / n}
 	}
+}
+
+// hit weighs a chunk by the sampled keys that it has. One more than that is what chunks whose
+// sizes were spread exponentially before anybody looked hold on average: a chunk that a small
+// sample missed need not be empty.
+func hit(c *catalog.CollectionState, chunk catalog.Chunk) float64 {
+	return 1 + float64(len(c.SampledIn(chunk.Min, chunk.Max)))
 }
 
 // Skewed returns a model in which chunks of a shard differ: their sizes are

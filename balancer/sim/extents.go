@@ -3,6 +3,7 @@ package sim
 import (
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/tidwall/btree"
 
@@ -36,16 +37,17 @@ func (e extent) cut(p catalog.KeyPattern, at catalog.Key) (before, after extent)
 // extents are those of a collection: of the chunks that are not in cut they are
 // the chunks of the snapshot.
 type extents struct {
+	of      *catalog.CollectionState
 	first   *catalog.RoutingTable
 	initial func(catalog.Chunk) Amount
 	cut     map[catalog.Key]bool // by lower bound of the chunk
 	pieces  *btree.BTreeG[extent]
 }
 
-func newExtents(first *catalog.RoutingTable, initial func(catalog.Chunk) Amount) *extents {
+func newExtents(of *catalog.CollectionState, initial func(catalog.Chunk) Amount) *extents {
 	less := func(a, b extent) bool { return a.min.Less(b.min) }
 	return &extents{
-		first: first, initial: initial, cut: map[catalog.Key]bool{},
+		of: of, first: of.Table, initial: initial, cut: map[catalog.Key]bool{},
 		pieces: btree.NewBTreeGOptions(less, btree.Options{NoLocks: true}),
 	}
 }
@@ -72,7 +74,7 @@ func (x *extents) insideOf(chunk catalog.Chunk, lower, upper catalog.Key) iter.S
 			e, _ = e.cut(p, upper)
 			return e == (extent{}) || yield(e)
 		}
-		if !x.cut[chunk.Min] {
+		if !x.cut[chunk.Min] && !x.divide(chunk) {
 			clipped(extent{chunk.Min, chunk.Max, x.initial(chunk)})
 			return
 		}
@@ -116,12 +118,48 @@ func (x *extents) sum(lower, upper catalog.Key) (sum Amount) {
 	return sum
 }
 
-// after returns a key of a range with so many documents of it before.
+// divide cuts a chunk of the snapshot at the keys that were sampled in it, each of which
+// stands for as many documents. It is false where there are none.
+func (x *extents) divide(chunk catalog.Chunk) bool {
+	keys := x.of.SampledIn(chunk.Min, chunk.Max)
+	if len(keys) == 0 {
+		return false
+	}
+	x.cut[chunk.Min] = true
+	left, parts := x.initial(chunk), len(keys)+1
+	lower, of := chunk.Min, 1
+	put := func(upper catalog.Key) {
+		amount := left.part(float64(of) / float64(parts))
+		x.pieces.Set(extent{lower, upper, amount})
+		left, parts = left.minus(amount), parts-of
+	}
+	for _, key := range keys {
+		if key.Equal(lower) {
+			of++
+			continue
+		}
+		put(key)
+		lower, of = key, 1
+	}
+	put(chunk.Max)
+	return true
+}
+
+// near is how far from where a cut is wanted a sampled key is taken for it, as a share of the
+// documents that are cut off.
+const near = 0.25
+
+// after returns a key of a range with so many documents of it before: where a sampled key
+// lies near, that.
 func (x *extents) after(lower, upper catalog.Key, documents int64) (catalog.Key, bool) {
+	tolerance := near * float64(documents)
 	for e := range x.inside(lower, upper) {
 		if e.Documents <= documents {
 			documents -= e.Documents
 			continue
+		}
+		if key, ok := x.sampledNear(e, lower, upper, float64(documents), tolerance); ok {
+			return key, true
 		}
 		if key, ok := x.first.Pattern().Between(e.min, e.max, float64(documents)/float64(e.Documents)); ok {
 			return key, true
@@ -131,6 +169,17 @@ func (x *extents) after(lower, upper catalog.Key, documents int64) (catalog.Key,
 		}
 	}
 	return catalog.Key{}, false
+}
+
+// sampledNear returns the end of an extent that is nearer to where so many of its documents
+// are passed, if it is a sampled key inside a range.
+func (x *extents) sampledNear(e extent, lower, upper catalog.Key, documents, tolerance float64) (catalog.Key, bool) {
+	key, off := e.min, documents
+	if rest := float64(e.Documents) - documents; rest < off {
+		key, off = e.max, rest
+	}
+	_, sampled := slices.BinarySearchFunc(x.of.Sampled, key, catalog.Key.Compare)
+	return key, sampled && off <= tolerance && lower.Less(key) && key.Less(upper)
 }
 
 // cutAt makes a key a bound of extents.
@@ -144,7 +193,7 @@ func (x *extents) cutAt(key catalog.Key) {
 		return
 	}
 	whole := extent{chunk.Min, chunk.Max, Amount{}}
-	if x.cut[chunk.Min] {
+	if x.cut[chunk.Min] || x.divide(chunk) {
 		for e := range x.piecesOf(chunk, key) {
 			whole = e
 			break

@@ -15,15 +15,15 @@ import (
 	"github.com/dop251/goja"
 )
 
-const planOptions = "goal,maxBytes,maxMoves,maxRounds,for,model,seed,ignoreWindow,timeZone,diskLimit,advisories"
+const planOptions = "goal,by,maxBytes,maxMoves,maxRounds,for,model,seed,ignoreWindow,timeZone,diskLimit,advisories"
 
 // shardPlanMethods() say what would be done.
 func shardPlanMethods() []helper {
 	return []helper{
 		{"plan", "ns?:string|object options?:object{" + planOptions + "}", checked(shPlan),
 			"Plans what the balancer would do if it were on, step by step: for a collection, [collections] or all; {goal} is " +
-				"balance, {drain: shard}, zones, defragment, consolidate or {presplit: {chunks|perShard|fromSample|points}}; " +
-				"{maxBytes, maxMoves, maxRounds, for, diskLimit}."},
+				"balance, {drain: shard}, zones, defragment, consolidate or {presplit: {chunks|perShard|fromSample|points|like}}; " +
+				"{maxBytes, maxMoves, maxRounds, for, diskLimit}; {by: \"auto\"} compares the ways to it instead."},
 	}
 }
 
@@ -57,8 +57,37 @@ func planMethods() []script.Method[*Plan] {
 
 // shPlan returns a plan, which is printed as the text of "shardsh plan".
 func shPlan(c *call, sh *Helpers) goja.Value {
+	if given := c.planOptions(); given.get("by") != nil {
+		return c.quote(sh, given)
+	}
 	verb := c.planArguments()
 	return c.s.planObject(look(c, sh, "plan", verb, verb.Goal.Namespaces...))
+}
+
+// planOptions are the options of a plan, after what to plan for, if that is given.
+func (c *call) planOptions() helperOptions {
+	_, at := c.namespacesArgument("plan")
+	return c.options("plan", at)
+}
+
+// quote compares the ways to a goal.
+func (c *call) quote(sh *Helpers, given helperOptions) goja.Value {
+	if by := given.text("by"); by != "auto" {
+		given.refuse("by", `"auto"`, c.s.Display.Inspect(given.get("by")))
+	}
+	for _, name := range []string{"maxBytes", "maxMoves", "maxRounds", "for", "model", "ignoreWindow", "advisories"} {
+		if given.get(name) != nil {
+			c.JS.ThrowInvalid("sh.plan: option %s is for a plan, and not for {by}, which compares whole ways", name)
+		}
+	}
+	names, _ := c.namespacesArgument("plan")
+	verb := action.Price{
+		Goal: c.goalOption(given), DiskLimit: given.share("diskLimit"), Seed: uint64(given.count("seed")),
+		TimeZone: given.text("timeZone"),
+	}
+	verb.Goal.Namespaces = names
+	q := look(c, sh, "plan", verb, names...)
+	return c.s.shown(q, findings.QuoteText(q))
 }
 
 // planArguments reads the arguments: what to plan for, or nothing, and options.

@@ -1,10 +1,14 @@
 package sh
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	"shardsh/balancer/action"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/catalog/snapfile"
 	"shardsh/balancer/plan"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
@@ -12,14 +16,15 @@ import (
 	"github.com/dop251/goja"
 )
 
-const cutNames = "chunks,perShard,points,fromSample"
+const cutNames = "chunks,perShard,points,fromSample,like"
 
 // shardPresplitMethods() cut a collection for what is to come.
 func shardPresplitMethods() []helper {
 	return []helper{
 		{"presplit", "ns:string|object options:object{" + cutNames + ",progress," + runOptionNames + "}", checked(shPresplit),
 			"Pre-splits a collection and spreads its chunks evenly over the shards, by plan, like sh.apply(): {chunks} or " +
-				"{perShard} for a hashed key, {points: [documents]}, or {fromSample: chunks}; " +
+				"{perShard} for a hashed key, {points: [documents]}, {fromSample: chunks}, or {like: file or database}: " +
+				"as another cluster has it; " +
 				"{pauseBalancing, forceJumbo, parallel, " +
 				"journal, resume, dryRun, preflight, despite, advisories, maxMoves, maxBytes, for, pauseBetween, window, " +
 				"timeZone, pauseWhen, diskLimit, progress}."},
@@ -68,5 +73,30 @@ func (c *call) cuts(h helperOptions, ns string) action.Cuts {
 			p.Points = append(p.Points, c.JS.Document(list.Get(i)))
 		}
 	}
+	p.Like = c.likeOption(h, ns)
 	return p
+}
+
+// likeOption reads what layout is taken: that in a file, or that of the cluster of a database.
+func (c *call) likeOption(h helperOptions, ns string) func(context.Context) (*catalog.Snapshot, error) {
+	v := h.get("like")
+	if v == nil {
+		return nil
+	}
+	if d, is := script.Receiver[Database](v); is {
+		conn := d.Server().Conn
+		return action.LikeCluster(conn.Client, conn.Address, ns)
+	}
+	if !goja.IsString(v) || strings.Contains(v.String(), "://") {
+		h.refuse("like", `the name of a file, or a database such as connect("mongodb://other/app")`, c.s.Display.Inspect(v))
+	}
+	path := v.String()
+	c.mayRead(path)
+	return func(context.Context) (*catalog.Snapshot, error) {
+		s, err := snapfile.Open(path, snapfile.Limits{})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return s, nil
+	}
 }

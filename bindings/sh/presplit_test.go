@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"shardsh/balancer/catalog/snapfile"
+	"shardsh/balancer/catalog/snaptest"
 	"shardsh/bindings/shelltest"
 )
 
@@ -61,4 +63,44 @@ func TestPresplitWarnsOfTheAutoMerger(t *testing.T) {
 		step{`sh.presplit("app.events", { perShard: 4, pauseBalancing: true, journal: null }).finished`, run},
 		step{`mock.advance("3h"); ` + events + ` == 4 * shards`, "true"},
 	)
+}
+
+// A layout is taken from a file, or from another cluster. Moves that fail on the way are gone
+// on with by the next call; what is done stays.
+func TestPresplitLikeAnother(t *testing.T) {
+	t.Chdir(t.TempDir())
+	other := snaptest.Rows(3, snaptest.RowOf(t, "app.orders", 3, 9, func(i int) (int, int64) { return i % 3, 1 << 20 }))
+	if err := snapfile.Save("other.snap", other); err != nil {
+		t.Fatal(err)
+	}
+	c := shop(t)
+	const homes = `sh.chunks("app.orders").toArray().map(x => x.shard).join()`
+	shelltest.Run(t, c,
+		step{`sh.stopBalancer(); sh.shardCollection("app.orders", { x: 1 }).ok`, "1"},
+		step{`sh.plan("app.orders", { goal: { presplit: { like: "other.snap" } } }).steps.length`, "7"},
+		step{`mock.failNext("moveRange", { after: 2, times: 10, code: 91 }).ok`, "1"},
+	)
+	if text, failed := c.Show(`sh.presplit("app.orders", { like: "other.snap", journal: null })`); !failed ||
+		!strings.Contains(text, "stopped after 10 failures in a row") {
+		t.Fatal(text)
+	}
+	shelltest.Run(t, c,
+		step{`sh.chunks("app.orders").toArray().length`, "9"},
+		step{homes + ` == "shard0,shard1,shard2,shard0,shard1,shard2,shard0,shard1,shard2"`, "false"},
+		step{`sh.presplit("app.orders", { like: "other.snap", journal: null }).finished`, "true"},
+		step{homes, "shard0,shard1,shard2,shard0,shard1,shard2,shard0,shard1,shard2"},
+		step{`sh.presplit("app.orders", { like: "other.snap", journal: null }).moves`, "0"},
+		step{`sh.presplit("app.orders", { like: db, journal: null }).moves`, "0"},
+	)
+	for input, want := range map[string]string{
+		`sh.presplit("app.orders", { like: 7 })`:                       "name of a file",
+		`sh.presplit("app.orders", { like: "mongodb://h" })`:           "connect(",
+		`sh.presplit("app.orders", { like: "missing.snap" })`:          "missing.snap",
+		`sh.presplit("shop.orders", { like: "other.snap" })`:           "has no sharded collection shop.orders",
+		`sh.presplit("app.orders", { like: "other.snap", chunks: 3 })`: "give one of",
+	} {
+		if text, failed := c.Show(input); !failed || !strings.Contains(text, want) {
+			t.Errorf("%s: %s", input, text)
+		}
+	}
 }

@@ -30,6 +30,7 @@ func (o *forecastFlags) groups() []cmdline.Group {
 		zoneFlag(f, &o.zone)
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed for what is not known")
 		o.flags(f, "text", "json")
+		o.sizesFlag(f)
 	})}
 	return append(groups, o.sharedGroups()...)
 }

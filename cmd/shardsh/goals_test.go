@@ -9,6 +9,9 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog/snapfile"
+	"shardsh/balancer/catalog/snaptest"
+
 	"shardsh/balancer/live"
 )
 
@@ -32,6 +35,11 @@ func TestGoalSubcommands(t *testing.T) {
 	if err := os.WriteFile(points, []byte("{\"x\": 500}\n\n{\"x\": 1500}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	like := filepath.Join(t.TempDir(), "other.snap")
+	other := snaptest.Rows(3, snaptest.RowOf(t, "shop.orders", 3, 7, func(i int) (int, int64) { return i % 3, 1 << 20 }))
+	if err := snapfile.Save(like, other); err != nil {
+		t.Fatal(err)
+	}
 	for _, step := range []struct {
 		line           string
 		code           int
@@ -51,6 +59,13 @@ func TestGoalSubcommands(t *testing.T) {
 		{"presplit ADDRESS --ns shop.orders --chunks 4 --yes", exitFailure, "", "does not begin with a hash"},
 		{"presplit ADDRESS --ns shop.orders --points POINTS --yes --take-over", exitOK, "had 1 chunk, and has 3", ""},
 		{"presplit ADDRESS --ns shop.orders --points POINTS --yes --take-over", exitOK, "Nothing to move", ""},
+		{"presplit ADDRESS --ns shop.orders --like LIKE --dry-run --take-over", exitOK, `"split":"shop.orders"`, ""},
+		{"presplit ADDRESS --ns shop.orders --like LIKE --chunks 4", exitUsage, "", "give one of"},
+		{"presplit ADDRESS --ns shop.orders --like LIKE --yes --take-over --max-moves 1", exitOK, "was stopped: the limit", ""},
+		{"presplit ADDRESS --ns shop.orders --like LIKE --yes --take-over --json", exitOK, `"chunksAfter": 9`, ""},
+		{"presplit ADDRESS --ns shop.orders --like LIKE --yes --take-over", exitOK, "Nothing to move", ""},
+		{"presplit ADDRESS --ns shop.orders --like mongodb://ADDRESS --yes --take-over", exitOK, "Nothing to move", ""}, // itself
+		{"presplit ADDRESS --ns shop.events --like LIKE --yes --take-over", exitFailure, "", "has no sharded collection shop.events"},
 		{"presplit ADDRESS --ns shop.events --per-shard 4 --yes --take-over --json", exitOK, `"chunksAfter": 12`, ""},
 		{"drain ADDRESS", exitUsage, "", "drain needs --shard"},
 		{"drain ADDRESS --shard x --yes", exitUsage, "", `no shard "x"`},
@@ -60,7 +75,7 @@ func TestGoalSubcommands(t *testing.T) {
 			"Shard a is removed."},
 		{"drain ADDRESS --shard a --remove --yes", exitOK, "Shard a has been removed already.", ""},
 	} {
-		args := strings.Fields(strings.NewReplacer("ADDRESS", address, "POINTS", points).Replace(step.line))
+		args := strings.Fields(strings.NewReplacer("ADDRESS", address, "POINTS", points, "LIKE", like).Replace(step.line))
 		code, stdout, stderr := runProgram(t, "", args...)
 		if code != step.code || !strings.Contains(stdout, step.stdout) || !strings.Contains(stderr, step.stderr) {
 			t.Fatalf("%s: exit code %d, output %q, errors %q", step.line, code, stdout, stderr)

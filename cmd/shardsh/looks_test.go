@@ -84,6 +84,10 @@ func TestLooksHaveTwoFaces(t *testing.T) {
 			part: "planLimited"},
 		{line: []string{"plan", "--max-moves", "1", "--max-rounds", "1", "--max-time", "1h", "--ignore-window"},
 			call: inJSON(`sh.plan({ maxMoves: 1, maxRounds: 1, maxTime: "1h", ignoreWindow: true })`), part: `"moves":1`},
+		{line: []string{"plan", "--ns", "shop.orders", "--by", "auto", "--disk-limit", "80%"},
+			call: inJSON(`sh.plan("shop.orders", { by: "auto", diskLimit: "80%" })`), part: `"recommended"`},
+		{line: []string{"plan", "--ns", "shop.orders", "--by", "auto", "--goal", "drain=a", "--seed", "3"},
+			call: inJSON(`sh.plan("shop.orders", { by: "auto", goal: { drain: "a" }, seed: 3 })`), part: `"reshard"`},
 		{line: []string{"plan", "--for", "5s"}, call: inJSON(`sh.plan({ for: "5s" })`), part: "planLimited"},
 		{line: []string{"forecast"}, call: inJSON(`sh.forecast()`), part: "balancerOff"},
 		{line: []string{"forecast", "--ns", "shop.orders", "--goal", "drain=a", "--seed", "3", "--time-zone", "UTC"},
@@ -122,6 +126,10 @@ func TestLooksRefuseAlike(t *testing.T) {
 		{line: []string{"why", "--zone", "nope"}, call: `sh.why({ zone: "nope" })`, reason: "nope"},
 		{line: []string{"plan", "--model", "round"}, call: `sh.plan({ model: "round" })`,
 			reason: `model: "round" is not a valid model`},
+		{line: []string{"plan", "--by", "auto"}, call: `sh.plan({ by: "auto" })`, reason: "one collection"},
+		{line: []string{"plan", "--ns", "shop.orders", "--by", "auto", "--goal", "zones"},
+			call: `sh.plan("shop.orders", { by: "auto", goal: "zones" })`, reason: "goals balance and drain"},
+		{line: []string{"plan", "--ns", "shop.nope", "--by", "auto"}, call: `sh.plan("shop.nope", { by: "auto" })`, reason: "shop.nope"},
 		{line: []string{"plan", "--goal", "peace"}, call: `sh.plan({ goal: "peace" })`, reason: "goal"},
 		{line: []string{"plan", "--goal", "drain=nope"}, call: `sh.plan({ goal: { drain: "nope" } })`, reason: "nope"},
 		{line: []string{"plan", "--ns", "shop.nope"}, call: `sh.plan("shop.nope")`, reason: "shop.nope"},
@@ -157,7 +165,7 @@ func TestLooksRefuseAlike(t *testing.T) {
 // Each verb that looks has the same options as a subcommand and as a helper, but for those
 // that say where a subcommand reads and how it prints.
 func TestLooksHaveTheSameOptions(t *testing.T) {
-	process := []string{"from", "mock", "output", "json", "outFile", "all", "long", "why", "timeout", "quiet", "help"}
+	process := []string{"from", "sizes", "mock", "output", "json", "outFile", "all", "long", "why", "timeout", "quiet", "help"}
 	for verb, c := range map[string]struct {
 		groups    []cmdline.Group
 		call      string

@@ -106,19 +106,38 @@ func TestDumpOfConfig(t *testing.T) {
 		}
 	}
 	above := filepath.Dir(dir)
+	// 8.0 balances by size: without sizes nobody can tell whether anything is left to do.
+	sizes := writeFile(t, "sizes.json", `[{"ns": "db.c0", "shards": [{"shardName": "s000", "numOwnedDocuments": 1000000,
+		"ownedSizeBytes": {"$numberLong": "9000000000"}, "numOrphanedDocs": 0, "orphanedSizeBytes": 0}]}]`)
 	for _, args := range [][]string{
-		{"why", "--from", above}, {"plan", "--from", dir}, {"forecast", "--from", dir},
-		{"simulate", "--from", above, "--change", "addShard"},
+		{"plan", "--from", dir}, {"forecast", "--from", dir}, {"simulate", "--from", above, "--change", "addShard"},
 	} {
 		code, stdout, stderr := runProgram(t, "", args...)
-		if code != exitOK && code != exitFindings || stdout == "" || !strings.Contains(stderr, "sizes could not be read: a dump") {
+		if code != exitFailure || stdout != "" || !strings.Contains(stderr, "whether db.c0 is balanced can't be told") ||
+			!strings.Contains(stderr, "--sizes FILE") {
 			t.Errorf("%v: exit code %d, stdout %q, stderr %q", args, code, stdout, stderr)
 		}
+		code, stdout, stderr = runProgram(t, "", append(args, "--sizes", sizes)...)
+		if code != exitOK && code != exitFindings || stdout == "" || strings.Contains(stderr, "sizes could not be read") {
+			t.Errorf("%v with sizes: exit code %d, stdout %q, stderr %q", args, code, stdout, stderr)
+		}
 	}
-	if code, stdout, _ := runProgram(t, "", "check", "--from", above); code != exitFindings || !strings.Contains(stdout, "db.c0") {
+	code, stdout, stderr := runProgram(t, "", "why", "--from", above)
+	if code != exitOK || !strings.Contains(stdout, "unknown whether db.c0 is balanced") || !strings.Contains(stderr, "sizes could not be read") {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	if code, stdout, _ := runProgram(t, "", "check", "--from", above); code != exitFailure || !strings.Contains(stdout, "db.c0  not known") {
 		t.Errorf("exit code %d, stdout %q", code, stdout)
 	}
-	code, stdout, stderr := runProgram(t, "", "--snapshot", above, "--verbose", "--eval",
+	file := filepath.Join(t.TempDir(), "sized.snap")
+	runProgram(t, "", "snapshot", "--from", above, "--sizes", sizes, "-o", file)
+	if code, stdout, _ = runProgram(t, "", "check", "--from", file); code != exitFindings || !strings.Contains(stdout, "db.c0") {
+		t.Errorf("exit code %d, stdout %q", code, stdout)
+	}
+	if code, _, stderr := runProgram(t, "", "plan", "--mock", "--sizes", sizes); code != exitUsage || !strings.Contains(stderr, "--from") {
+		t.Errorf("exit code %d, stderr %q", code, stderr)
+	}
+	code, stdout, stderr = runProgram(t, "", "--snapshot", above, "--verbose", "--eval",
 		`print(db.getSiblingDB("config").chunks.countDocuments({}), sh.listShards().length)`)
 	if code != exitOK || stdout != "40 4\n" || !strings.Contains(stderr, "sizes could not be read") {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)

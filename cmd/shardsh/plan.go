@@ -9,6 +9,7 @@ import (
 	"shardsh/balancer/action"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/plan"
+	"shardsh/balancer/price"
 	"shardsh/bindings/findings"
 	"shardsh/cmd/shardsh/cmdline"
 )
@@ -28,14 +29,17 @@ type planFlags struct {
 	zone         string
 	disk         shareFlag
 	advisories   string
+	by           string
 	detail       findings.PlanDetail
 
 	action action.Plan // what comes of them
+	price  action.Price
 }
 
 func (o *planFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.Var(&o.goal, "goal", "`balance|drain=SHARD|zones|defragment|consolidate` goal of the plan")
+		f.StringVar(&o.by, "by", "", "`auto` compare the ways to the goal for one --ns, and recommend one")
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` only these, * is a wildcard; repeat to add")
 		f.Var(&o.bytes, "max-bytes", "`SIZE` stop before more than 10GB would move")
 		f.IntVar(&o.moves, "max-moves", 0, "`N` stop after N moves")
@@ -51,6 +55,7 @@ func (o *planFlags) groups() []cmdline.Group {
 		f.BoolVar(&o.detail.All, "all", false, "print all steps and shards")
 		f.BoolVar(&o.detail.Why, "why", false, "print why each step is taken, with numbers")
 		o.flags(f, "text", "json", "script")
+		o.sizesFlag(f)
 	})}
 	return append(groups, o.sharedGroups()...)
 }
@@ -65,14 +70,33 @@ func (o *planFlags) complete(env environment, words []string) error {
 		Model: o.model, Seed: o.seed, IgnoreWindow: o.ignoreWindow, TimeZone: o.zone,
 		DiskLimit: float64(o.disk), Advisories: o.advisories,
 	}
-	if err := o.action.Validate(); err != nil {
+	o.price = action.Price{Goal: o.action.Goal, DiskLimit: float64(o.disk), Seed: o.seed, TimeZone: o.zone}
+	validate, formats := o.action.Validate, []string{"text", "json", "script"}
+	switch o.by {
+	case "":
+	case "auto":
+		limited := o.bytes.Bytes > 0 || o.moves > 0 || o.rounds > 0 || o.time > 0
+		if err := firstBroken(rule{limited || o.model != "" || o.ignoreWindow,
+			"--by auto compares whole ways: leave limits, --model and --ignore-window out"}); err != nil {
+			return err
+		}
+		validate, formats = o.price.Validate, formats[:2]
+	default:
+		return usagef("--by takes auto, not %q", o.by)
+	}
+	if err := validate(); err != nil {
 		return wrongOptions(err)
 	}
-	return o.checkFormat("text", "json", "script")
+	return o.checkFormat(formats...)
 }
 
 // run is "shardsh plan": what would be done to reach a goal.
 func (o *planFlags) run(ctx context.Context, env environment) error {
+	if o.by != "" {
+		return look(ctx, env, &o.sourceFlags, frequentGC, o.price, func(q price.Quote) error {
+			return o.print(env, q, func() string { return findings.QuoteText(q) })
+		})
+	}
 	return look(ctx, env, &o.sourceFlags, frequentGC, o.action, func(p *plan.Plan) error {
 		if o.format == "script" {
 			return o.write(env, p.Script)
@@ -99,19 +123,21 @@ func (g *goalFlag) Set(text string) error {
 
 func planText() cmdline.Text {
 	return cmdline.Text{
-		Intro: `Plans what the balancer would do to reach a goal if it were on: splits, moves and
-merges in rounds, with reasons, and what each shard has before and after. Nothing
-on the cluster changes. At the prompt, sh.plan() returns the same.`,
+		Intro: `Plans what the balancer would do to reach a goal if it were on, in rounds, with
+reasons. Nothing on the cluster changes. At the prompt: sh.plan().`,
 		Examples: []string{
-			"shardsh plan mongodb://host:27017",
-			"shardsh plan mongodb://host:27017 --goal drain=shard3 --for 6h",
+			"shardsh plan mongodb://host:27017 --goal drain=shard3",
 			"shardsh plan mongodb://host:27017 --ns 'shop.*' --max-bytes 100GB --json -o plan.json",
-			"shardsh plan --from cluster.snap --output script > plan.js",
+			"shardsh plan mongodb://host:27017 --ns shop.orders --by auto",
 		},
 		More: `Goals: balance, what the balancer does by itself; drain=SHARD, until the
 shard is empty; zones, only what brings chunks into their zones; defragment,
 small chunks merged, and moved for that; consolidate, merges without moves.
 Collections whose balancing is off are planned if --ns names them.
+
+--by auto compares moves by shardsh, the cluster's balancer, merging or
+defragmenting first, and resharding to the same key: time, bytes, disks, how long
+writes wait, what can't be undone.
 
 A plan in JSON (-o plan.json --json) is what "shardsh apply" runs; with the hash
 below the plan (.hash in JSON) "apply --approve" runs it and no other. As a script

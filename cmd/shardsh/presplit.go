@@ -5,12 +5,15 @@ import (
 	"context"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/pflag"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/action"
+	"shardsh/balancer/catalog"
 	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/metadata"
 )
 
 // presplitFlags are the options of "shardsh presplit".
@@ -18,6 +21,7 @@ type presplitFlags struct {
 	actionFlags
 	cuts   action.Cuts
 	points string
+	like   string
 }
 
 func (o *presplitFlags) groups() []cmdline.Group {
@@ -28,6 +32,7 @@ func (o *presplitFlags) groups() []cmdline.Group {
 		f.StringVar(&o.points, "points", "",
 			"`FILE` split at these keys: extended JSON, a document a line; - is standard input")
 		f.IntVar(&o.cuts.FromSample, "from-sample", 0, "`N` split into N chunks by a sample of the documents")
+		f.StringVar(&o.like, "like", "", "`FILE|mongodb://…` chunks and spread of another cluster's collection")
 	})
 }
 
@@ -40,7 +45,26 @@ func (o *presplitFlags) complete(env environment, words []string) (err error) {
 			return err
 		}
 	}
+	if o.like != "" {
+		o.cuts.Like = func(ctx context.Context) (*catalog.Snapshot, error) { return o.other(ctx, env) }
+	}
 	return o.check("presplit", o.action(o.runOptions()))
+}
+
+// other reads the cluster whose layout is taken: a file, or an address, for which the login
+// and TLS of the command line are too, as far as it has none of its own.
+func (o *presplitFlags) other(ctx context.Context, env environment) (*catalog.Snapshot, error) {
+	if !strings.Contains(o.like, "://") {
+		return metadata.Open(o.like)
+	}
+	server := o.server
+	server.Address, server.Host, server.Port = o.like, "", ""
+	conn, err := connectLive(ctx, env, server)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.close()
+	return action.LikeCluster(conn.client, conn.address, o.cuts.Namespace)(ctx)
 }
 
 func (o *presplitFlags) action(e action.RunOptions) planAction {
@@ -86,9 +110,11 @@ does the same.`,
 			"shardsh presplit mongodb://host:27017 --ns shop.events --per-shard 8",
 			"shardsh presplit mongodb://host:27017 --ns shop.orders --points keys.json --yes --pause-balancing",
 			"shardsh presplit mongodb://host:27017 --ns shop.orders --from-sample 100 --dry-run",
+			"shardsh presplit mongodb://host:27017 --ns shop.orders --like old.snap",
 		},
 		More: `Where to split: --chunks and --per-shard for keys that begin with a hash; --points
-for any; --from-sample for collections with documents. Chunks are split at the
+for any; --from-sample for collections with documents; --like as a cluster has
+it whose collection of this name has the same key. Chunks are split at the
 bounds of zones first. What is spread evenly stays where it is. Neighbours go to
 different shards where that is possible: from 7.0 on the auto-merger merges those
 on the same shard (sh.disableAutoMerger).

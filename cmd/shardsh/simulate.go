@@ -38,6 +38,7 @@ func (o *simulateFlags) groups() []cmdline.Group {
 		zoneFlag(f, &o.zone)
 		f.BoolVar(&o.all, "all", false, "print all shards and links")
 		o.flags(f, "text", "json")
+		o.sizesFlag(f)
 	})}
 	return append(groups, o.sharedGroups()...)
 }

@@ -29,6 +29,7 @@ func (o *snapshotFlags) groups() []cmdline.Group {
 		f.StringVarP(&o.output, "output", "o", "", "`FILE` write to this file; - is standard output")
 		f.BoolVar(&o.redact, "redact", false, "replace names and key values by random ones of the same order and length")
 		o.flags(f)
+		o.sizesFlag(f)
 	})}
 	return append(groups, o.sharedGroups()...)
 }
@@ -48,7 +49,8 @@ func (o *snapshotFlags) complete(env environment, words []string) error {
 
 // run is "shardsh snapshot": the metadata of a cluster, in a file.
 func (o *snapshotFlags) run(ctx context.Context, env environment) error {
-	return o.about(ctx, env, live.ReaderOptions{Parts: live.WithStatus | live.Causes}, func(s *catalog.Snapshot) error {
+	parts := live.WithStatus | live.Causes | live.Samples
+	return o.about(ctx, env, live.ReaderOptions{Parts: parts}, func(s *catalog.Snapshot) error {
 		return o.save(env, s)
 	})
 }
@@ -96,9 +98,9 @@ func contents(s *catalog.Snapshot, path string) string {
 func snapshotText() cmdline.Text {
 	return cmdline.Text{
 		Intro: `Saves the metadata of a cluster to a file: shards, collections, chunks, zones,
-settings, sizes and logs, and no documents. With --redact the file may be shared:
-names and key values are random, and the balancer decides as it would on the
-cluster itself. Nothing on the cluster changes.`,
+settings, sizes, logs and a sample of shard keys, and no documents. With --redact
+the file may be shared: names and key values are random, and the balancer decides
+as it would on the cluster itself. Nothing on the cluster changes.`,
 		Examples: []string{
 			"shardsh snapshot mongodb://host:27017 -o cluster.snap",
 			"shardsh snapshot --from cluster.snap --redact -o share.snap",

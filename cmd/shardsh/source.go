@@ -24,6 +24,7 @@ type sourceFlags struct {
 	clusterFlags
 	runFlags
 	from   string
+	sizes  string         // of what from names
 	ofZone string         // of the verbs that have zoneFlag for it
 	zone   *time.Location // which it is
 
@@ -35,6 +36,11 @@ func (o *sourceFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.from, "from", "",
 		"`FILE` read a file of shardsh snapshot, or a mongodump of config")
 	o.runFlags.flags(f)
+}
+
+// sizesFlag adds the option of verbs that need sizes, which a dump does not have.
+func (o *sourceFlags) sizesFlag(f *pflag.FlagSet) {
+	f.StringVar(&o.sizes, "sizes", "", "`FILE` with --from: the output of $shardedDataDistribution")
 }
 
 // sharedGroups returns the options that have pages of their own.
@@ -56,6 +62,8 @@ func (o *sourceFlags) complete(env environment, words []string) error {
 	switch {
 	case o.from != "" && (o.mock != "" || o.server.Named()):
 		return usagef("--from FILE stands in for a cluster: leave the address and --mock out")
+	case o.sizes != "" && o.from == "":
+		return usagef("--sizes FILE is for --from: a cluster tells its sizes itself")
 	case o.from == "" && o.usesMock() && o.mock == "":
 		return usagef("%s needs the address of a cluster, --from FILE, or --mock", env.name())
 	}
@@ -99,7 +107,7 @@ func (o *sourceFlags) connect(ctx context.Context, env environment) (*connection
 // open opens what the cluster is read from, until done.
 func (o *sourceFlags) open(ctx context.Context, env environment) (source action.Source, done func(), err error) {
 	if o.from != "" {
-		s, err := metadata.Open(o.from)
+		s, err := metadata.OpenWith(o.from, o.sizes)
 		return action.Source{Snapshot: s, Zone: o.zone}, func() {}, err
 	}
 	conn, err := o.connect(ctx, env)

@@ -193,7 +193,10 @@ func (w walk) collection(c *catalog.CollectionState) (*catalog.CollectionState, 
 		return nil, err
 	}
 	next.Unindexed = each(c.Unindexed, w.shard)
-	next.EmptyZones, err = tryEach(c.EmptyZones, key)
+	if next.EmptyZones, err = tryEach(c.EmptyZones, key); err != nil {
+		return nil, err
+	}
+	next.Sampled, err = tryEach(c.Sampled, key)
 	return &next, err
 }
 

@@ -48,6 +48,16 @@ func TestOrderAndShapeStay(t *testing.T) {
 			if old.Table != nil {
 				sameTable(t, old.Table, next.Table)
 			}
+			for j, k := range old.Sampled {
+				sameKey(t, k, next.Sampled[j])
+			}
+			if !slices.IsSortedFunc(next.Sampled, catalog.Key.Compare) {
+				t.Errorf("sampled keys are out of order: %v", next.Sampled)
+			}
+			if old.Table != nil && len(next.SampledIn(next.Table.At(0).Min, next.Table.At(0).Max)) !=
+				len(old.SampledIn(old.Table.At(0).Min, old.Table.At(0).Max)) {
+				t.Error("sampled keys went to other chunks")
+			}
 			for j, r := range old.Zones.Ranges() {
 				sameKey(t, r.Min, next.Zones.Ranges()[j].Min)
 				sameKey(t, r.Max, next.Zones.Ranges()[j].Max)

@@ -47,8 +47,11 @@ func (r *reader) collections() error {
 		r.parts.Collections = append(r.parts.Collections, c)
 	}
 	if len(entries) > 0 {
-		r.gap("sizes", "", "a dump of config has none: every chunk is assumed half full, as if %s",
-			"nothing were merged or jumbo")
+		why := "a dump of config has none (--sizes FILE takes the output of $shardedDataDistribution)"
+		if !r.parts.Release.BalancesBySize() {
+			why = "a dump of config has none: every chunk is assumed half full, as if nothing were merged or jumbo"
+		}
+		r.gap("sizes", "", "%s", why)
 	}
 	return nil
 }
@@ -164,9 +167,10 @@ func (r *reader) zones(c *catalog.CollectionState, tags []bson.Raw) {
 }
 
 // sizes assumes that every chunk is half full, as those that grow until they are
-// split, of documents of a kibibyte.
+// split, of documents of a kibibyte. Balancers that go by sizes would find such a
+// cluster even: theirs stay unknown.
 func (r *reader) sizes(c *catalog.CollectionState) {
-	if c.Table == nil {
+	if c.Table == nil || r.parts.Release.BalancesBySize() {
 		return
 	}
 	size := r.parts.Settings.MaxChunkSizeBytes

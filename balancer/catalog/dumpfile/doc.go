@@ -2,8 +2,8 @@
 // catalog.Snapshot: the metadata of a cluster that nobody can reach.
 //
 // A dump is a directory with a file of BSON documents for each collection, plain
-// or gzipped. It does not tell how large anything is, nor which servers there are;
-// what had to be assumed is a gap of the Snapshot's source.
+// or gzipped. It does not tell how large anything is (OpenSizes reads that), nor which
+// servers there are; what had to be assumed is a gap of the Snapshot's source.
 package dumpfile
 
 import "errors"

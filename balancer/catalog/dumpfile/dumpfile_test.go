@@ -72,10 +72,8 @@ func TestAssumptions(t *testing.T) {
 	if c == nil || c.Table.Len() != 90 || got.Release().Line() != catalog.Release80 {
 		t.Fatalf("%+v", got.Parts())
 	}
-	for id, data := range c.Sizes {
-		if n := c.CountOn(id).Chunks; data.Bytes != n*64<<20 || data.Documents != n*64<<10 {
-			t.Errorf("%s has %d chunks and %+v", id, n, data)
-		}
+	if len(c.Sizes) > 0 {
+		t.Errorf("a balancer that goes by sizes is told %+v", c.Sizes)
 	}
 	var gaps []string
 	for _, g := range got.Parts().Source.Gaps {
@@ -88,6 +86,87 @@ func TestAssumptions(t *testing.T) {
 	if got, err = Open(write(t, files)); err != nil || got.Release().Line() != catalog.Release70 || got.Parts().Version != "7.0.14" {
 		t.Errorf("version %s, %v", got.Parts().Version, err)
 	}
+	files["prelude.json"] = []byte(`{"ServerVersion":"5.0.14"}`)
+	if got, err = Open(write(t, files)); err != nil || len(got.Collection("db.c0").Sizes) == 0 {
+		t.Fatal(err)
+	}
+	for id, data := range got.Collection("db.c0").Sizes { // half of 64 MiB
+		if n := got.Collection("db.c0").CountOn(id).Chunks; data.Bytes != n*32<<20 || data.Documents != n*32<<10 {
+			t.Errorf("%s has %d chunks and %+v", id, n, data)
+		}
+	}
+}
+
+const distributed = `{"ns": "db.c0", "shards": [{"shardName": "s000", "numOrphanedDocs": {"$numberLong": "3"}, "numOwnedDocuments": 10,
+	"ownedSizeBytes": 1000.0, "orphanedSizeBytes": 300}]}`
+
+// The output of $shardedDataDistribution is taken as an array, and one document after
+// another; what it lacks is a gap.
+func TestSizes(t *testing.T) {
+	s := snaptest.Large(t, snaptest.Scale{Chunks: 90, Collections: 2})
+	dump, err := Open(write(t, dumpOf(t, s)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{distributed, "[" + distributed + "]\n", distributed + "\n" + distributed} {
+		path := filepath.Join(write(t, map[string][]byte{"sizes.json": []byte(text)}), "sizes.json")
+		sizes, err := OpenSizes(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := sizes.Of(dump)
+		want := catalog.ShardData{Bytes: 1000, Documents: 10, Orphans: 3, OrphanBytes: 300}
+		if c := got.Collection("db.c0"); c.Sizes["s000"] != want {
+			t.Errorf("%+v", c.Sizes)
+		}
+		var gaps []string
+		for _, g := range got.Parts().Source.Gaps {
+			gaps = append(gaps, g.What+" "+g.Namespace)
+		}
+		if strings.Join(gaps, ", ") != "version , time , sizes db.c1" {
+			t.Errorf("gaps %q", gaps)
+		}
+		if len(dump.Collection("db.c0").Sizes) > 0 {
+			t.Error("the dump itself has changed")
+		}
+	}
+	for text, want := range map[string]string{
+		"":                           "no collection",
+		"[]":                         "no collection",
+		"[{ns: 'db.c0', shards: []}": "EJSON.stringify",
+		"3":                          "not the output",
+		`{"ns": "db.c0"}`:            "lacks ns or shards",
+		`{"ns": "a.b", "shards": [{"shardName": "s", "ownedSizeBytes": -1}]}`: "can't be",
+	} {
+		if _, err := readSizes([]byte(text)); !errors.Is(err, ErrNotSizes) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// FuzzSizes: no bytes make it panic, and what it accepts are sizes.
+func FuzzSizes(f *testing.F) {
+	f.Add([]byte(distributed))
+	f.Add([]byte("[" + distributed + "," + distributed + "]"))
+	s := snaptest.Large(f, snaptest.Scale{Chunks: 9})
+	f.Fuzz(func(t *testing.T, text []byte) {
+		sizes, err := readSizes(text)
+		if err != nil {
+			return
+		}
+		for ns, of := range sizes {
+			if ns == "" || len(of) == 0 {
+				t.Errorf("%q has %v", ns, of)
+			}
+		}
+		for _, c := range sizes.Of(s).Collections() {
+			for id, data := range c.Sizes {
+				if _, there := s.Shard(id); !there || data.Bytes < 0 {
+					t.Errorf("%s: %+v", id, data)
+				}
+			}
+		}
+	})
 }
 
 // A part that makes no sense is a gap, and the rest is there.

@@ -2,6 +2,7 @@ package snapfile
 
 import (
 	"fmt"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -19,12 +20,15 @@ func (r *reader) open() error {
 	}
 	state := &catalog.CollectionState{Collection: c.Entry, Counts: c.Counts, Sizes: c.Sizes, Reported: c.Reported,
 		Unindexed: c.Unindexed, IndexesKnown: c.IndexesKnown}
-	for _, lower := range c.EmptyZones {
-		key, err := c.Entry.Pattern.Key(lower)
-		if err != nil {
-			return err
-		}
-		state.EmptyZones = append(state.EmptyZones, key)
+	var err error
+	if state.EmptyZones, err = keysOf(c.Entry.Pattern, c.EmptyZones); err != nil {
+		return err
+	}
+	if state.Sampled, err = keysOf(c.Entry.Pattern, c.Sampled); err != nil {
+		return err
+	}
+	if !slices.IsSortedFunc(state.Sampled, catalog.Key.Compare) {
+		return fmt.Errorf("%w: the sampled keys of %q are not in order", ErrDamaged, c.Entry.Namespace)
 	}
 	if c.Zones {
 		state.Zones = catalog.NewZoneSet(c.Entry.Pattern)
@@ -34,6 +38,17 @@ func (r *reader) open() error {
 		r.current.table = catalog.NewPageReader(c.Entry.Pattern, c.Entry.Epoch, c.Entry.Timestamp)
 	}
 	return nil
+}
+
+func keysOf(p catalog.KeyPattern, bounds []bson.Raw) (keys []catalog.Key, err error) {
+	for _, bound := range bounds {
+		key, err := p.Key(bound)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
 }
 
 // belonging takes a record of the collection being read.

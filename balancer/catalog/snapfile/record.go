@@ -91,6 +91,7 @@ type collection struct {
 	Unindexed    []catalog.ShardID
 	IndexesKnown bool
 	EmptyZones   []bson.Raw
+	Sampled      []bson.Raw // missing in old files
 }
 
 // zone is a range of a zone.

@@ -104,6 +104,9 @@ func (w *writer) collection(c *catalog.CollectionState) {
 	for _, lower := range c.EmptyZones {
 		entry.EmptyZones = append(entry.EmptyZones, c.Pattern.Bound(lower))
 	}
+	for _, key := range c.Sampled {
+		entry.Sampled = append(entry.Sampled, c.Pattern.Bound(key))
+	}
 	w.document(kindCollection, entry)
 	for _, z := range c.Zones.Ranges() {
 		w.document(kindZone, zone{z.ID, c.Pattern.Bound(z.Min), c.Pattern.Bound(z.Max), z.Zone})

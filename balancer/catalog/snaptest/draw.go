@@ -242,6 +242,11 @@ func (g generator) collection(ns string, shards int) *catalog.CollectionState {
 			c.ChunkSizes = append(c.ChunkSizes, size)
 		}
 	}
+	if g.bool("sampled") {
+		for chunk := range c.Table.All() {
+			c.Sampled = append(c.Sampled, chunk.Min)
+		}
+	}
 	if g.bool("zones") {
 		c.Zones = catalog.NewZoneSet(pattern)
 		first := c.Table.At(0)

@@ -48,6 +48,20 @@ func instead(path string) string {
 	return ""
 }
 
+// OpenWith is Open, with the sizes that a file of the output of $shardedDataDistribution has;
+// the file's own where it is empty.
+func OpenWith(path, sizes string) (*catalog.Snapshot, error) {
+	s, err := Open(path)
+	if err != nil || sizes == "" {
+		return s, err
+	}
+	of, err := dumpfile.OpenSizes(sizes)
+	if err != nil {
+		return nil, err
+	}
+	return of.Of(s), nil
+}
+
 // Begin has a mock begin as the cluster in a file was: one that mock.save()
 // wrote goes on, one of which the file has the metadata is played. It returns what
 // the mock plays.

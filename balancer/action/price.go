@@ -1,0 +1,68 @@
+package action
+
+import (
+	"context"
+
+	"shardsh/balancer/live"
+	"shardsh/balancer/plan"
+	"shardsh/balancer/price"
+)
+
+// Price compares the ways to a goal for one collection. Nothing is done.
+type Price struct {
+	// Goal is balance, or the drain of a shard, for one collection.
+	Goal plan.Goal
+	// DiskLimit is the share of its volume that no shard may fill; zero is
+	// price.DefaultDiskLimit.
+	DiskLimit float64
+	Seed      uint64
+	// TimeZone is that of the config servers, as that of Forecast.
+	TimeZone string
+}
+
+// Validate refuses values that can't be.
+func (p Price) Validate() error {
+	switch kind := p.Goal.Kind; {
+	case kind != "" && kind != plan.Balance && kind != plan.Drain:
+		return refuse("{by} auto compares ways to the goals balance and drain, not to %s", kind)
+	case len(p.Goal.Namespaces) != 1:
+		return refuse("{by} auto needs one collection in {ns}")
+	}
+	if err := checkDiskLimit(p.DiskLimit); err != nil {
+		return err
+	}
+	_, err := locationOf(p.TimeZone)
+	return err
+}
+
+// Run reads the cluster and compares. It fails where something could not be read without
+// which nothing could be compared.
+func (p Price) Run(ctx context.Context, source Source, r Reporter) (quote price.Quote, err error) {
+	if err := p.Validate(); err != nil {
+		return quote, err
+	}
+	reporter := &serial{next: r}
+	zone, err := locationOf(p.TimeZone)
+	if err != nil {
+		return quote, err
+	}
+	s, err := source.look(ctx, live.ReaderOptions{Parts: live.Whole | live.Reusable, Zone: zone}, reporter)
+	if err != nil {
+		return quote, err
+	}
+	for _, gap := range s.Parts().Source.Gaps {
+		if err := NeedFor(gap, p.Goal.Namespaces); err != nil {
+			return quote, err
+		}
+	}
+	if c := s.Collection(p.Goal.Namespaces[0]); c != nil && !c.Unsplittable {
+		if err := needSizes(s, p.Goal.Namespaces); err != nil {
+			return quote, err
+		}
+	}
+	err = source.compute(func() (err error) {
+		quote, err = price.Of(s, price.Options{Goal: p.Goal, DiskLimit: p.DiskLimit, Seed: p.Seed, Watch: reporter.watch(ctx)})
+		return err
+	})
+	return quote, err
+}

@@ -1,0 +1,60 @@
+package forecast
+
+import (
+	"math"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/sim"
+)
+
+// Speeds are what migrations take, as the logs of a Snapshot tell, or as is assumed where they
+// tell nothing.
+type Speeds struct {
+	rates rates
+	at    time.Time
+}
+
+// SpeedsOf reads the logs of a Snapshot.
+func SpeedsOf(s *catalog.Snapshot) Speeds {
+	return Speeds{ratesOf(evidenceOf(s), sim.CostsOf(s)), s.Time()}
+}
+
+// Costs are those of a migration between any two shards.
+func (v Speeds) Costs() sim.Costs { return v.rates.costs }
+
+// Move returns what a migration of so many bytes takes, those that fail before it included.
+func (v Speeds) Move(from, to catalog.ShardID, bytes int64) time.Duration {
+	link, costs := v.rates.links.between(from, to), v.rates.costs
+	took := costs.MoveTime(bytes)
+	if link.Bandwidth > 0 {
+		took = link.Move + seconds(float64(bytes)/float64(link.Bandwidth))
+	}
+	failed := math.Min(0.9, link.Failing)
+	return took + seconds(took.Seconds()*failed/(1-failed)*math.Max(link.FailsAfter, 0.01))
+}
+
+// Rate returns how many bytes a second a shard copies on the fastest of its links.
+func (v Speeds) Rate(id catalog.ShardID) float64 {
+	slower, known := v.rates.links.copying.shards[id]
+	if !known || slower <= 0 {
+		return v.rates.perSecond
+	}
+	return v.rates.perSecond / slower
+}
+
+// Range returns what nine in ten times lie between that are expected to be so long, for
+// so many bytes; unused is the share of it on links that nothing has used yet, other the
+// standard deviation of the logarithm of what does not come of speeds.
+func (v Speeds) Range(likely time.Duration, bytes int64, unused, other float64) (low, high time.Duration) {
+	const nineInTen = 1.645 // standard deviations
+	f := math.Exp(nineInTen * math.Hypot(v.rates.logStdDev(likely, bytes, unused), other))
+	return seconds(likely.Seconds() / f), seconds(likely.Seconds() * f)
+}
+
+// Unknown returns how little is known of a link: 0 for one that was used, 1 for one with an
+// end that had no migration.
+func (v Speeds) Unknown(from, to catalog.ShardID) float64 { return v.rates.links.unknown(from, to) }
+
+// Basis says what the speeds come from.
+func (v Speeds) Basis() string { return basis{rates: v.rates, at: v.at}.words()[0] }

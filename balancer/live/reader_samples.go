@@ -1,0 +1,133 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// Bounds of the part Samples. A storage engine draws up to a twentieth of the documents of a
+// shard without a scan, and scans what is smaller than twenty samples.
+const (
+	sampledKeys   = 1000 // of a collection
+	sampledColls  = 100  // the largest ones
+	vectorChunks  = 32   // of a collection that may not be sampled
+	vectorPieces  = 500  // into which it is cut
+	leastVector   = 1 << 20
+	mostVector    = 1 << 30
+	vectorToPiece = 2 // splitVector cuts into halves of the size that it is given
+)
+
+// samples reads where the keys of collections lie, of those from which chunks may be cut:
+// what is smaller than a chunk, or hashed, needs no sample.
+func (r *reading) samples(ctx context.Context) error {
+	large := map[*catalog.CollectionState]int64{}
+	for _, c := range r.selected() {
+		size := cmp.Or(c.MaxChunkSizeBytes, r.parts.Settings.MaxChunkSizeBytes)
+		if bytes := owned(c); c.Table != nil && !c.KnowsContents() && bytes > size {
+			large[c] = bytes
+		}
+	}
+	var list []*catalog.CollectionState
+	for _, c := range r.parts.Collections { // in order
+		if large[c] > 0 {
+			list = append(list, c)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *catalog.CollectionState) int { return cmp.Compare(large[b], large[a]) })
+	if n := len(list); n > sampledColls {
+		r.gap(catalog.Gap{}, fmt.Errorf("keys were sampled in the %d largest of %d collections", sampledColls, n))
+		list = list[:sampledColls]
+	}
+	return inParallel(ctx, r.options.Parallel, list, func(ctx context.Context, c *catalog.CollectionState) error {
+		err := r.sample(ctx, c)
+		if refused(err) {
+			err = errors.Join(err, r.vectors(ctx, c, large[c]))
+			if len(c.Sampled) > 0 {
+				err = nil
+			}
+		}
+		return r.check(ctx, Samples, catalog.Gap{What: "keys", Namespace: c.Namespace}, err)
+	})
+}
+
+// owned returns how much there is of a collection.
+func owned(c *catalog.CollectionState) (bytes int64) {
+	for _, data := range c.Sizes {
+		bytes += data.Bytes
+	}
+	return bytes
+}
+
+// sample draws documents by lot, of which it reads the shard key.
+func (r *reading) sample(ctx context.Context, c *catalog.CollectionState) error {
+	db, name, err := catalog.SplitNamespace(c.Namespace)
+	if err != nil {
+		return err
+	}
+	docs, err := r.collect(ctx, firstWait, query{
+		database: db, collection: name, pipeline: SampleOf(c.Pattern, sampledKeys),
+	})
+	if err != nil {
+		return err
+	}
+	for _, doc := range docs {
+		key, err := c.Pattern.DocumentKey(doc)
+		if err != nil {
+			return err
+		}
+		c.Sampled = append(c.Sampled, key)
+	}
+	slices.SortFunc(c.Sampled, catalog.Key.Compare)
+	return nil
+}
+
+// SampleOf draws documents by lot, with the fields of a shard key.
+func SampleOf(p catalog.KeyPattern, size int) []bson.D {
+	fields := bson.D{{Key: "_id", Value: 0}}
+	for _, f := range p.Fields() {
+		if f == "_id" {
+			fields = fields[1:]
+		}
+		fields = append(fields, bson.E{Key: f, Value: 1})
+	}
+	return []bson.D{
+		{{Key: "$sample", Value: bson.D{{Key: "size", Value: int32(size)}}}}, {{Key: "$project", Value: fields}},
+	}
+}
+
+// vectors has the shards say where they would cut all chunks of a collection into pieces of
+// one size, which takes another privilege than to read it, and an index scan each.
+func (r *reading) vectors(ctx context.Context, c *catalog.CollectionState, bytes int64) error {
+	db, _, err := catalog.SplitNamespace(c.Namespace)
+	if err != nil {
+		return err
+	}
+	if n := c.Table.Len(); n > vectorChunks {
+		return fmt.Errorf("splitVector is not asked for more than %d chunks, and it has %d", vectorChunks, n)
+	}
+	size := min(mostVector, max(leastVector, vectorToPiece*bytes/vectorPieces))
+	var keys []catalog.Key
+	for chunk := range c.Table.All() {
+		reply, err := r.ask(ctx, db, vectorOf(c.Pattern, c.Namespace, chunk.Min, chunk.Max, size))
+		if isEmptyRange(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		points, err := splitKeys(c.Pattern, reply)
+		if err != nil {
+			return err
+		}
+		keys = append(keys, points...)
+	}
+	c.Sampled = keys
+	return nil
+}

@@ -1,0 +1,255 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/sim"
+)
+
+// Like returns the goal to give a collection the chunks of the collection with its name in
+// another cluster, and to spread them as they are there. The error is a
+// *diagnosis.UnknownError for a collection that the cluster does not have.
+//
+// Chunks go to shards of the zone that they are in there, if shards here have a zone of that
+// name. Where there are as many shards as here, each has one that takes its place: the one
+// with its name, or the next. Where there are more or fewer, those here get the same amount
+// of data each, from as few of the others as that lets them; chunks that are too large for
+// that are cut where keys were sampled.
+func Like(ns string, s, other *catalog.Snapshot) (Goal, error) {
+	goal := Goal{Kind: Presplit, Namespaces: []string{ns}}
+	here, there := s.Collection(ns), other.Collection(ns)
+	switch {
+	case here == nil || here.Unsplittable:
+		return goal, diagnosis.UnknownCollection(s, ns)
+	case there == nil || there.Unsplittable:
+		return goal, fmt.Errorf("%s has no sharded collection %s", other.Parts().Source.Name, ns)
+	case there.Table == nil:
+		return goal, fmt.Errorf("%s: the chunks of %s were not read", other.Parts().Source.Name, ns)
+	case !here.Pattern.Equal(there.Pattern):
+		return goal, fmt.Errorf("%s has the shard key %s here and %s there: layouts can only be taken from the same key",
+			ns, here.Pattern, there.Pattern)
+	}
+	l := &likeness{s: s, other: other, here: here, there: there, groups: map[string][]int{}}
+	l.list()
+	for _, zone := range slices.Sorted(maps.Keys(l.groups)) {
+		l.place(zone, l.groups[zone])
+	}
+	for i, p := range l.pieces {
+		if i > 0 {
+			goal.Points = append(goal.Points, p.min)
+		}
+		goal.Homes = append(goal.Homes, p.to)
+	}
+	return goal, nil
+}
+
+// likeness takes over a layout.
+type likeness struct {
+	s, other    *catalog.Snapshot
+	here, there *catalog.CollectionState
+	pieces      []piece
+	groups      map[string][]int // of pieces that the same shards may have, by zone here
+}
+
+// list makes pieces of the chunks: those that are larger than half of what a shard is to have
+// are cut.
+func (l *likeness) list() {
+	contents := sim.Measured(l.there, cmp.Or(l.there.MaxChunkSizeBytes, l.other.Settings().MaxChunkSizeBytes))
+	amounts, total := make([]int64, 0, l.there.Table.Len()), int64(0)
+	for chunk := range l.there.Table.All() {
+		bytes := contents(chunk).Bytes
+		amounts, total = append(amounts, bytes), total+bytes
+	}
+	most := total
+	if shards := len(taking(l.s, catalog.NoZone)); shards != len(taking(l.other, catalog.NoZone)) {
+		most = total / int64(2*max(1, shards))
+	}
+	for chunk := range l.there.Table.All() {
+		bytes := amounts[0]
+		amounts = amounts[1:]
+		points := l.cuts(chunk, bytes, most)
+		lower := chunk.Min
+		for _, upper := range append(points, chunk.Max) {
+			zone := l.zoneOf(lower, upper)
+			l.groups[zone] = append(l.groups[zone], len(l.pieces))
+			l.pieces = append(l.pieces, piece{min: lower, max: upper, on: chunk.Shard, bytes: bytes / int64(len(points)+1)})
+			lower = upper
+		}
+	}
+}
+
+// cuts returns where a chunk of some size is cut so that no piece has more than most, as far
+// as it is known where its keys lie.
+func (l *likeness) cuts(chunk catalog.Chunk, bytes, most int64) (points []catalog.Key) {
+	if most <= 0 || bytes <= most {
+		return nil
+	}
+	n := int(math.Ceil(float64(bytes) / float64(most)))
+	if l.there.Pattern.HashedField() == 0 {
+		for i := 1; i < n; i++ {
+			if k, ok := l.there.Pattern.Between(chunk.Min, chunk.Max, float64(i)/float64(n)); ok {
+				points = append(points, k)
+			}
+		}
+		return points
+	}
+	keys := l.there.SampledIn(chunk.Min, chunk.Max)
+	for i := 1; i < n; i++ {
+		if at := i * (len(keys) + 1) / n; at > 0 && at <= len(keys) && chunk.Min.Less(keys[at-1]) {
+			points = append(points, keys[at-1])
+		}
+	}
+	return slices.CompactFunc(points, catalog.Key.Equal)
+}
+
+// zoneOf returns the zone here in which a piece belongs: that of the range, or that which it
+// has there, if shards here have one of that name.
+func (l *likeness) zoneOf(lower, upper catalog.Key) string {
+	if zone := l.here.Zones.ZoneOf(lower, upper); zone != catalog.NoZone {
+		return zone
+	}
+	if zone := l.there.Zones.ZoneOf(lower, upper); zone != catalog.NoZone && len(taking(l.s, zone)) > 0 {
+		return zone
+	}
+	return catalog.NoZone
+}
+
+// taking returns the shards that may have chunks of a zone.
+func taking(s *catalog.Snapshot, zone string) (ids []catalog.ShardID) {
+	for _, shard := range s.Shards() {
+		if !shard.Draining && (zone == catalog.NoZone || shard.HasZone(zone)) {
+			ids = append(ids, shard.ID)
+		}
+	}
+	return ids
+}
+
+// place decides where the pieces of a zone go.
+func (l *likeness) place(zone string, members []int) {
+	ours, theirs := taking(l.s, zone), taking(l.other, zone)
+	owners := map[catalog.ShardID]bool{}
+	for _, i := range members {
+		owners[l.pieces[i].on] = true
+	}
+	for id := range owners { // a shard that drains, or is of another zone, may still have some
+		if !slices.Contains(theirs, id) {
+			theirs = append(theirs, id)
+		}
+	}
+	slices.SortFunc(theirs, func(a, b catalog.ShardID) int { return strings.Compare(string(a), string(b)) })
+	switch {
+	case len(ours) == 0: // they stay where they are
+	case len(ours) == len(theirs):
+		to := paired(ours, theirs)
+		for _, i := range members {
+			l.pieces[i].to = to[l.pieces[i].on]
+		}
+	default:
+		l.deal(members, ours, theirs)
+	}
+}
+
+// paired returns which shard takes the place of which other one.
+func paired(ours, theirs []catalog.ShardID) map[catalog.ShardID]catalog.ShardID {
+	to := map[catalog.ShardID]catalog.ShardID{}
+	free := slices.Clone(ours)
+	for _, id := range theirs {
+		if at := slices.Index(free, id); at >= 0 {
+			to[id], free = id, slices.Delete(free, at, at+1)
+		}
+	}
+	for _, id := range theirs {
+		if to[id] == "" {
+			to[id], free = free[0], free[1:]
+		}
+	}
+	return to
+}
+
+// deal gives each shard the same amount. What the others have is laid end to end and cut into
+// as many parts as there are shards here; the pieces of each shard there are then dealt, in
+// the order of their keys, to those that get a part of it, so that neighbours go on meeting
+// several shards.
+func (l *likeness) deal(members []int, ours, theirs []catalog.ShardID) {
+	of := map[catalog.ShardID][]int{}
+	weight, total := map[catalog.ShardID]float64{}, 0.0
+	for _, i := range members {
+		p := l.pieces[i]
+		of[p.on] = append(of[p.on], i)
+		weight[p.on] += l.weight(i)
+		total += l.weight(i)
+	}
+	each, begins := total/float64(len(ours)), 0.0
+	for _, id := range theirs {
+		ends := begins + weight[id]
+		left := map[catalog.ShardID]float64{} // of the shard's part that each of ours is to get
+		for n, to := range ours {
+			if part := min(ends, float64(n+1)*each) - max(begins, float64(n)*each); part > 0 {
+				left[to] = part
+			}
+		}
+		begins = ends
+		share := maps.Clone(left)
+		for _, i := range of[id] {
+			to := ours[0]
+			for _, one := range ours { // whose part is the furthest from what it is to get
+				if share[one] > 0 && (share[to] == 0 || left[one]/share[one] > left[to]/share[to]) {
+					to = one
+				}
+			}
+			l.pieces[i].to = to
+			left[to] -= l.weight(i)
+		}
+	}
+}
+
+// weight of a piece; empty ones count a little, so that they are spread, too.
+func (l *likeness) weight(i int) float64 { return 1 + float64(l.pieces[i].bytes) }
+
+// bringHome sends pieces where the goal wants them. What belongs to a shard that may not have
+// it goes to the one that has the fewest of those that may.
+func (b *builder) bringHome(c *catalog.CollectionState, pieces []piece, members []int, shards []catalog.ShardID) {
+	count := map[catalog.ShardID]int{}
+	home := func(p piece) catalog.ShardID {
+		at, found := slices.BinarySearchFunc(b.o.Goal.Points, p.min, catalog.Key.Compare)
+		if found {
+			at++
+		}
+		return b.o.Goal.Homes[at]
+	}
+	var lost []int
+	for _, i := range members {
+		if to := home(pieces[i]); slices.Contains(shards, to) {
+			count[to]++
+			b.sendHome(c, &pieces[i], to)
+		} else {
+			lost = append(lost, i)
+		}
+	}
+	for _, i := range lost {
+		to := pieces[i].on
+		if !slices.Contains(shards, to) {
+			to = slices.MinFunc(shards, func(x, y catalog.ShardID) int { return cmp.Compare(count[x], count[y]) })
+		}
+		count[to]++
+		b.sendHome(c, &pieces[i], to)
+	}
+}
+
+func (b *builder) sendHome(c *catalog.CollectionState, p *piece, to catalog.ShardID) {
+	if to == p.on || p.held || len(b.withRoom(c.Namespace, p.bytes, []catalog.ShardID{to})) == 0 {
+		if to != p.on && p.held {
+			b.lacking = append(b.lacking, heldPiece(c, *p))
+		}
+		return
+	}
+	p.to = to
+	b.arrives(c.Namespace, to, p.bytes)
+}

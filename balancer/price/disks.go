@@ -1,0 +1,83 @@
+package price
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/plan"
+)
+
+// reserve is how much more than its data a resharding needs: the oplog that it applies.
+const reserve = 1.1
+
+// load adds up what steps copy, and refuses a way that a disk can't hold.
+func (p *pricing) load(w *Way, steps []plan.Step) {
+	volumes := catalog.NewVolumes(p.s, 1)
+	links := map[[2]catalog.ShardID]int64{}
+	for _, s := range steps {
+		if s.Kind != plan.Move {
+			continue
+		}
+		w.Moves++
+		w.Bytes += s.Bytes
+		links[[2]catalog.ShardID{s.From, s.To}] += s.Bytes
+		// What the donor deletes makes room in its own files alone, and nobody knows when.
+		volumes.Arrive(s.Namespace, s.To, s.Bytes)
+	}
+	w.Links = sorted(links)
+	w.Peaks = []Peak{}
+	for _, shard := range p.s.Shards() {
+		used := shard.Disk.Total - volumes.Room(shard.ID)
+		w.Peaks = append(w.Peaks, Peak{shard.ID, used, shard.Disk.Total})
+	}
+	p.fits(w)
+}
+
+// rewrite adds up what a new copy of the collection takes, beside the present one.
+func (p *pricing) rewrite(w *Way, shares map[catalog.ShardID]int64) {
+	links, total := map[[2]catalog.ShardID]int64{}, int64(0)
+	for _, data := range p.c.Sizes {
+		total += data.Bytes
+	}
+	for from, data := range p.c.Sizes {
+		for to, share := range shares {
+			if n := int64(float64(data.Bytes) * float64(share) / float64(max(1, total))); n > 0 && from != to {
+				links[[2]catalog.ShardID{from, to}] += n
+			}
+		}
+	}
+	w.Bytes, w.Links, w.Peaks = total, sorted(links), []Peak{}
+	for _, shard := range p.s.Shards() {
+		need := int64(reserve * p.c.DiskRatio() * float64(shares[shard.ID]))
+		peak := Peak{Shard: shard.ID, Total: shard.Disk.Total, Used: need}
+		if shard.Disk.Known() {
+			peak.Used += shard.Disk.Used
+		}
+		w.Peaks = append(w.Peaks, peak)
+	}
+	p.fits(w)
+}
+
+// fits refuses a way on which a shard would become fuller than the limit by what it receives.
+func (p *pricing) fits(w *Way) {
+	for _, peak := range w.Peaks {
+		shard, _ := p.s.Shard(peak.Shard)
+		grows := peak.Used > shard.Disk.Used
+		if peak.Total > 0 && grows && peak.Share() > p.o.DiskLimit && w.Refused == "" {
+			w.Refused = fmt.Sprintf("the disk of shard %s would be %s full, and may be %s", peak.Shard,
+				humanize.Percent(peak.Share()), humanize.Percent(p.o.DiskLimit))
+		}
+	}
+}
+
+func sorted(of map[[2]catalog.ShardID]int64) []Link {
+	list := []Link{}
+	for pair, n := range of {
+		list = append(list, Link{pair[0], pair[1], n})
+	}
+	slices.SortFunc(list, func(a, b Link) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	return list
+}

@@ -1,0 +1,264 @@
+package price
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/forecast"
+	"shardsh/balancer/plan"
+	"shardsh/balancer/policy"
+	"shardsh/balancer/sim"
+)
+
+const (
+	blockedByMoves = "each range while its move is committed, as a rule well below a second"
+	undoable       = "nothing: it can be stopped, gone on with and undone (shardsh apply --undo)"
+)
+
+// start is how long a round that is due may take to begin.
+const start = 10 * time.Second
+
+// moves prices a plan for a cluster that shardsh carries out: step after step, at once.
+func (p *pricing) moves(from *catalog.Snapshot) (Way, []plan.Step, error) {
+	w := Way{Kind: Moves, Blocks: blockedByMoves, Final: undoable,
+		Needs:    "any release; shardsh must run meanwhile, and the cluster's balancer must not work on the collection",
+		Commands: []string{p.command(p.o.Goal)}}
+	made, err := plan.Make(from, p.planned(p.o.Goal, p.o.DiskLimit))
+	if err != nil {
+		return w, nil, err
+	}
+	if p.misses(made) {
+		w.Refused = made.Left[0].Sentence
+	}
+	p.take(&w, made.Steps)
+	return w, made.Steps, nil
+}
+
+// misses reports whether a plan does not get the collection to the goal. What a drain leaves
+// beside it is not its business.
+func (p *pricing) misses(made *plan.Plan) bool {
+	if made.Reached || len(made.Left) == 0 {
+		return false
+	}
+	return p.o.Goal.Kind != plan.Drain || slices.ContainsFunc(made.Shards, func(s plan.ShardChange) bool {
+		return s.Shard == p.o.Goal.Shard && s.After.Chunks > 0
+	})
+}
+
+// command is that of shardsh for a goal.
+func (p *pricing) command(goal plan.Goal) string {
+	switch goal.Kind {
+	case plan.Drain:
+		return fmt.Sprintf("shardsh drain ADDRESS --shard %s --pause-balancing", goal.Shard)
+	case plan.Consolidate:
+		return fmt.Sprintf("shardsh plan ADDRESS --goal consolidate --ns %s -o merge.json && "+
+			"shardsh apply merge.json ADDRESS --pause-balancing", p.c.Namespace)
+	}
+	return fmt.Sprintf("shardsh plan ADDRESS --ns %s -o plan.json && shardsh apply plan.json ADDRESS --pause-balancing "+
+		"--on-change replan", p.c.Namespace)
+}
+
+// planned are the options of a plan. Disks limit it where they are known.
+func (p *pricing) planned(goal plan.Goal, limit float64) plan.Options {
+	o := plan.Options{Goal: goal, IgnoreWindow: true, Costs: p.speeds.Costs(), Seed: p.o.Seed, Watch: p.o.Watch}
+	if slices.ContainsFunc(p.s.Shards(), func(shard catalog.ShardState) bool { return shard.Disk.Known() }) {
+		o.Limits.Disk = limit
+	}
+	return o
+}
+
+// take sets what steps take that are carried out one after another.
+func (p *pricing) take(w *Way, steps []plan.Step) {
+	p.load(w, steps)
+	costs := p.speeds.Costs()
+	var moving, rest time.Duration
+	unused := 0.0
+	for _, s := range steps {
+		switch s.Kind {
+		case plan.Move:
+			took := p.speeds.Move(s.From, s.To, s.Bytes)
+			moving += took
+			unused += took.Seconds() * p.speeds.Unknown(s.From, s.To)
+		case plan.Merge:
+			rest += costs.Merge
+		case plan.Split:
+			rest += costs.Merge * time.Duration(len(s.Points))
+		}
+	}
+	w.Likely = moving + rest
+	w.Low, w.High = p.speeds.Range(moving, w.Bytes, unused/max(1, moving.Seconds()), granularity(w.Moves))
+	w.Low, w.High = w.Low+rest, w.High+rest
+}
+
+// granularity is the standard deviation of the logarithm of what has to move, where few chunks
+// do whose sizes nobody has measured: one more or less makes a difference then.
+func granularity(moves int) float64 { return 0.5 / math.Sqrt(math.Max(1, float64(moves))) }
+
+// balancer prices what the cluster's own balancer does.
+func (p *pricing) balancer() (Way, bool, error) {
+	w := Way{Kind: Balancer, Blocks: blockedByMoves, Final: "its moves: nothing takes them back",
+		Needs:    "any release; the balancer on",
+		Commands: []string{fmt.Sprintf("sh.startBalancer(); sh.enableBalancing(%q)", p.c.Namespace)}}
+	if p.o.Goal.Kind == plan.Drain {
+		w.Commands = []string{fmt.Sprintf("sh.startBalancer(); sh.drain(%q)", p.o.Goal.Shard)}
+	}
+	on := p.s
+	if p.c.NoBalance {
+		next := *p.c
+		next.NoBalance = false
+		on = on.WithCollection(&next)
+	}
+	f, err := forecast.Of(on, forecast.Options{Goal: p.o.Goal, Seed: p.o.Seed, Watch: p.o.Watch})
+	if err != nil {
+		return w, false, err
+	}
+	w.Low, w.Likely, w.High = f.Low, f.Likely, f.High
+	never := f.Never && len(f.Because) > 0 && !(f.IfOn && len(f.Because) == 1)
+	if never && (p.o.Goal.Kind != plan.Drain || f.Left > 0) {
+		w.Refused = f.Because[len(f.Because)-1].Sentence
+	}
+	made, err := plan.Make(on, plan.Options{Goal: p.o.Goal, IgnoreWindow: true, Costs: p.speeds.Costs(), Seed: p.o.Seed,
+		Watch: p.o.Watch})
+	if err != nil {
+		return w, false, err
+	}
+	p.load(&w, made.Steps)
+	return w, true, nil
+}
+
+// mergeFirst prices merging what is merged without a copy, and then moving.
+func (p *pricing) mergeFirst() (Way, bool, error) {
+	goal := plan.Goal{Kind: plan.Consolidate, Namespaces: []string{p.c.Namespace}}
+	merges, err := plan.Make(p.s, p.planned(goal, 0))
+	if err != nil || len(merges.Steps) == 0 || !p.s.Release().BalancesBySize() { // before, chunks are counted
+		return Way{}, false, err
+	}
+	merged, err := p.merged(merges.Steps)
+	if err != nil {
+		return Way{}, false, err
+	}
+	w, steps, err := p.moves(p.s.WithCollection(merged))
+	if err != nil {
+		return w, false, err
+	}
+	refused := w.Refused
+	w.Kind, w.Moves, w.Bytes = MergeFirst, 0, 0
+	w.Needs = "6.0; shardsh must run meanwhile, and the cluster's balancer must not work on the collection"
+	w.Commands = []string{p.command(goal), p.command(p.o.Goal)}
+	p.take(&w, slices.Concat(merges.Steps, steps))
+	w.Refused = refused
+	p.fits(&w)
+	return w, true, nil
+}
+
+// merged returns the collection after merges.
+func (p *pricing) merged(steps []plan.Step) (*catalog.CollectionState, error) {
+	var runs [][]catalog.Chunk
+	for _, s := range steps {
+		runs = append(runs, slices.Collect(p.c.Table.Overlapping(s.Min, s.Max)))
+	}
+	draft := catalog.NewDraft(p.c.Table)
+	ids := uint32(0)
+	commit := catalog.Commit{Release: p.s.Release(), HistoryWindow: p.speeds.Costs().HistoryWindow,
+		NewID: func() bson.ObjectID {
+			ids++
+			return bson.ObjectID{0: 'p', 8: byte(ids >> 24), 9: byte(ids >> 16), 10: byte(ids >> 8), 11: byte(ids)}
+		}}
+	if err := draft.Put(commit.MergeRuns(draft, runs)...); err != nil {
+		return nil, fmt.Errorf("price: %w", err)
+	}
+	next := p.c.WithTable(draft.Table())
+	next.ChunkSizes = p.measured(next.Table)
+	return next, nil
+}
+
+// measured are the sizes of merged chunks: what their parts hold.
+func (p *pricing) measured(table *catalog.RoutingTable) (list []catalog.ChunkSize) {
+	contents := p.contents()
+	for chunk := range table.All() {
+		size := catalog.ChunkSize{Min: chunk.Min}
+		for part := range p.c.Table.Overlapping(chunk.Min, chunk.Max) {
+			amount := contents(part)
+			size.Bytes, size.Documents = size.Bytes+amount.Bytes, size.Documents+amount.Documents
+		}
+		list = append(list, size)
+	}
+	return list
+}
+
+func (p *pricing) contents() func(catalog.Chunk) sim.Amount {
+	return sim.Measured(p.c, cmp.Or(p.c.MaxChunkSizeBytes, p.s.Settings().MaxChunkSizeBytes))
+}
+
+// defragmentFirst prices a defragmentation by the balancer, and then moving.
+func (p *pricing) defragmentFirst() (Way, bool, error) {
+	if !p.s.Release().Defragments() || p.c.Defragment {
+		return Way{}, false, nil
+	}
+	goal := plan.Goal{Kind: plan.Defragment, Namespaces: []string{p.c.Namespace}}
+	f, err := forecast.Of(p.s, forecast.Options{Goal: goal, Seed: p.o.Seed, Watch: p.o.Watch})
+	if err != nil || f.Done {
+		return Way{}, false, err
+	}
+	made, err := plan.Make(p.s, plan.Options{Goal: goal, IgnoreWindow: true, Costs: p.speeds.Costs(),
+		Seed: p.o.Seed, Watch: p.o.Watch})
+	if err != nil {
+		return Way{}, false, err
+	}
+	after, err := p.defragmented()
+	if err != nil {
+		return Way{}, false, err
+	}
+	w, steps, err := p.moves(after)
+	if err != nil {
+		return w, false, err
+	}
+	w.Kind, w.Moves, w.Bytes = DefragmentFirst, 0, 0
+	w.Final = "the defragmentation's merges and moves: nothing takes them back"
+	w.Needs = "6.0; the balancer on at first"
+	w.Commands = []string{fmt.Sprintf("sh.defragment(%q, { wait: true })", p.c.Namespace), p.command(p.o.Goal)}
+	w.Likely += f.Likely
+	w.Low, w.High = scaled(w.Low+f.Low, 1/fickle), scaled(w.High+f.High, fickle)+phases
+	w.High += p.speeds.Costs().OrphanDelay // until then nothing comes back to where it was
+	if f.Never && !f.IfOn && len(f.Because) > 0 && w.Refused == "" {
+		w.Refused = f.Because[0].Sentence
+	}
+	p.load(&w, slices.Concat(made.Steps, steps))
+	return w, true, nil
+}
+
+// fickle and phases are how much further off a defragmentation is than its forecast: which
+// small chunks move hangs on little, and when a phase goes on on the round under way.
+const (
+	fickle = 1.15
+	phases = 90 * time.Second
+)
+
+func scaled(d time.Duration, by float64) time.Duration { return time.Duration(float64(d) * by) }
+
+// defragmented returns the cluster after the balancer has defragmented the collection.
+func (p *pricing) defragmented() (*catalog.Snapshot, error) {
+	settings := p.s.Settings()
+	settings.AutoMerge, settings.Window, settings.Days = false, nil, nil
+	next := *p.c
+	next.Defragment = true
+	begin := p.s.WithSettings(settings).WithCollection(&next)
+	run, err := sim.New(begin, sim.Config{Location: time.UTC, IgnoreMode: true, Reasons: []policy.Reason{},
+		Contents: sim.Measured, Costs: p.speeds.Costs(), Watch: p.o.Watch})
+	if err != nil {
+		return nil, err
+	}
+	defer run.Close()
+	for range run.EventsToRest(p.s.Time().Add(365 * 24 * time.Hour)) {
+		if !run.Defragmenting(p.c.Namespace) {
+			break
+		}
+	}
+	return run.Snapshot().WithSettings(p.s.Settings()), run.Err()
+}

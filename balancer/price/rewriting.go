@@ -1,0 +1,189 @@
+package price
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/plan"
+)
+
+// LeastResharding is what servers let a resharding take at least
+// (reshardingMinimumOperationDurationMillis).
+const LeastResharding = 5 * time.Minute
+
+const (
+	// reshardingSteps are its steps beside the copy.
+	reshardingSteps = time.Second
+	blockedAtEnd    = "the whole collection at the end, up to 5 s (reshardingCriticalSectionTimeoutMillis)"
+)
+
+// reshard prices writing the collection anew.
+func (p *pricing) reshard() (Way, bool, error) {
+	targets := p.targets(catalog.NoZone)
+	w := Way{Kind: Reshard, Blocks: blockedAtEnd, Links: []Link{}, Peaks: []Peak{},
+		Final: "all of it once it has committed: the collection has a new UUID and new chunks; " +
+			"sh.abortReshardCollection() before",
+		Needs: "8.0; an index for the shard key; room for a second copy"}
+	options := "forceRedistribution: true"
+	if p.o.Goal.Kind == plan.Drain {
+		var list []string
+		for _, id := range targets {
+			list = append(list, fmt.Sprintf("{ shard: %q }", id))
+		}
+		options += ", shardDistribution: [" + strings.Join(list, ", ") + "]"
+	}
+	w.Commands = []string{fmt.Sprintf("sh.reshardCollection(%q, %s, false, { %s })", p.c.Namespace, p.c.Pattern, options)}
+	switch r := p.s.Release(); {
+	case !r.AtLeast(catalog.Release80):
+		w.Refused = fmt.Sprintf("servers of release %s do not reshard to the same key", r)
+	case strings.HasPrefix(p.c.Namespace, "config."):
+		w.Refused = "collections of config are not resharded"
+	case len(targets) == 0:
+		w.Refused = "no shard is left to take it"
+	}
+	shares, unplaced := p.shares()
+	if unplaced != "" && w.Refused == "" {
+		w.Refused = fmt.Sprintf("zone %s has no shard that takes its chunks", unplaced)
+	}
+	p.rewrite(&w, shares)
+	p.copyAtOnce(&w, shares)
+	return w, true, nil
+}
+
+// targets are the shards that get chunks of a zone.
+func (p *pricing) targets(zone string) (ids []catalog.ShardID) {
+	for _, shard := range p.s.Shards() {
+		gone := shard.Draining || p.o.Goal.Kind == plan.Drain && shard.ID == p.o.Goal.Shard
+		if !gone && (zone == catalog.NoZone || shard.HasZone(zone)) {
+			ids = append(ids, shard.ID)
+		}
+	}
+	return ids
+}
+
+// shares are what shards get: each of a zone as much of it as any other.
+func (p *pricing) shares() (shares map[catalog.ShardID]int64, unplaced string) {
+	contents := p.contents()
+	byZone := map[string]int64{}
+	for chunk := range p.c.Table.All() {
+		byZone[p.c.Zones.ZoneOf(chunk.Min, chunk.Max)] += contents(chunk).Bytes
+	}
+	shares = map[catalog.ShardID]int64{}
+	for zone, bytes := range byZone {
+		ids := p.targets(zone)
+		if len(ids) == 0 {
+			unplaced = zone
+		}
+		for _, id := range ids {
+			shares[id] += bytes / int64(len(ids))
+		}
+	}
+	return shares, unplaced
+}
+
+// copyAtOnce sets what it takes when all shards copy at once: as long as the one with the most
+// to give or to receive for its speed. Logs tell how fast migrations are, not reshardings, of
+// which the range is therefore wider.
+func (p *pricing) copyAtOnce(w *Way, shares map[catalog.ShardID]int64) {
+	copying, most := time.Duration(0), int64(0)
+	for _, shard := range p.s.Shards() {
+		bytes := max(shares[shard.ID], p.c.Sizes[shard.ID].Bytes)
+		takes := time.Duration(float64(bytes) / p.speeds.Rate(shard.ID) * float64(time.Second))
+		copying, most = max(copying, takes), max(most, bytes)
+	}
+	low, high := p.speeds.Range(copying, most, 1, 0)
+	w.Likely = max(LeastResharding, copying+reshardingSteps)
+	w.Low, w.High = max(LeastResharding, low), max(LeastResharding, high)+start
+}
+
+// moveCollection prices the move of a collection that is not sharded; none where it need not
+// move.
+func (p *pricing) moveCollection() []Way {
+	owners := p.c.Owners()
+	if len(owners) == 0 && len(p.c.Sizes) == 1 {
+		for id := range p.c.Sizes {
+			owners = append(owners, id)
+		}
+	}
+	if len(owners) != 1 || p.o.Goal.Kind != plan.Drain || owners[0] != p.o.Goal.Shard {
+		return []Way{}
+	}
+	w := Way{Kind: MoveCollection, Blocks: blockedAtEnd,
+		Final: "all of it once it has committed; sh.abortMoveCollection() before",
+		Needs: "8.0; room for it on the other shard", Links: []Link{}, Peaks: []Peak{}}
+	if !p.s.Release().AtLeast(catalog.Release80) {
+		w.Refused = fmt.Sprintf("servers of release %s do not move collections that are not sharded: movePrimary moves "+
+			"all of a database", p.s.Release())
+	}
+	targets := slices.DeleteFunc(p.targets(catalog.NoZone), func(id catalog.ShardID) bool { return id == owners[0] })
+	if len(targets) == 0 {
+		w.Refused = "no shard is left to take it"
+		return []Way{w}
+	}
+	to := slices.MinFunc(targets, func(a, b catalog.ShardID) int { return cmp.Compare(p.full(a), p.full(b)) })
+	w.Commands = []string{fmt.Sprintf("sh.moveCollection(%q, %q)", p.c.Namespace, to)}
+	shares := map[catalog.ShardID]int64{to: p.c.Sizes[owners[0]].Bytes}
+	p.rewrite(&w, shares)
+	p.copyAtOnce(&w, shares)
+	if w.Bytes == 0 {
+		p.notes = append(p.notes, fmt.Sprintf("the size of %s is not known, or 0: its copy counts as nothing", p.c.Namespace))
+	}
+	return []Way{w}
+}
+
+// full says how full a shard is: its disk, or the data of the collections that are known.
+func (p *pricing) full(id catalog.ShardID) float64 {
+	if shard, _ := p.s.Shard(id); shard.Disk.Known() {
+		return shard.Disk.Share()
+	}
+	var sum int64
+	for _, c := range p.s.Collections() {
+		sum += c.Sizes[id].Bytes
+	}
+	return float64(sum)
+}
+
+// Name is a way in words.
+func (k Kind) Name() string {
+	switch k {
+	case Moves:
+		return "moves by shardsh"
+	case Balancer:
+		return "the cluster's balancer"
+	case MergeFirst:
+		return "merge, then move"
+	case DefragmentFirst:
+		return "defragment, then move"
+	case Reshard:
+		return "reshard to the same key"
+	}
+	return "moveCollection"
+}
+
+// Fullest returns the shard whose disk becomes the fullest, and whether one is known.
+func (w Way) Fullest() (Peak, bool) {
+	known := slices.DeleteFunc(slices.Clone(w.Peaks), func(p Peak) bool { return p.Total == 0 })
+	if len(known) == 0 {
+		return Peak{}, false
+	}
+	return slices.MaxFunc(known, func(a, b Peak) int { return cmp.Compare(a.Share(), b.Share()) }), true
+}
+
+// Range is the time in words.
+func (w Way) Range() string {
+	low, high := about(w.Low), about(w.High)
+	if low == high {
+		return low
+	}
+	return low + " to " + high
+}
+
+// Short is the release that a way needs.
+func (w Way) Short() string {
+	release, _, _ := strings.Cut(w.Needs, ";")
+	return release
+}
