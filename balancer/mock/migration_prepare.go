@@ -81,6 +81,7 @@ type MigrationEvent struct {
 	Name      string
 	Namespace string
 	From, To  catalog.ShardID
+	Min, Max  bson.Raw // nil until it is known
 }
 
 // MigrationEvents are the names of the events of a migration, in their order:
@@ -101,7 +102,9 @@ func (m *migration) reached(event string) {
 		return
 	}
 	m.event = event
-	watch(MigrationEvent{Name: event, Namespace: m.req.Namespace, From: m.req.From, To: m.req.To})
+	watch(MigrationEvent{
+		Name: event, Namespace: m.req.Namespace, From: m.req.From, To: m.req.To, Min: m.req.Min, Max: m.req.Max,
+	})
 }
 
 // reset forgets all that are under way or unfinished.

@@ -1,0 +1,49 @@
+package swarm
+
+import (
+	"bytes"
+	"flag"
+	"testing"
+
+	"shardsh/test/swarm/trace"
+)
+
+var (
+	seeds = flag.Uint64("swarm.seeds", 100, "how many seeds")
+	first = flag.Uint64("swarm.first", 0, "the first seed")
+	shown = flag.Bool("swarm.trace", false, "print the traces")
+)
+
+// checkers are all rules.
+var checkers = []trace.Checker{trace.Chunks, trace.Zones, trace.Orphaned, trace.Removed, trace.Writes}
+
+func check(t trace.Trace) (found []trace.Violation) {
+	for _, c := range checkers {
+		found = append(found, c(t)...)
+	}
+	return found
+}
+
+// No rule is broken, whatever happens.
+func TestSwarm(t *testing.T) {
+	for seed := *first; seed < *first+*seeds; seed++ {
+		s := draw(seed)
+		events := run(t, s)
+		if *shown {
+			t.Logf("%s", events.Lines())
+		}
+		for _, v := range check(events) {
+			t.Errorf("seed %d: %s", seed, v)
+		}
+	}
+}
+
+// The same seed gives the same trace.
+func TestSameSeedSameTrace(t *testing.T) {
+	for seed := *first; seed < *first+10; seed++ {
+		one, two := run(t, draw(seed)).Lines(), run(t, draw(seed)).Lines()
+		if !bytes.Equal(one, two) {
+			t.Errorf("seed %d: two traces", seed)
+		}
+	}
+}

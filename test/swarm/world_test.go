@@ -1,0 +1,230 @@
+package swarm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router"
+	"shardsh/balancer/mock/wire"
+	"shardsh/test/swarm/trace"
+)
+
+// world is a run of a scenario.
+type world struct {
+	scenario *scenario
+	cluster  *mock.Cluster
+	router   *router.Router
+	began    time.Time
+	dir      string // of journals
+	chance   *rand.Rand
+	gate     *gate
+	observer *observer
+	asking   inFlight
+	lease    leaseSeen
+	actors   sync.WaitGroup // who has something to do
+	all      sync.WaitGroup // every goroutine, those of killed processes too
+
+	// Of the director.
+	sent   map[string]int // commands by actor
+	healed bool           // nothing goes wrong any more
+
+	mu    sync.Mutex // holds what follows
+	trace trace.Trace
+	ops   int
+}
+
+// run runs a scenario and returns its trace.
+func run(t *testing.T, s *scenario) (events trace.Trace) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		w, err := newWorld(s, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			w.live()
+		}()
+		w.direct(over)
+		w.end()
+		events = w.trace
+	})
+	return events
+}
+
+func newWorld(s *scenario, dir string) (*world, error) {
+	topology, err := mock.ParseTopology([]byte(s.topology()))
+	if err != nil {
+		return nil, err
+	}
+	w := &world{
+		scenario: s, began: time.Now(), dir: dir, chance: rand.New(rand.NewPCG(s.Seed, 26)), gate: newGate(), sent: map[string]int{},
+	}
+	w.cluster, err = mock.New(mock.Config{
+		Topology: topology, RealTime: true, Version: s.Release, Seed: s.Seed,
+		Parameters: map[string]any{"orphanCleanupDelaySecs": 15},
+	})
+	if err != nil {
+		return nil, err
+	}
+	w.router = router.New(w.cluster, nil)
+	w.note(trace.Event{Ev: trace.Start, Text: s.Release.String()})
+	w.observer = newObserver(w)
+	w.observer.watch()
+	return w, nil
+}
+
+// note adds an event to the trace.
+func (w *world) note(e trace.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	e.Seq, e.T = len(w.trace)+1, time.Since(w.began).Microseconds()
+	w.trace = append(w.trace, e)
+}
+
+// newOp returns a number that joins events.
+func (w *world) newOp() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ops++
+	return w.ops
+}
+
+// watched are the collections whose chunks are looked at.
+func (w *world) watched() []string {
+	var list []string
+	for _, c := range w.scenario.Colls {
+		list = append(list, c.NS)
+	}
+	return list
+}
+
+// live has everybody do what they do, then all faults heal, and the rest is looked at.
+func (w *world) live() {
+	for n := range w.scenario.Writers {
+		w.goes(func() { w.write(n) })
+	}
+	for n, r := range w.scenario.Runners {
+		w.goes(func() { w.operate(n, r) })
+	}
+	w.goes(w.happen)
+	w.actors.Wait()
+	w.healed = true
+	w.settle()
+}
+
+// goes starts an actor.
+func (w *world) goes(f func()) {
+	w.all.Go(func() {})
+	w.actors.Go(f)
+}
+
+// happen has things happen.
+func (w *world) happen() {
+	var things sync.WaitGroup
+	for _, thing := range w.scenario.Things {
+		things.Go(func() {
+			time.Sleep(thing.At)
+			w.does(thing.By, thing.Command)
+		})
+	}
+	things.Wait()
+}
+
+// does sends a command of an administrator or of fate, by the gate.
+func (w *world) does(by, command string) bson.Raw {
+	var doc bson.D
+	if err := bson.UnmarshalExtJSON([]byte(command), false, &doc); err != nil {
+		panic(err) // our own text
+	}
+	raw, err := bson.Marshal(append(doc, bson.E{Key: "$db", Value: "admin"}))
+	if err != nil {
+		panic(err)
+	}
+	p := &process{world: w, actor: by, name: by, gone: make(chan struct{})}
+	reply := p.Handle(context.Background(), wire.Request{
+		Database: "admin", Command: doc[0].Key, Body: raw, Client: &wire.Client{ID: 1},
+	})
+	if by == "fate" {
+		w.note(trace.Event{Ev: trace.Fault, Text: command, Code: codeOf(reply)})
+	}
+	return reply
+}
+
+// process is one of ours, or of a client, until it ends or is killed.
+type process struct {
+	world   *world
+	actor   string // the same for all that follow one another
+	name    string
+	journal string
+	quiet   bool // its commands are not noted: what it does is
+	gone    chan struct{}
+	killed  bool // of the director
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	pipe   *wire.Pipe
+	client *mongo.Client
+	ended  sync.WaitGroup // of the server
+}
+
+var errKilled = errors.New("the process was killed")
+
+// begin makes a process with a client of its own.
+func (w *world) begin(actor string, life int) (*process, error) {
+	p := &process{
+		world: w, actor: actor, name: fmt.Sprintf("%s.%d", actor, life), gone: make(chan struct{}), pipe: wire.NewPipe(),
+		journal: filepath.Join(w.dir, fmt.Sprintf("%s.%d.journal", actor, life)),
+	}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	server := &wire.Server{Handler: p}
+	p.ended.Go(func() { _ = server.Serve(p.ctx, p.pipe) })
+	var err error
+	p.client, err = mongo.Connect(options.Client().ApplyURI("mongodb://mock:27017/?directConnection=true").SetDialer(p.pipe).
+		SetServerMonitoringMode(options.ServerMonitoringModePoll).SetHeartbeatInterval(time.Hour).
+		SetServerSelectionTimeout(5 * time.Second))
+	return p, err
+}
+
+// end disconnects a process.
+func (p *process) end() {
+	_ = p.client.Disconnect(context.Background()) // it may have been killed
+	p.cancel()
+	p.ended.Wait()
+}
+
+// kill ends a process where it stands. What its goroutines do afterwards reaches nobody, and
+// its journal is the one that it had.
+func (w *world) kill(p *process) {
+	if p.killed || p.client == nil {
+		return
+	}
+	p.killed = true
+	w.note(trace.Event{Ev: trace.Kill, By: p.name})
+	if data, err := os.ReadFile(p.journal); err == nil {
+		_ = os.WriteFile(p.journal+".kept", data, 0o600)
+	}
+	close(p.gone)
+	_ = p.pipe.Close()
+	p.cancel()
+}
+
+// end ends the run.
+func (w *world) end() {
+	w.cluster.Close()
+	w.all.Wait()
+}
