@@ -57,8 +57,9 @@ func (w *world) collection(p *process, ns string) *mongo.Collection {
 func (w *world) did(p *process, what, ns string, key int64, do func(ctx context.Context) (int64, []trace.Row, error)) {
 	op := w.newOp()
 	w.note(trace.Event{Ev: trace.OpBegin, Op: op, By: p.actor, Cmd: what, NS: ns, Key: key})
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithCancel(context.Background()) // with a deadline the driver would never cease to retry
 	defer cancel()
+	defer time.AfterFunc(patience, cancel).Stop()
 	number, rows, err := do(ctx)
 	end := trace.Event{Ev: trace.OpEnd, Op: op, By: p.actor, Cmd: what, NS: ns, Key: key, Number: number, Rows: rows}
 	if err != nil {

@@ -96,17 +96,35 @@ func (w *world) direct(over <-chan struct{}) {
 			return
 		default:
 		}
+		due, more := w.cluster.Time().Drive(time.Now())
+		synctest.Wait()
 		if next := w.gate.take(w.chance.IntN); next != nil {
 			next.goOn <- w.decide(next)
 			time.Sleep(time.Duration(100+w.chance.IntN(3000))*time.Microsecond + time.Duration(w.chance.IntN(1000)))
 			continue
 		}
-		select {
-		case <-w.gate.arrived:
-		case <-over:
+		if w.idle(due, more, over) {
 			return
 		}
 	}
+}
+
+// idle lets time pass until the next event of the cluster is due, or a command has come. It
+// returns true when all is over.
+func (w *world) idle(due time.Time, more bool, over <-chan struct{}) bool {
+	wait := time.Hour
+	if more {
+		wait = time.Until(due)
+	}
+	timer := time.NewTimer(max(0, wait))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-w.gate.arrived:
+	case <-over:
+		return true
+	}
+	return false
 }
 
 // decide says what becomes of the next command of an actor.
@@ -196,7 +214,9 @@ type asked struct {
 	min, max              *trace.Bound
 }
 
-func (a asked) String() string { return fmt.Sprint(a.command, " ", a.ns, " ", show(a.min), " ", show(a.max), " ", a.to, a.text) }
+func (a asked) String() string {
+	return fmt.Sprint(a.command, " ", a.ns, " ", show(a.min), " ", show(a.max), " ", a.to, a.text)
+}
 
 func show(b *trace.Bound) string {
 	if b == nil {

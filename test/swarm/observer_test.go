@@ -1,6 +1,7 @@
 package swarm
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -65,9 +66,11 @@ func (o *observer) look() {
 // lookAtEntries notes what was written into the small collections.
 func (o *observer) lookAtEntries(note func(trace.Event)) {
 	config := o.world.cluster.ConfigDB()
-	for of, read := range map[string]func(bson.Raw) (trace.Entry, bool){
-		"shards": shardEntry, "collections": collectionEntry, "tags": tagEntry, "settings": settingEntry,
-	} {
+	for _, kind := range []struct {
+		of   string
+		read func(bson.Raw) (trace.Entry, bool)
+	}{{"shards", shardEntry}, {"collections", collectionEntry}, {"tags", tagEntry}, {"settings", settingEntry}} {
+		of, read := kind.of, kind.read
 		docs := config.Collection(of)
 		if docs.Writes() == o.written[of] {
 			continue
@@ -320,7 +323,8 @@ func (f *inFlight) end(op int) {
 func (f *inFlight) mover(ns string, min *trace.Bound, to string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, s := range f.list {
+	for _, op := range slices.Sorted(maps.Keys(f.list)) {
+		s := f.list[op]
 		if (s.command == "moveRange" || s.command == "moveChunk") && s.ns == ns && s.to == to &&
 			(s.min == nil || min == nil || s.command == "moveChunk" || *s.min == *min) {
 			return s.by

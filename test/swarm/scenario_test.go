@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"shardsh/balancer/action"
 	"shardsh/balancer/catalog"
 )
 
@@ -143,7 +144,7 @@ func drawRunner(r *rand.Rand, s *scenario) runner {
 	one := runner{
 		Verb: []string{"balance", "balance", "apply", "drain"}[r.IntN(4)], Shard: r.IntN(s.Shards),
 		After: time.Duration(r.IntN(60)) * time.Second, Parallel: 1 + r.IntN(2), Pause: r.IntN(4) > 0, Tries: 4 + r.IntN(4),
-		MaxMoves: -1,
+		MaxMoves: action.NoLimit,
 	}
 	if r.IntN(2) == 0 {
 		one.NS = s.Colls[r.IntN(len(s.Colls))].NS

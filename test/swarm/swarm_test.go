@@ -42,8 +42,15 @@ func TestSwarm(t *testing.T) {
 func TestSameSeedSameTrace(t *testing.T) {
 	for seed := *first; seed < *first+10; seed++ {
 		one, two := run(t, draw(seed)).Lines(), run(t, draw(seed)).Lines()
-		if !bytes.Equal(one, two) {
-			t.Errorf("seed %d: two traces", seed)
+		if bytes.Equal(one, two) {
+			continue
 		}
+		a, b := bytes.Split(one, []byte("\n")), bytes.Split(two, []byte("\n"))
+		n := 0
+		for n < min(len(a), len(b)) && bytes.Equal(a[n], b[n]) {
+			n++
+		}
+		t.Errorf("seed %d: two traces, which differ from here on:\n%s\n\n%s", seed, bytes.Join(a[n:min(n+3, len(a))], []byte("\n")),
+			bytes.Join(b[n:min(n+3, len(b))], []byte("\n")))
 	}
 }

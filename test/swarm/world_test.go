@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -48,7 +49,13 @@ type world struct {
 
 // run runs a scenario and returns its trace.
 func run(t *testing.T, s *scenario) (events trace.Trace) {
-	dir := t.TempDir()
+	// Two goroutines that have something to do at once would do it in any order.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	dir, err := os.MkdirTemp(memory(), "swarm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
 	synctest.Test(t, func(t *testing.T) {
 		w, err := newWorld(s, dir)
 		if err != nil {
@@ -66,6 +73,15 @@ func run(t *testing.T, s *scenario) (events trace.Trace) {
 	return events
 }
 
+// memory is a directory that no disk is behind, where there is one: journals wait for it often.
+func memory() string {
+	const shared = "/dev/shm"
+	if info, err := os.Stat(shared); err == nil && info.IsDir() {
+		return shared
+	}
+	return ""
+}
+
 func newWorld(s *scenario, dir string) (*world, error) {
 	topology, err := mock.ParseTopology([]byte(s.topology()))
 	if err != nil {
@@ -75,12 +91,13 @@ func newWorld(s *scenario, dir string) (*world, error) {
 		scenario: s, began: time.Now(), dir: dir, chance: rand.New(rand.NewPCG(s.Seed, 26)), gate: newGate(), sent: map[string]int{},
 	}
 	w.cluster, err = mock.New(mock.Config{
-		Topology: topology, RealTime: true, Version: s.Release, Seed: s.Seed,
+		Topology: topology, Start: w.began, Version: s.Release, Seed: s.Seed,
 		Parameters: map[string]any{"orphanCleanupDelaySecs": 15},
 	})
 	if err != nil {
 		return nil, err
 	}
+	w.cluster.Time().Drive(w.began)
 	w.router = router.New(w.cluster, nil)
 	w.note(trace.Event{Ev: trace.Start, Text: s.Release.String()})
 	w.observer = newObserver(w)
@@ -160,6 +177,7 @@ func (w *world) does(by, command string) bson.Raw {
 		Database: "admin", Command: doc[0].Key, Body: raw, Client: &wire.Client{ID: 1},
 	})
 	if by == "fate" {
+		w.observer.watch() // the fault may have taken its place
 		w.note(trace.Event{Ev: trace.Fault, Text: command, Code: codeOf(reply)})
 	}
 	return reply
@@ -221,6 +239,7 @@ func (w *world) kill(p *process) {
 	close(p.gone)
 	_ = p.pipe.Close()
 	p.cancel()
+	w.all.Go(func() { _ = p.client.Disconnect(p.ctx) }) // at once, as that has ended
 }
 
 // end ends the run.

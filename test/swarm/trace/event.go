@@ -211,7 +211,9 @@ type Violation struct {
 	Events []int
 }
 
-func (v Violation) String() string { return fmt.Sprintf("%s: %s (events %v)", v.Rule, v.Text, v.Events) }
+func (v Violation) String() string {
+	return fmt.Sprintf("%s: %s (events %v)", v.Rule, v.Text, v.Events)
+}
 
 // Checker finds the violations of a rule, or some.
 type Checker func(Trace) []Violation
