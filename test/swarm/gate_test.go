@@ -11,6 +11,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/live"
 	"shardsh/balancer/mock/wire"
 	"shardsh/test/swarm/trace"
 )
@@ -184,6 +185,11 @@ func (w *world) carryOut(ctx context.Context, p *process, req wire.Request, a as
 	}
 	reply := w.router.Handle(ctx, req)
 	w.asking.end(op)
+	if req.Database == live.LeaseDatabase {
+		w.cluster.Lock()
+		w.observer.lookAtLease(p.name, &w.lease)
+		w.cluster.Unlock()
+	}
 	if !p.quiet {
 		w.note(trace.Event{Ev: trace.CmdEnd, Op: op, By: p.name, Cmd: a.command, NS: a.ns, Code: codeOf(reply), Lost: lost})
 	}

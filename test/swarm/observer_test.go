@@ -1,6 +1,7 @@
 package swarm
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -23,6 +24,7 @@ type observer struct {
 	rounds  int64
 	inRound bool
 	tasks   map[deletion]bool
+	waiting map[catalog.ShardID]int // tasks of each shard
 }
 
 // deletion is a range that waits for its deletion.
@@ -36,6 +38,7 @@ func newObserver(w *world) *observer {
 	return &observer{
 		world: w, written: map[string]uint64{}, tables: map[string]*catalog.RoutingTable{},
 		entries: map[[2]string]trace.Entry{}, tasks: map[deletion]bool{},
+		waiting: map[catalog.ShardID]int{},
 	}
 }
 
@@ -61,6 +64,7 @@ func (o *observer) look() {
 	o.lookAtEntries(note)
 	o.lookAtTables(note)
 	o.lookAtRounds()
+	o.lookAtDeletions()
 }
 
 // lookAtEntries notes what was written into the small collections.
@@ -234,6 +238,50 @@ func (o *observer) lookAtRounds() {
 	o.rounds = status.Rounds
 }
 
+// lookAtDeletions notes ranges that wait for their deletion, or have been deleted.
+func (o *observer) lookAtDeletions() {
+	c := o.world.cluster
+	for _, id := range c.ShardIDs() {
+		n := c.Statistics().ScheduledDeletions(id)
+		if n == o.waiting[id] {
+			continue
+		}
+		o.waiting[id] = n
+		now := map[deletion]bool{}
+		for _, t := range c.RangeDeleter().Tasks(id) {
+			raw, err := bson.Marshal(bson.D{{Key: "min", Value: t.Min}, {Key: "max", Value: t.Max}})
+			if err != nil {
+				panic(err) // it is of documents
+			}
+			now[deletion{id, t.Namespace, *boundIn(raw, "min"), *boundIn(raw, "max")}] = true
+		}
+		o.tell(trace.RangeDone, id, o.tasks, now)
+		o.tell(trace.RangeRegistered, id, now, o.tasks)
+		for t := range o.tasks {
+			if t.shard == id && !now[t] {
+				delete(o.tasks, t)
+			}
+		}
+		maps.Copy(o.tasks, now)
+	}
+}
+
+// tell notes the tasks of a shard that are in one set and not in the other, in order.
+func (o *observer) tell(event string, id catalog.ShardID, in, not map[deletion]bool) {
+	var list []deletion
+	for t := range in {
+		if t.shard == id && !not[t] {
+			list = append(list, t)
+		}
+	}
+	slices.SortFunc(list, func(a, b deletion) int {
+		return cmp.Or(cmp.Compare(a.ns, b.ns), cmp.Compare(a.min, b.min), cmp.Compare(a.max, b.max))
+	})
+	for _, t := range list {
+		o.world.note(trace.Event{Ev: event, Node: string(id), NS: t.ns, Min: &t.min, Max: &t.max})
+	}
+}
+
 // migration notes what a migration has come to.
 func (o *observer) migration(m mock.MigrationEvent) {
 	o.look()
@@ -261,19 +309,19 @@ func (o *observer) lookAtLease(by string, last *leaseSeen) {
 			token, _ := doc.Lookup("token").ObjectIDOK()
 			now.token = token.Hex()
 			now.fence, _ = doc.Lookup("fence").AsInt64OK()
-			expires, _ := doc.Lookup("expires").TimeOK()
-			now.held = expires.After(o.world.cluster.Now())
 		}
 	}
 	slices.Sort(now.paused)
-	if now.token != last.token || now.fence != last.fence || now.held != last.held {
+	if now.token != last.token || now.fence != last.fence {
 		e := trace.Event{Ev: trace.Lease, Number: now.fence}
-		if now.by = last.by; now.token != last.token {
+		switch {
+		case now.token == "":
+		case now.token != last.token:
 			now.by = by
+		default:
+			now.by = last.by
 		}
-		if now.held {
-			e.By = now.by
-		}
+		e.By = now.by
 		o.world.note(e)
 	} else {
 		now.by = last.by
@@ -288,7 +336,6 @@ func (o *observer) lookAtLease(by string, last *leaseSeen) {
 type leaseSeen struct {
 	token  string
 	fence  int64
-	held   bool
 	by     string
 	paused []string
 }

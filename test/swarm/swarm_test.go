@@ -15,7 +15,13 @@ var (
 )
 
 // checkers are all rules.
-var checkers = []trace.Checker{trace.Chunks, trace.Zones, trace.Orphaned, trace.Removed, trace.Writes}
+var checkers = []trace.Checker{
+	trace.Chunks, trace.Zones, trace.Orphaned, trace.Removed, trace.Writes, trace.Rounds(throttle), trace.Fence,
+	trace.Migrations, trace.Unchanged, trace.OneRunner, trace.SwitchedOff, trace.Rested,
+}
+
+// throttle is balancerMigrationsThrottlingMs, in microseconds.
+const throttle = 1_000_000
 
 func check(t trace.Trace) (found []trace.Violation) {
 	for _, c := range checkers {
