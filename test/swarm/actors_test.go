@@ -33,7 +33,7 @@ func (w *world) write(n int) {
 	r := rand.New(rand.NewPCG(w.scenario.Seed, uint64(100+n)))
 	for range w.scenario.Ops {
 		time.Sleep(time.Duration(r.IntN(8000)) * time.Millisecond)
-		c := w.scenario.Colls[r.IntN(len(w.scenario.Colls))]
+		c := w.scenario.Colls[r.IntN(w.scenario.Writable)]
 		key := int64(r.IntN(12)) * int64(10*len(c.Chunks)) / 12
 		switch r.IntN(5) {
 		case 0:
@@ -123,46 +123,76 @@ func (w *world) scan(p *process, ns string) {
 func (w *world) operate(n int, r runner) {
 	actor := fmt.Sprintf("r%d", n)
 	time.Sleep(r.After)
-	journal := ""
+	task := job{runner: r}
 	for life := range r.Tries {
 		p, err := w.begin(actor, life)
 		if err != nil {
 			panic(err)
 		}
 		done := make(chan error, 1)
-		w.note(trace.Event{Ev: trace.ProcessBegin, By: p.name, Cmd: r.Verb, NS: r.NS, Limit: r.MaxMoves, Text: resumes(journal)})
+		now := task
+		w.note(trace.Event{Ev: trace.ProcessBegin, By: p.name, Cmd: now.verb(), NS: r.NS, Limit: r.MaxMoves, Text: now.resumes()})
 		w.all.Go(func() {
 			defer p.end()
-			done <- w.work(p, r, journal)
+			done <- w.work(p, now)
 		})
 		select {
 		case err = <-done:
-			w.note(trace.Event{Ev: trace.ProcessEnd, By: p.name, Code: errorCode(err), Text: outcome(err)})
-			journal = kept(p.journal, journal)
+			w.note(trace.Event{Ev: trace.ProcessEnd, By: p.name, Cmd: now.verb(), Code: errorCode(err), Text: outcome(err)})
+			task.goesOn(kept(p.journal), err)
 		case <-p.gone:
 			err = errKilled
-			journal = kept(p.journal+".kept", journal)
+			task.goesOn(kept(p.journal+".kept"), err)
 		}
-		if err == nil {
+		if err == nil && (!task.undoes || now.undoes) {
 			return
 		}
 		time.Sleep(20 * time.Second)
 	}
 }
 
-// kept returns the newer journal, if it is there.
-func kept(path, before string) string {
-	if _, err := os.Stat(path); err != nil {
-		return before
-	}
-	return path
+// job is what a runner has to do in its next life.
+type job struct {
+	runner
+	journal string // of the life before, to go on with
+	undoes  bool   // what the journal says
 }
 
-func resumes(journal string) string {
-	if journal == "" {
+func (j job) verb() string {
+	if j.undoes {
+		return "undo"
+	}
+	return j.Verb
+}
+
+func (j job) resumes() string {
+	if j.journal == "" {
 		return ""
 	}
 	return "goes on"
+}
+
+// goesOn decides what comes after a life that has ended with err and left a journal, or none.
+func (j *job) goesOn(journal string, err error) {
+	switch {
+	case err == nil && j.Verb == "apply" && j.Undo && !j.undoes && (journal != "" || j.journal != ""):
+		j.undoes = true
+		if journal != "" {
+			j.journal = journal
+		}
+	case journal != "" && !j.undoes:
+		j.journal = journal
+	case err != nil && !errors.Is(err, errKilled) && !errors.As(err, new(*live.HeldError)) && !j.undoes:
+		j.journal = "" // it is of no use: make a new plan
+	}
+}
+
+// kept returns a journal, if it is there.
+func kept(path string) string {
+	if _, err := os.Stat(path); err != nil {
+		return ""
+	}
+	return path
 }
 
 // outcome is why a process has ended, as kind.
@@ -174,12 +204,17 @@ func outcome(err error) string {
 }
 
 // work is what a runner does in one of its lives.
-func (w *world) work(p *process, r runner, journal string) error {
+func (w *world) work(p *process, j job) error {
+	r := j.runner
 	c := action.Cluster{Client: p.client, Clock: script.WallClock()}
 	pace := action.Pace{Parallel: r.Parallel, MaxMoves: r.MaxMoves}
 	o := action.RunOptions{Pace: pace, PauseBalancing: r.Pause, Journal: p.journal}
-	if journal != "" {
-		o.Journal, o.Resume = "", journal
+	switch {
+	case j.undoes:
+		o.Journal = ""
+		return finished(action.Apply{Undo: j.journal, RunOptions: o}.Run(p.ctx, c, quiet{}))
+	case j.journal != "":
+		o.Journal, o.Resume = "", j.journal
 	}
 	switch r.Verb {
 	case "apply":
@@ -250,7 +285,7 @@ func (w *world) settle() {
 		panic(err)
 	}
 	p.quiet = true
-	for _, c := range w.scenario.Colls {
+	for _, c := range w.scenario.Colls[:w.scenario.Writable] {
 		w.scan(p, c.NS)
 	}
 	p.end()

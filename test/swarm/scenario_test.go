@@ -3,6 +3,7 @@ package swarm
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,9 +16,11 @@ import (
 type scenario struct {
 	Seed     uint64
 	Release  catalog.Release
+	FCV      string
 	Shards   int
 	Colls    []collection
 	Balancer string // mode
+	Writable int    // collections that are written
 	Writers  int
 	Ops      int // of each writer
 	Runners  []runner
@@ -48,6 +51,7 @@ type runner struct {
 	MaxMoves int
 	Pause    bool
 	Tries    int
+	Undo     bool // the plan is undone when it has been carried out
 }
 
 // cut is something that becomes of the Nth command of an actor: it fails with Code or loses its
@@ -105,6 +109,15 @@ func draw(seed uint64) *scenario {
 	for n := range 1 + r.IntN(2) {
 		s.Colls = append(s.Colls, drawCollection(r, n, s.Shards))
 	}
+	if s.Release == catalog.Release90 && r.IntN(2) == 0 {
+		s.FCV = "8.3"
+	}
+	s.Writable = len(s.Colls)
+	if r.IntN(3) == 0 {
+		spare := drawCollection(r, 9, s.Shards)
+		spare.NS, spare.Zoned = spareName, false
+		s.Colls = append(s.Colls, spare)
+	}
 	for range 1 + r.IntN(3) {
 		s.Runners = append(s.Runners, drawRunner(r, s))
 	}
@@ -118,7 +131,7 @@ func draw(seed uint64) *scenario {
 			s.Cuts = append(s.Cuts, cut{Actor: fmt.Sprintf("w%d", n), Nth: r.IntN(s.Ops), After: r.IntN(2) == 0})
 		}
 	}
-	for range r.IntN(8) {
+	for range r.IntN(12) {
 		s.Things = append(s.Things, drawThings(r, s)...)
 	}
 	return s
@@ -144,7 +157,7 @@ func drawRunner(r *rand.Rand, s *scenario) runner {
 	one := runner{
 		Verb: []string{"balance", "balance", "apply", "drain"}[r.IntN(4)], Shard: r.IntN(s.Shards),
 		After: time.Duration(r.IntN(60)) * time.Second, Parallel: 1 + r.IntN(2), Pause: r.IntN(4) > 0, Tries: 4 + r.IntN(4),
-		MaxMoves: action.NoLimit,
+		MaxMoves: action.NoLimit, Undo: r.IntN(2) == 0,
 	}
 	if r.IntN(2) == 0 {
 		one.NS = s.Colls[r.IntN(len(s.Colls))].NS
@@ -181,7 +194,7 @@ func drawThings(r *rand.Rand, s *scenario) []thing {
 		return thing{at, "fate", fmt.Sprintf(format, args...)}
 	}
 	one := node()
-	switch r.IntN(5) {
+	switch r.IntN(8) {
 	case 0:
 		return []thing{fate(at, `{"mockCrash": %q}`, one), fate(until, `{"mockRestart": %q}`, one)}
 	case 1:
@@ -199,18 +212,58 @@ func drawThings(r *rand.Rand, s *scenario) []thing {
 	return []thing{{at, "admin", drawCommand(r, s)}}
 }
 
+// spareName is a collection that nobody writes into: administrators rename it and drop it.
+const spareName, renamedName = "db.spare", "db.spare2"
+
+// commands are what administrators do: verbs in angle brackets are drawn.
+var commands = []string{
+	`{"split": "<ns>", "middle": {"x": <key>}}`,
+	`{"moveChunk": "<ns>", "find": {"x": <key>}, "to": "<shard>"}`,
+	`{"moveChunk": "<ns>", "find": {"x": <key>}, "to": "<shard>", "_waitForDelete": true}`,
+	`{"moveRange": "<ns>", "min": {"x": <key>}, "toShard": "<shard>"}`,
+	`{"mergeChunks": "<ns>", "bounds": [{"x": <bound>}, {"x": <bound>}]}`,
+	`{"mergeAllChunksOnShard": "<ns>", "shard": "<shard>"}`,
+	`{"balancerStop": 1}`,
+	`{"balancerStart": 1}`,
+	`{"configureCollectionBalancing": "<ns>", "enableBalancing": false}`,
+	`{"configureCollectionBalancing": "<ns>", "enableBalancing": true}`,
+	`{"configureCollectionBalancing": "<ns>", "chunkSize": 4}`,
+	`{"addShardToZone": "<shard>", "zone": "EU"}`,
+	`{"removeShardFromZone": "<shard>", "zone": "EU"}`,
+	`{"updateZoneKeyRange": "<ns>", "min": {"x": 20}, "max": {"x": 50}, "zone": "EU"}`,
+	`{"updateZoneKeyRange": "<ns>", "min": {"x": 20}, "max": {"x": 50}, "zone": null}`,
+	`{"removeShard": "<shard>"}`,
+	`{"startShardDraining": "<shard>"}`,
+	`{"stopShardDraining": "<shard>"}`,
+	`{"mockAddShard": {"name": "t<key>"}}`,
+	`{"createIndexes": "<coll>", "indexes": [{"key": {"n": 1}, "name": "n_1"}], "$db": "db"}`,
+	`{"dropIndexes": "<coll>", "index": "n_1", "$db": "db"}`,
+	`{"renameCollection": "db.spare", "to": "db.spare2"}`,
+	`{"renameCollection": "db.spare2", "to": "db.spare"}`,
+	`{"drop": "spare", "$db": "db"}`,
+	`{"movePrimary": "db", "to": "<shard>"}`,
+	`{"mockChangeFCV": "9.0", "takes": "20s"}`,
+	`{"mockFill": "<ns>", "bytes": 8000000}`,
+}
+
 func drawCommand(r *rand.Rand, s *scenario) string {
 	c := s.Colls[r.IntN(len(s.Colls))]
-	key := r.IntN(10 * len(c.Chunks))
-	switch r.IntN(4) {
-	case 0:
-		return fmt.Sprintf(`{"split": %q, "middle": {"x": %d}}`, c.NS, key)
-	case 1:
-		return fmt.Sprintf(`{"moveChunk": %q, "find": {"x": %d}, "to": "s%d"}`, c.NS, key, r.IntN(s.Shards))
-	case 2:
-		return `{"balancerStop": 1}`
+	_, name, _ := catalog.SplitNamespace(c.NS)
+	text := commands[r.IntN(len(commands))]
+	for _, v := range []struct {
+		name string
+		draw func() string
+	}{
+		{"<ns>", func() string { return c.NS }}, {"<coll>", func() string { return name }},
+		{"<key>", func() string { return strconv.Itoa(r.IntN(10 * len(c.Chunks))) }},
+		{"<bound>", func() string { return strconv.Itoa(10 * (1 + r.IntN(len(c.Chunks)))) }},
+		{"<shard>", func() string { return fmt.Sprintf("s%d", r.IntN(s.Shards)) }},
+	} {
+		for strings.Contains(text, v.name) {
+			text = strings.Replace(text, v.name, v.draw(), 1)
+		}
 	}
-	return `{"balancerStart": 1}`
+	return text
 }
 
 // topology describes the cluster as a topology file.

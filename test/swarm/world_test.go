@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -91,7 +92,7 @@ func newWorld(s *scenario, dir string) (*world, error) {
 		scenario: s, began: time.Now(), dir: dir, chance: rand.New(rand.NewPCG(s.Seed, 26)), gate: newGate(), sent: map[string]int{},
 	}
 	w.cluster, err = mock.New(mock.Config{
-		Topology: topology, Start: w.began, Version: s.Release, Seed: s.Seed,
+		Topology: topology, Start: w.began, Version: s.Release, FCV: s.FCV, Seed: s.Seed,
 		Parameters: map[string]any{"orphanCleanupDelaySecs": 15},
 	})
 	if err != nil {
@@ -124,10 +125,10 @@ func (w *world) newOp() int {
 // watched are the collections whose chunks are looked at.
 func (w *world) watched() []string {
 	var list []string
-	for _, c := range w.scenario.Colls {
+	for _, c := range w.scenario.Colls[:w.scenario.Writable] {
 		list = append(list, c.NS)
 	}
-	return list
+	return append(list, spareName, renamedName)
 }
 
 // live has everybody do what they do, then all faults heal, and the rest is looked at.
@@ -168,15 +169,19 @@ func (w *world) does(by, command string) bson.Raw {
 	if err := bson.UnmarshalExtJSON([]byte(command), false, &doc); err != nil {
 		panic(err) // our own text
 	}
-	raw, err := bson.Marshal(append(doc, bson.E{Key: "$db", Value: "admin"}))
+	db := "admin"
+	if last := doc[len(doc)-1]; last.Key == "$db" {
+		db, doc = last.Value.(string), doc[:len(doc)-1]
+	}
+	raw, err := bson.Marshal(append(doc, bson.E{Key: "$db", Value: db}))
 	if err != nil {
 		panic(err)
 	}
 	p := &process{world: w, actor: by, name: by, gone: make(chan struct{})}
 	reply := p.Handle(context.Background(), wire.Request{
-		Database: "admin", Command: doc[0].Key, Body: raw, Client: &wire.Client{ID: 1},
+		Database: db, Command: doc[0].Key, Body: raw, Client: &wire.Client{ID: 1},
 	})
-	if by == "fate" {
+	if strings.HasPrefix(doc[0].Key, "mock") {
 		w.observer.watch() // the fault may have taken its place
 		w.note(trace.Event{Ev: trace.Fault, Text: command, Code: codeOf(reply)})
 	}

@@ -71,6 +71,8 @@ func (r *rounds) take(e Event) {
 func (r *rounds) turn(e Event) {
 	if e.Term != r.term {
 		r.term, r.number, r.in = e.Term, 0, false
+		r.ended = -1 // a new primary knows nothing of the batch before
+		clear(r.open)
 		if e.Ev == RoundEnd {
 			return // of the term before
 		}

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -142,4 +143,60 @@ func show(b *Bound) string {
 		return "-"
 	}
 	return b.String()
+}
+
+// Undone is that a plan that was undone leaves all ranges where they were, unless others have
+// moved some meanwhile.
+func Undone(t Trace) (found []Violation) {
+	c := newCatalog()
+	before := map[string]map[string]string{} // by actor
+	for _, e := range t {
+		c.take(e)
+		actor, _, _ := strings.Cut(e.By, ".")
+		switch e.Ev {
+		case MigrationStart, MigrationCommitted:
+			for other := range before {
+				if other != e.By {
+					delete(before, other)
+				}
+			}
+		case Fault:
+			if strings.Contains(e.Text, "AddShard") {
+				clear(before)
+			}
+		case ProcessBegin:
+			if _, runs := before[actor]; !runs && e.Cmd == "apply" && e.Text == "" {
+				before[actor] = c.layout()
+			}
+		case ProcessEnd:
+			was, known := before[actor]
+			if e.Cmd != "undo" || e.Code != 0 || !known {
+				continue
+			}
+			is := c.layout()
+			for _, ns := range slices.Sorted(maps.Keys(was)) {
+				if now, there := is[ns]; there && now != was[ns] {
+					found = append(found, Violation{"undo", fmt.Sprintf("%s lies as %s, and lay as %s before the plan", ns, now, was[ns]), []int{e.Seq}})
+				}
+			}
+		}
+	}
+	return found
+}
+
+// layout says where the ranges of each collection are.
+func (c *catalog) layout() map[string]string {
+	list := map[string]string{}
+	for ns := range c.chunks {
+		var text strings.Builder
+		shard := ""
+		for _, chunk := range c.sorted(ns) {
+			if chunk.Shard != shard {
+				shard = chunk.Shard
+				fmt.Fprintf(&text, "%s from %s, ", shard, chunk.Min)
+			}
+		}
+		list[ns] = strings.TrimSuffix(text.String(), ", ")
+	}
+	return list
 }
