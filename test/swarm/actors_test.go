@@ -195,10 +195,13 @@ func kept(path string) string {
 	return path
 }
 
-// outcome is why a process has ended, as kind.
+// outcome is why a process has ended: the kind of error, as its text has names of files in it.
 func outcome(err error) string {
 	if err == nil {
 		return ""
+	}
+	if *texts {
+		return fmt.Sprintf("%T: %v", err, err)
 	}
 	return fmt.Sprintf("%T", err)
 }

@@ -11,6 +11,7 @@ import (
 var (
 	seeds = flag.Uint64("swarm.seeds", 100, "how many seeds")
 	first = flag.Uint64("swarm.first", 0, "the first seed")
+	texts = flag.Bool("swarm.texts", false, "with the texts of errors in the traces, which are not the same each time")
 	shown = flag.Bool("swarm.trace", false, "print the traces")
 )
 
