@@ -215,7 +215,7 @@ func (w *world) work(p *process, j job) error {
 	switch {
 	case j.undoes:
 		o.Journal = ""
-		return finished(action.Apply{Undo: j.journal, RunOptions: o}.Run(p.ctx, c, quiet{}))
+		return finished(action.Apply{Undo: j.journal, RunOptions: o}.Run(p.ctx, c, listener{p}))
 	case j.journal != "":
 		o.Journal, o.Resume = "", j.journal
 	}
@@ -223,14 +223,14 @@ func (w *world) work(p *process, j job) error {
 	case "apply":
 		return w.apply(p, r, c, o)
 	case "drain":
-		got, err := action.Drain{Shard: catalog.ShardID(fmt.Sprintf("s%d", r.Shard)), MovePrimaries: true, RunOptions: o}.Run(p.ctx, c, quiet{})
+		got, err := action.Drain{Shard: catalog.ShardID(fmt.Sprintf("s%d", r.Shard)), MovePrimaries: true, RunOptions: o}.Run(p.ctx, c, listener{p})
 		return finished(got, err)
 	}
 	b := action.Balance{All: r.NS == "", Pace: pace, PauseBalancing: r.Pause, WaitForLease: 2 * time.Minute, Seed: 1}
 	if r.NS != "" {
 		b.Namespaces = []string{r.NS}
 	}
-	_, err := b.Run(p.ctx, c, quiet{})
+	_, err := b.Run(p.ctx, c, listener{p})
 	return err
 }
 
@@ -249,7 +249,7 @@ func (w *world) apply(p *process, r runner, c action.Cluster, o action.RunOption
 			return err
 		}
 	}
-	return finished(a.Run(p.ctx, c, quiet{}))
+	return finished(a.Run(p.ctx, c, listener{p}))
 }
 
 func finished(r action.PlanResult, err error) error {
@@ -259,10 +259,14 @@ func finished(r action.PlanResult, err error) error {
 	return err
 }
 
-// quiet hears nothing.
-type quiet struct{}
+// listener hears what a run says. The traces have it only when somebody wants to read them.
+type listener struct{ of *process }
 
-func (quiet) Report(action.Event) {}
+func (l listener) Report(e action.Event) {
+	if *texts {
+		l.of.world.note(trace.Event{Ev: "says", By: l.of.name, Text: fmt.Sprintf("%T %.300v", e, e)})
+	}
+}
 
 // settle heals all faults, has what was left given back, and looks at what there is.
 func (w *world) settle() {
@@ -274,7 +278,7 @@ func (w *world) settle() {
 		if err != nil {
 			panic(err)
 		}
-		_, err = action.GiveBack{}.Run(p.ctx, action.Cluster{Client: p.client, Clock: script.WallClock()}, quiet{})
+		_, err = action.GiveBack{}.Run(p.ctx, action.Cluster{Client: p.client, Clock: script.WallClock()}, listener{p})
 		w.note(trace.Event{Ev: trace.ProcessEnd, By: p.name, Code: errorCode(err), Text: outcome(err)})
 		p.end()
 		if err == nil {

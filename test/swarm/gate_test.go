@@ -20,16 +20,18 @@ import (
 type gate struct {
 	mu      sync.Mutex
 	waiting []*waiter
+	stalled map[*process]time.Time // until when
 	arrived chan struct{}
 	n       int
 }
 
 // waiter is a command at the gate.
 type waiter struct {
-	from  *process
-	order string // what it is, to be drawn from in an order that does not depend on the scheduler
-	n     int
-	goOn  chan verdict
+	from    *process
+	command string
+	order   string // what it is, to be drawn from in an order that does not depend on the scheduler
+	n       int
+	goOn    chan verdict
 }
 
 // verdict says what becomes of a command.
@@ -38,19 +40,35 @@ type verdict struct {
 	applies bool // cut is to happen
 }
 
-func newGate() *gate { return &gate{arrived: make(chan struct{}, 1)} }
+func newGate() *gate {
+	return &gate{arrived: make(chan struct{}, 1), stalled: map[*process]time.Time{}}
+}
 
-// pass waits until the director lets a command go on; false when its sender is gone.
-func (g *gate) pass(ctx context.Context, p *process, order string) (verdict, bool) {
+// stall has a command, and all that come from its process, wait for a while.
+func (g *gate) stall(w *waiter, d time.Duration) {
 	g.mu.Lock()
-	g.n++
-	w := &waiter{p, p.name + " " + order, g.n, make(chan verdict, 1)}
+	defer g.mu.Unlock()
+	g.stalled[w.from] = time.Now().Add(d)
 	g.waiting = append(g.waiting, w)
-	g.mu.Unlock()
+	time.AfterFunc(d, g.knock)
+}
+
+// knock has the director look.
+func (g *gate) knock() {
 	select {
 	case g.arrived <- struct{}{}:
 	default:
 	}
+}
+
+// pass waits until the director lets a command go on; false when its sender is gone.
+func (g *gate) pass(ctx context.Context, p *process, a asked) (verdict, bool) {
+	g.mu.Lock()
+	g.n++
+	w := &waiter{p, a.command, p.name + " " + a.String(), g.n, make(chan verdict, 1)}
+	g.waiting = append(g.waiting, w)
+	g.mu.Unlock()
+	g.knock()
 	select {
 	case v := <-w.goOn:
 		return v, true
@@ -67,18 +85,23 @@ func (g *gate) pass(ctx context.Context, p *process, order string) (verdict, boo
 func (g *gate) take(draw func(int) int) *waiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.waiting) == 0 {
+	var ready []*waiter
+	for _, w := range g.waiting {
+		if !g.stalled[w.from].After(time.Now()) {
+			ready = append(ready, w)
+		}
+	}
+	if len(ready) == 0 {
 		return nil
 	}
-	slices.SortFunc(g.waiting, func(a, b *waiter) int {
+	slices.SortFunc(ready, func(a, b *waiter) int {
 		if c := strings.Compare(a.order, b.order); c != 0 {
 			return c
 		}
 		return a.n - b.n
 	})
-	i := draw(len(g.waiting))
-	w := g.waiting[i]
-	g.waiting = slices.Delete(g.waiting, i, i+1)
+	w := ready[draw(len(ready))]
+	g.waiting = slices.DeleteFunc(g.waiting, func(o *waiter) bool { return o == w })
 	return w
 }
 
@@ -100,7 +123,9 @@ func (w *world) direct(over <-chan struct{}) {
 		due, more := w.cluster.Time().Drive(time.Now())
 		synctest.Wait()
 		if next := w.gate.take(w.chance.IntN); next != nil {
-			next.goOn <- w.decide(next)
+			if v, goes := w.decide(next); goes {
+				next.goOn <- v
+			}
 			time.Sleep(time.Duration(100+w.chance.IntN(3000))*time.Microsecond + time.Duration(w.chance.IntN(1000)))
 			continue
 		}
@@ -129,22 +154,29 @@ func (w *world) idle(due time.Time, more bool, over <-chan struct{}) bool {
 }
 
 // decide says what becomes of the next command of an actor.
-func (w *world) decide(next *waiter) verdict {
+func (w *world) decide(next *waiter) (v verdict, goes bool) {
 	actor := next.from.actor
 	n := w.sent[actor]
 	w.sent[actor]++
 	if w.healed {
-		return verdict{}
+		return verdict{}, true
 	}
 	i := slices.IndexFunc(w.scenario.Cuts, func(c cut) bool { return c.Actor == actor && c.Nth == n })
 	if i < 0 {
-		return verdict{}
+		return verdict{}, true
 	}
 	c := w.scenario.Cuts[i]
-	if c.Kill {
+	switch {
+	case c.Stall > 0 && trace.Changes(next.command): // the lease was made sure of just now: nothing can help
+		return verdict{}, true
+	case c.Stall > 0:
+		w.note(trace.Event{Ev: trace.Fault, By: next.from.name, Text: "stands still"})
+		w.gate.stall(next, c.Stall)
+		return verdict{}, false
+	case c.Kill:
 		w.kill(next.from)
 	}
-	return verdict{c, true}
+	return verdict{c, true}, true
 }
 
 // Handle answers a command of a process.
@@ -153,7 +185,7 @@ func (p *process) Handle(ctx context.Context, req wire.Request) bson.Raw {
 		return p.world.router.Handle(ctx, req)
 	}
 	a := askedOf(req)
-	v, there := p.world.gate.pass(ctx, p, a.String())
+	v, there := p.world.gate.pass(ctx, p, a)
 	if !there || v.applies && !v.cut.After && (v.cut.Kill || v.cut.Code == 0) {
 		req.Client.Drop()
 		return failed(6)
@@ -182,6 +214,9 @@ func (w *world) carryOut(ctx context.Context, p *process, req wire.Request, a as
 	w.asking.begin(op, p.actor, a)
 	if !p.quiet {
 		w.note(trace.Event{Ev: trace.CmdBegin, Op: op, By: p.name, Cmd: a.command, NS: a.ns, To: a.to, Min: min, Max: max, Text: a.text})
+	}
+	if req.Database == live.LeaseDatabase && req.Command == "findAndModify" {
+		w.claims.note(p.name, req.Body)
 	}
 	reply := w.router.Handle(ctx, req)
 	w.asking.end(op)

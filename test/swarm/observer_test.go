@@ -1,6 +1,7 @@
 package swarm
 
 import (
+	"bytes"
 	"cmp"
 	"maps"
 	"slices"
@@ -253,7 +254,10 @@ func (o *observer) lookAtDeletions() {
 			if err != nil {
 				panic(err) // it is of documents
 			}
-			now[deletion{id, t.Namespace, *boundIn(raw, "min"), *boundIn(raw, "max")}] = true
+			min, max := boundIn(raw, "min"), boundIn(raw, "max")
+			if min != nil && max != nil { // those of the sessions have another key
+				now[deletion{id, t.Namespace, *min, *max}] = true
+			}
 		}
 		o.tell(trace.RangeDone, id, o.tasks, now)
 		o.tell(trace.RangeRegistered, id, now, o.tasks)
@@ -296,17 +300,19 @@ func (o *observer) migration(m mock.MigrationEvent) {
 		e.By = by
 	}
 	o.world.note(e)
+	o.world.events.happened(m.Name)
 }
 
 // lookAtLease notes who holds the lease, and what it names. The lock is held.
 func (o *observer) lookAtLease(by string, last *leaseSeen) {
 	now := leaseSeen{}
+	var token bson.ObjectID
 	for doc := range o.world.cluster.Documents(live.LeaseDatabase+"."+live.LeaseCollection, nil) {
 		if ns, ok := doc.Lookup("_id", "paused").StringValueOK(); ok {
 			now.paused = append(now.paused, ns)
 		}
 		if id, ok := doc.Lookup("_id").StringValueOK(); ok && id == "engine" {
-			token, _ := doc.Lookup("token").ObjectIDOK()
+			token, _ = doc.Lookup("token").ObjectIDOK()
 			now.token = token.Hex()
 			now.fence, _ = doc.Lookup("fence").AsInt64OK()
 		}
@@ -317,7 +323,7 @@ func (o *observer) lookAtLease(by string, last *leaseSeen) {
 		switch {
 		case now.token == "":
 		case now.token != last.token:
-			now.by = by
+			now.by = o.world.claims.of(token)
 		default:
 			now.by = last.by
 		}
@@ -330,6 +336,36 @@ func (o *observer) lookAtLease(by string, last *leaseSeen) {
 		o.world.note(trace.Event{Ev: trace.Paused, By: by, Names: now.paused})
 	}
 	*last = now
+}
+
+// claims are the commands by which processes have asked for the lease: an answer may be late, so
+// whose it is can't be told by what ended last.
+type claims struct {
+	mu   sync.Mutex
+	list []claim
+}
+
+type claim struct {
+	by   string
+	body bson.Raw
+}
+
+func (c *claims) note(by string, body bson.Raw) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list = append(c.list, claim{by, slices.Clone(body)})
+}
+
+// of returns who has asked for the lease with a token.
+func (c *claims) of(token bson.ObjectID) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.list {
+		if bytes.Contains(one.body, token[:]) {
+			return one.by
+		}
+	}
+	return ""
 }
 
 // leaseSeen is the lease as it was seen last.

@@ -62,11 +62,15 @@ type cut struct {
 	Kill  bool
 	After bool // after the server has carried it out
 	Code  int  // 0 drops the connection
+	// Stall has the process stand still for so long, and nothing else becomes of the command.
+	Stall time.Duration
 }
 
 func (c cut) String() string {
 	what := fmt.Sprintf("fails with code %d", c.Code)
 	switch {
+	case c.Stall > 0:
+		return fmt.Sprintf("%s stands still for %v from its command %d on", c.Actor, c.Stall, c.Nth)
 	case c.Kill:
 		what = "kills its process"
 	case c.Code == 0:
@@ -85,9 +89,18 @@ type thing struct {
 	At      time.Duration
 	By      string // admin or fate
 	Command string
+	// On is an event of migrations, and Nth how many of them come first: At is the time after that.
+	On  string
+	Nth int
 }
 
-func (t thing) String() string { return fmt.Sprintf("%v %s: %s", t.At, t.By, t.Command) }
+func (t thing) String() string {
+	when := t.At.String()
+	if t.On != "" {
+		when += fmt.Sprintf(" after event %q number %d", t.On, t.Nth)
+	}
+	return fmt.Sprintf("%s %s: %s", when, t.By, t.Command)
+}
 
 // releases are those of the swarm.
 func releases() []catalog.Release {
@@ -174,7 +187,10 @@ var codes = []int{6, 50, 91, 189, 11600}
 
 func drawCut(r *rand.Rand, actor string) cut {
 	c := cut{Actor: actor, Nth: r.IntN(80), Kill: r.IntN(2) == 0, After: r.IntN(2) == 0}
-	if r.IntN(3) > 0 {
+	switch r.IntN(4) {
+	case 0:
+		return cut{Actor: actor, Nth: c.Nth, Stall: time.Duration(20+r.IntN(200)) * time.Second}
+	case 1, 2:
 		c.Code = codes[r.IntN(len(codes))]
 	}
 	return c
@@ -190,11 +206,17 @@ func drawThings(r *rand.Rand, s *scenario) []thing {
 		}
 		return "config"
 	}
+	on, nth := "", 0
+	if r.IntN(3) == 0 { // where it hurts
+		on, nth = []string{"start", "clone", "catchUp", "commit", "committed"}[r.IntN(5)], r.IntN(6)
+		at = time.Duration(r.IntN(250)) * time.Millisecond
+		until = at + time.Duration(1+r.IntN(60_000))*time.Millisecond
+	}
 	fate := func(at time.Duration, format string, args ...any) thing {
-		return thing{at, "fate", fmt.Sprintf(format, args...)}
+		return thing{at, "fate", fmt.Sprintf(format, args...), on, nth}
 	}
 	one := node()
-	switch r.IntN(8) {
+	switch r.IntN(9) {
 	case 0:
 		return []thing{fate(at, `{"mockCrash": %q}`, one), fate(until, `{"mockRestart": %q}`, one)}
 	case 1:
@@ -208,8 +230,15 @@ func drawThings(r *rand.Rand, s *scenario) []thing {
 		return []thing{fate(at, `{"mockSlow": %q, "latency": %q}`, one, latency), fate(until, `{"mockSlow": %q}`, one)}
 	case 3:
 		return []thing{fate(at, `{"mockStepDown": 1}`)}
+	case 4: // and somebody wants the balancer to stop
+		return []thing{fate(at, `{"mockStepDown": 1}`), {at + time.Duration(r.IntN(100))*time.Millisecond, "admin",
+			`{"balancerStop": 1}`, on, nth}}
 	}
-	return []thing{{at, "admin", drawCommand(r, s)}}
+	command := drawCommand(r, s)
+	if strings.Contains(command, "balancerStop") {
+		return []thing{{at, "admin", command, on, nth}, {until, "admin", `{"balancerStart": 1}`, on, nth}}
+	}
+	return []thing{{at, "admin", command, on, nth}}
 }
 
 // spareName is a collection that nobody writes into: administrators rename it and drop it.

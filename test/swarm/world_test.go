@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -36,16 +37,20 @@ type world struct {
 	observer *observer
 	asking   inFlight
 	lease    leaseSeen
+	claims   claims
+	events   migrationEvents
 	actors   sync.WaitGroup // who has something to do
+	things   sync.WaitGroup // what waits for an event, which may not come
 	all      sync.WaitGroup // every goroutine, those of killed processes too
 
 	// Of the director.
 	sent   map[string]int // commands by actor
 	healed bool           // nothing goes wrong any more
 
-	mu    sync.Mutex // holds what follows
-	trace trace.Trace
-	ops   int
+	mu     sync.Mutex // holds what follows
+	trace  trace.Trace
+	ops    int
+	living []*process
 }
 
 // run runs a scenario and returns its trace.
@@ -91,6 +96,7 @@ func newWorld(s *scenario, dir string) (*world, error) {
 	w := &world{
 		scenario: s, began: time.Now(), dir: dir, chance: rand.New(rand.NewPCG(s.Seed, 26)), gate: newGate(), sent: map[string]int{},
 	}
+	w.events.seen, w.events.cond = map[string]int{}, sync.NewCond(&w.events.mu)
 	w.cluster, err = mock.New(mock.Config{
 		Topology: topology, Start: w.began, Version: s.Release, FCV: s.FCV, Seed: s.Seed,
 		Parameters: map[string]any{"orphanCleanupDelaySecs": 15},
@@ -139,10 +145,34 @@ func (w *world) live() {
 	for n, r := range w.scenario.Runners {
 		w.goes(func() { w.operate(n, r) })
 	}
-	w.goes(w.happen)
+	w.happen()
+	late := time.AfterFunc(longest, w.giveUp)
+	// Runs wait while an administrator wants the balancer to stand still.
+	again := time.AfterFunc(goesOn, func() { w.does("admin", `{"balancerStart": 1}`) })
 	w.actors.Wait()
+	late.Stop()
+	again.Stop()
+	w.events.end()
+	w.things.Wait()
 	w.healed = true
 	w.settle()
+}
+
+// longest is how long a run may take: whoever still waits then waits for ever.
+const longest = 3 * time.Hour
+
+// goesOn is when an administrator who has stopped the balancer starts it again at the latest.
+const goesOn = 10 * time.Minute
+
+// giveUp ends all processes.
+func (w *world) giveUp() {
+	w.mu.Lock()
+	live := slices.Clone(w.living)
+	w.mu.Unlock()
+	for _, p := range live {
+		w.note(trace.Event{Ev: trace.Endless, By: p.name})
+		p.cancel()
+	}
 }
 
 // goes starts an actor.
@@ -153,14 +183,51 @@ func (w *world) goes(f func()) {
 
 // happen has things happen.
 func (w *world) happen() {
-	var things sync.WaitGroup
 	for _, thing := range w.scenario.Things {
+		things := &w.things
+		if thing.On == "" {
+			things = &w.actors
+		}
 		things.Go(func() {
+			if thing.On != "" && !w.events.await(thing.On, thing.Nth) {
+				return
+			}
 			time.Sleep(thing.At)
 			w.does(thing.By, thing.Command)
 		})
 	}
-	things.Wait()
+}
+
+// migrationEvents are how many events of each kind there were, for who waits for one.
+type migrationEvents struct {
+	mu    sync.Mutex
+	cond  *sync.Cond
+	seen  map[string]int
+	ended bool
+}
+
+// await waits for an event; false when it does not come any more.
+func (m *migrationEvents) await(event string, nth int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for m.seen[event] <= nth && !m.ended {
+		m.cond.Wait()
+	}
+	return m.seen[event] > nth
+}
+
+func (m *migrationEvents) happened(event string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.seen[event]++
+	m.cond.Broadcast()
+}
+
+func (m *migrationEvents) end() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ended = true
+	m.cond.Broadcast()
 }
 
 // does sends a command of an administrator or of fate, by the gate.
@@ -199,7 +266,8 @@ type process struct {
 	killed  bool // of the director
 
 	ctx    context.Context
-	cancel context.CancelFunc
+	cancel context.CancelFunc // has it end as by Ctrl-C
+	stop   context.CancelFunc // of the server
 	pipe   *wire.Pipe
 	client *mongo.Client
 	ended  sync.WaitGroup // of the server
@@ -214,8 +282,13 @@ func (w *world) begin(actor string, life int) (*process, error) {
 		journal: filepath.Join(w.dir, fmt.Sprintf("%s.%d.journal", actor, life)),
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
+	w.mu.Lock()
+	w.living = append(w.living, p)
+	w.mu.Unlock()
 	server := &wire.Server{Handler: p}
-	p.ended.Go(func() { _ = server.Serve(p.ctx, p.pipe) })
+	serving, stop := context.WithCancel(context.Background())
+	p.stop = stop
+	p.ended.Go(func() { _ = server.Serve(serving, p.pipe) })
 	var err error
 	p.client, err = mongo.Connect(options.Client().ApplyURI("mongodb://mock:27017/?directConnection=true").SetDialer(p.pipe).
 		SetServerMonitoringMode(options.ServerMonitoringModePoll).SetHeartbeatInterval(time.Hour).
@@ -225,8 +298,12 @@ func (w *world) begin(actor string, life int) (*process, error) {
 
 // end disconnects a process.
 func (p *process) end() {
+	p.world.mu.Lock()
+	p.world.living = slices.DeleteFunc(p.world.living, func(o *process) bool { return o == p })
+	p.world.mu.Unlock()
 	_ = p.client.Disconnect(context.Background()) // it may have been killed
 	p.cancel()
+	p.stop()
 	p.ended.Wait()
 }
 
@@ -244,6 +321,7 @@ func (w *world) kill(p *process) {
 	close(p.gone)
 	_ = p.pipe.Close()
 	p.cancel()
+	p.stop()
 	w.all.Go(func() { _ = p.client.Disconnect(p.ctx) }) // at once, as that has ended
 }
 

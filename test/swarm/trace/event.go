@@ -39,6 +39,8 @@ const (
 	Fault = "fault"
 	// Range deletions are registered, then done; Pending are those that were not ready.
 	RangeRegistered, RangeDone = "rangedeletion.register", "rangedeletion.done"
+	// Endless is that a process still runs long after all has healed.
+	Endless = "endless"
 	// Rest is the end: nothing is under way any more.
 	Rest = "rest"
 )

@@ -13,6 +13,9 @@ var changes = map[string]bool{
 	"configureCollectionBalancing": true, "clearJumboFlag": true, "movePrimary": true, "moveCollection": true,
 }
 
+// Changes reports whether a command is one by which a runner changes a cluster.
+func Changes(command string) bool { return changes[command] }
+
 var moves = map[string]bool{"moveChunk": true, "moveRange": true}
 
 // ofRunner reports whether a process is a run of ours.
@@ -123,6 +126,8 @@ func Rested(t Trace) (found []Violation) {
 			if code = 0; strings.HasPrefix(e.By, "giveback") {
 				code = e.Code
 			}
+		case Endless:
+			found = append(found, Violation{"liveness", e.By + " does not end", []int{e.Seq}})
 		case Rest:
 			for _, text := range e.Names {
 				found = append(found, Violation{"rest", text, []int{e.Seq}})
