@@ -101,6 +101,9 @@ func (m *migration) reached(event string) {
 	if watch == nil || m.event == event {
 		return
 	}
+	if m.over && event != "committed" && event != "done" && event != "failed" {
+		return // it has failed meanwhile
+	}
 	m.event = event
 	watch(MigrationEvent{
 		Name: event, Namespace: m.req.Namespace, From: m.req.From, To: m.req.To, Min: m.req.Min, Max: m.req.Max,

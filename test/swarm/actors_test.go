@@ -144,7 +144,7 @@ func (w *world) operate(n int, r runner) {
 			err = errKilled
 			task.goesOn(kept(p.journal+".kept"), err)
 		}
-		if err == nil && (!task.undoes || now.undoes) {
+		if err == nil && (!task.undoes || now.undoes) || errors.Is(err, errStopped) {
 			return
 		}
 		time.Sleep(20 * time.Second)
@@ -252,11 +252,17 @@ func (w *world) apply(p *process, r runner, c action.Cluster, o action.RunOption
 	return finished(a.Run(p.ctx, c, listener{p}))
 }
 
+// errStopped says that a run has ended early without a mistake, as by a limit.
+var errStopped = errors.New("it has stopped early")
+
 func finished(r action.PlanResult, err error) error {
-	if err == nil && !r.Finished && r.Stopped == "" {
-		err = errors.New("it has not finished")
+	switch {
+	case err != nil || r.Finished:
+		return err
+	case r.Stopped != "":
+		return errStopped
 	}
-	return err
+	return errors.New("it has not finished")
 }
 
 // listener hears what a run says. The traces have it only when somebody wants to read them.

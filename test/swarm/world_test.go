@@ -51,6 +51,7 @@ type world struct {
 	trace  trace.Trace
 	ops    int
 	living []*process
+	ended  bool // all actors have
 }
 
 // run runs a scenario and returns its trace.
@@ -148,10 +149,13 @@ func (w *world) live() {
 	w.happen()
 	late := time.AfterFunc(longest, w.giveUp)
 	// Runs wait while an administrator wants the balancer to stand still.
-	again := time.AfterFunc(goesOn, func() { w.does("admin", `{"balancerStart": 1}`) })
+	again := time.AfterFunc(goesOn, w.startAgain)
 	w.actors.Wait()
 	late.Stop()
 	again.Stop()
+	w.mu.Lock()
+	w.ended = true
+	w.mu.Unlock()
 	w.events.end()
 	w.things.Wait()
 	w.healed = true
@@ -163,6 +167,18 @@ const longest = 3 * time.Hour
 
 // goesOn is when an administrator who has stopped the balancer starts it again at the latest.
 const goesOn = 10 * time.Minute
+
+// startAgain starts the balancer from time to time.
+func (w *world) startAgain() {
+	w.mu.Lock()
+	ended := w.ended
+	w.mu.Unlock()
+	if ended {
+		return
+	}
+	w.does("admin", `{"balancerStart": 1}`)
+	time.AfterFunc(goesOn, w.startAgain)
+}
 
 // giveUp ends all processes.
 func (w *world) giveUp() {

@@ -37,7 +37,8 @@ type rounds struct {
 	found    []Violation
 
 	in     bool
-	number int64 // of rounds that have ended, in the term
+	drains map[string]bool // the shards that were draining when the round began
+	number int64           // of rounds that have ended, in the term
 	term   int64
 	busy   []string // shards of migrations of the round
 	moved  bool     // the round has moved something
@@ -82,6 +83,10 @@ func (r *rounds) turn(e Event) {
 			r.fail("S8", e, "the number of rounds falls from %d to %d", r.number, e.Number)
 		}
 		r.in, r.number, r.busy, r.moved = true, e.Number, nil, false
+		r.drains = map[string]bool{}
+		for id, entry := range r.c.entries {
+			r.drains[id[1]] = r.drains[id[1]] || id[0] == "shards" && entry.Draining
+		}
 		return
 	}
 	if r.in && e.Number <= r.number { // more than one when rounds with nothing to do follow it at once
@@ -91,7 +96,7 @@ func (r *rounds) turn(e Event) {
 }
 
 func (r *rounds) start(e Event) {
-	if e.By != "balancer" {
+	if e.By != "balancer" || !r.in { // one of the term before may begin late
 		return
 	}
 	m := migrationOf(e)
@@ -105,7 +110,7 @@ func (r *rounds) start(e Event) {
 		r.found = append(r.found, Violation{"S7", fmt.Sprintf("a batch begins %d us after the one before", e.T-r.ended), []int{r.last, e.Seq}})
 	}
 	r.moved = true
-	if to, known := r.c.entry("shards", e.To); known && to.Draining {
+	if to, known := r.c.entry("shards", e.To); known && to.Draining && r.drains[e.To] {
 		r.fail("S2", e, "the balancer moves to %s, which is draining", e.To)
 	}
 	from, _ := r.c.entry("shards", e.From)
