@@ -133,6 +133,7 @@ type migration struct {
 	donor    *shard
 	receiver *shard
 	before   catalog.ChunkVersion // version of the chunk when the migration began
+	indexes  []store.IndexSpec    // of the donor when the recipient was prepared
 
 	// op numbers the donor's command in $currentOp.
 	op        int32

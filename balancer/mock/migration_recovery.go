@@ -149,6 +149,9 @@ func (m *migration) deliver(then func()) bool {
 		}
 		return true
 	}
+	if m.ms.flaws.KeepsAbortedDeletions {
+		return true
+	}
 	if m.donorTask != nil {
 		m.donor.removeDeletion(m.donorTask)
 	}

@@ -305,5 +305,21 @@ func (w *world) settle() {
 	w.cluster.Lock()
 	broken := w.cluster.Broken()
 	w.cluster.Unlock()
+	for _, c := range w.scenario.Colls[:w.scenario.Writable] {
+		w.noteIndexes(c.NS)
+	}
 	w.note(trace.Event{Ev: trace.Rest, Names: broken})
+}
+
+// noteIndexes notes the indexes of each owner of a collection.
+func (w *world) noteIndexes(ns string) {
+	w.cluster.Lock()
+	table := w.cluster.ConfigDB().Table(ns)
+	w.cluster.Unlock()
+	if table == nil {
+		return
+	}
+	for _, id := range table.Owners() {
+		w.note(trace.Event{Ev: trace.Index, Node: string(id), NS: ns, Names: w.cluster.Plants().Indexes(id, ns)})
+	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"shardsh/balancer/action"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
 )
 
 // scenario is what a seed makes. All chance in it is drawn beforehand, so that parts can be left
@@ -17,6 +18,7 @@ type scenario struct {
 	Seed     uint64
 	Release  catalog.Release
 	FCV      string
+	Flaws    mock.Flaws
 	Shards   int
 	Colls    []collection
 	Balancer string // mode
@@ -216,7 +218,7 @@ func drawThings(r *rand.Rand, s *scenario) []thing {
 		return thing{at, "fate", fmt.Sprintf(format, args...), on, nth}
 	}
 	one := node()
-	switch r.IntN(9) {
+	switch r.IntN(10) {
 	case 0:
 		return []thing{fate(at, `{"mockCrash": %q}`, one), fate(until, `{"mockRestart": %q}`, one)}
 	case 1:
@@ -230,6 +232,9 @@ func drawThings(r *rand.Rand, s *scenario) []thing {
 		return []thing{fate(at, `{"mockSlow": %q, "latency": %q}`, one, latency), fate(until, `{"mockSlow": %q}`, one)}
 	case 3:
 		return []thing{fate(at, `{"mockStepDown": 1}`)}
+	case 5: // while a migration is under way
+		on, at = []string{"clone", "catchUp"}[r.IntN(2)], time.Duration(r.IntN(100))*time.Millisecond
+		return []thing{{at, "admin", indexCommands[0], on, nth}, {at, "admin", indexCommands[1], on, nth + 1 + r.IntN(3)}}
 	case 4: // and somebody wants the balancer to stop
 		return []thing{fate(at, `{"mockStepDown": 1}`), {at + time.Duration(r.IntN(100))*time.Millisecond, "admin",
 			`{"balancerStop": 1}`, on, nth}}
@@ -273,6 +278,11 @@ var commands = []string{
 	`{"movePrimary": "db", "to": "<shard>"}`,
 	`{"mockChangeFCV": "9.0", "takes": "20s"}`,
 	`{"mockFill": "<ns>", "bytes": 8000000}`,
+}
+
+var indexCommands = []string{
+	`{"createIndexes": "c0", "indexes": [{"key": {"n": 1}, "name": "n_1"}], "$db": "db"}`,
+	`{"dropIndexes": "c0", "index": "n_1", "$db": "db"}`,
 }
 
 func drawCommand(r *rand.Rand, s *scenario) string {

@@ -18,7 +18,7 @@ var (
 // checkers are all rules.
 var checkers = []trace.Checker{
 	trace.Chunks, trace.Zones, trace.Orphaned, trace.Removed, trace.Writes, trace.Rounds(throttle), trace.Fence,
-	trace.Migrations, trace.Unchanged, trace.OneRunner, trace.SwitchedOff, trace.Undone, trace.Rested,
+	trace.Migrations, trace.Unchanged, trace.OneRunner, trace.SwitchedOff, trace.Undone, trace.Indexes, trace.Rested,
 }
 
 // throttle is balancerMigrationsThrottlingMs, in microseconds.

@@ -99,7 +99,7 @@ func newWorld(s *scenario, dir string) (*world, error) {
 	}
 	w.events.seen, w.events.cond = map[string]int{}, sync.NewCond(&w.events.mu)
 	w.cluster, err = mock.New(mock.Config{
-		Topology: topology, Start: w.began, Version: s.Release, FCV: s.FCV, Seed: s.Seed,
+		Topology: topology, Start: w.began, Version: s.Release, FCV: s.FCV, Seed: s.Seed, Flaws: s.Flaws,
 		Parameters: map[string]any{"orphanCleanupDelaySecs": 15},
 	})
 	if err != nil {

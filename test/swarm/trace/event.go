@@ -41,6 +41,8 @@ const (
 	RangeRegistered, RangeDone = "rangedeletion.register", "rangedeletion.done"
 	// Endless is that a process still runs long after all has healed.
 	Endless = "endless"
+	// Index is what indexes a shard that owns chunks of a collection has, at rest.
+	Index = "index"
 	// Rest is the end: nothing is under way any more.
 	Rest = "rest"
 )

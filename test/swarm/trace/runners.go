@@ -110,6 +110,24 @@ func SwitchedOff(t Trace) (found []Violation) {
 	return found
 }
 
+// Indexes is that at rest all shards that own chunks of a collection have the same indexes.
+func Indexes(t Trace) (found []Violation) {
+	first := map[string]Event{}
+	for _, e := range t {
+		if e.Ev != Index {
+			continue
+		}
+		one, known := first[e.NS]
+		if !known {
+			first[e.NS] = e
+		} else if !slices.Equal(one.Names, e.Names) {
+			found = append(found, Violation{"indexes", fmt.Sprintf("%s has %v of %s, and %s has %v", one.Node, one.Names, e.NS, e.Node, e.Names),
+				[]int{one.Seq, e.Seq}})
+		}
+	}
+	return found
+}
+
 // Rested is what the cluster itself finds broken at rest, and that it has come to rest: all
 // was given back, and no range still waits for its deletion.
 func Rested(t Trace) (found []Violation) {

@@ -1,0 +1,39 @@
+package swarm
+
+import (
+	"slices"
+	"testing"
+
+	"shardsh/balancer/mock"
+	"shardsh/test/swarm/trace"
+)
+
+// What servers are known to do wrong is found, by the rule that says so, without being told
+// where to look.
+func TestKnownFlawsAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hundreds of runs")
+	}
+	for _, tt := range []struct {
+		name, rule string
+		flaws      mock.Flaws
+	}{
+		{"balancerStop after a step-down", "fence", mock.Flaws{StopWithoutJoining: true}},
+		{"indexes during a migration", "indexes", mock.Flaws{IndexesOfTheStart: true}},
+		{"range deletions of an aborted migration", "rest", mock.Flaws{KeepsAbortedDeletions: true}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			const within = 300
+			for seed := range uint64(within) {
+				s := draw(seed)
+				s.Flaws = tt.flaws
+				found := check(run(t, s))
+				if slices.ContainsFunc(found, func(v trace.Violation) bool { return v.Rule == tt.rule }) {
+					t.Logf("found by seed %d", seed)
+					return
+				}
+			}
+			t.Errorf("not found in %d seeds", within)
+		})
+	}
+}
