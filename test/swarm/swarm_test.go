@@ -12,6 +12,7 @@ var (
 	seeds = flag.Uint64("swarm.seeds", 100, "how many seeds")
 	first = flag.Uint64("swarm.first", 0, "the first seed")
 	texts = flag.Bool("swarm.texts", false, "with the texts of errors in the traces, which are not the same each time")
+	stops = flag.Bool("swarm.stop", false, "stop at the first seed that breaks a rule")
 	shown = flag.Bool("swarm.trace", false, "print the traces")
 )
 
@@ -41,6 +42,9 @@ func TestSwarm(t *testing.T) {
 		}
 		for _, v := range check(events) {
 			t.Errorf("seed %d: %s", seed, v)
+		}
+		if *stops && t.Failed() {
+			return
 		}
 	}
 }
