@@ -13,6 +13,7 @@ var (
 	first = flag.Uint64("swarm.first", 0, "the first seed")
 	texts = flag.Bool("swarm.texts", false, "with the texts of errors in the traces, which are not the same each time")
 	stops = flag.Bool("swarm.stop", false, "stop at the first seed that breaks a rule")
+	least = flag.Int("swarm.shrink", 0, "shrink a seed that breaks a rule, with so many runs at most")
 	shown = flag.Bool("swarm.trace", false, "print the traces")
 )
 
@@ -34,14 +35,22 @@ func check(t trace.Trace) (found []trace.Violation) {
 
 // No rule is broken, whatever happens.
 func TestSwarm(t *testing.T) {
-	for seed := *first; seed < *first+*seeds; seed++ {
+	n := *seeds
+	if testing.Short() {
+		n = min(n, 10)
+	}
+	for seed := *first; seed < *first+n; seed++ {
 		s := draw(seed)
 		events := run(t, s)
 		if *shown {
 			t.Logf("%s", events.Lines())
 		}
-		for _, v := range check(events) {
+		found := check(events)
+		for _, v := range found {
 			t.Errorf("seed %d: %s", seed, v)
+		}
+		if len(found) > 0 && *least > 0 {
+			t.Logf("what it needs: %s", shrink(t, s, found[0].Rule, *least))
 		}
 		if *stops && t.Failed() {
 			return
@@ -51,6 +60,9 @@ func TestSwarm(t *testing.T) {
 
 // The same seed gives the same trace.
 func TestSameSeedSameTrace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("with the race detector goroutines run in another order")
+	}
 	for seed := *first; seed < *first+10; seed++ {
 		one, two := run(t, draw(seed)).Lines(), run(t, draw(seed)).Lines()
 		if bytes.Equal(one, two) {

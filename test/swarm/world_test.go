@@ -144,7 +144,9 @@ func (w *world) live() {
 		w.goes(func() { w.write(n) })
 	}
 	for n, r := range w.scenario.Runners {
-		w.goes(func() { w.operate(n, r) })
+		if r.Verb != "" {
+			w.goes(func() { w.operate(n, r) })
+		}
 	}
 	w.happen()
 	late := time.AfterFunc(longest, w.giveUp)
