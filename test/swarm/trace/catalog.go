@@ -176,8 +176,10 @@ func Zones(t Trace) (found []Violation) {
 		for id, other := range c.entries {
 			if id[0] == "tags" && id[1] != e.Entry.ID && other.UUID == e.Entry.UUID &&
 				other.Min < e.Entry.Max && e.Entry.Min < other.Max {
-				found = append(found, Violation{"C6", fmt.Sprintf("zones of %s overlap at %s", other.UUID, max(other.Min, e.Entry.Min)),
-					[]int{e.Seq}})
+				found = append(found, Violation{
+					"C6", fmt.Sprintf("zones of %s overlap at %s", other.UUID, max(other.Min, e.Entry.Min)),
+					[]int{e.Seq},
+				})
 			}
 		}
 	}
@@ -194,7 +196,10 @@ func Orphaned(t Trace) (found []Violation) {
 		}
 		for _, ns := range slices.Sorted(maps.Keys(c.chunks)) {
 			if _, known := c.entry("collections", ns); !known {
-				found = append(found, Violation{"C9", "chunks of " + ns + ", which does not exist", []int{e.Seq}})
+				found = append(found, Violation{
+					"C9", "chunks of " + ns + ", which does not exist",
+					[]int{e.Seq},
+				})
 			}
 		}
 	}
@@ -210,7 +215,10 @@ func Removed(t Trace) (found []Violation) {
 		for _, ns := range slices.Sorted(maps.Keys(c.chunks)) {
 			for _, chunk := range c.sorted(ns) {
 				if chunk.Shard == last.Entry.ID {
-					found = append(found, Violation{"C10", ns + ": " + chunk.String() + ", which leaves", []int{last.Seq}})
+					found = append(found, Violation{
+						"C10", ns + ": " + chunk.String() + ", which leaves",
+						[]int{last.Seq},
+					})
 				}
 			}
 		}

@@ -9,7 +9,10 @@ import (
 // cloned into a range that waits for its deletion, a commit gives the versions that it
 // should, and the owner of a range changes by a commit and by nothing else.
 func Migrations(t Trace) []Violation {
-	m := &migrations{c: newCatalog(), giving: map[string]Event{}, taking: map[string]Event{}, waiting: map[string][]Event{}, started: map[migration]int{}}
+	m := &migrations{
+		c: newCatalog(), giving: map[string]Event{}, taking: map[string]Event{},
+		waiting: map[string][]Event{}, started: map[migration]int{},
+	}
 	for i := 0; i < len(t); i++ {
 		e := t[i]
 		if e.Ev != Catalog {
@@ -75,7 +78,8 @@ func (m *migrations) begin(e Event) {
 		of    map[string]Event
 	}{{e.From, m.giving}, {e.From, m.taking}, {e.To, m.giving}, {e.To, m.taking}} {
 		if other, busy := at.of[at.shard]; busy {
-			m.fail("M1", []int{other.Seq, e.Seq}, "%s takes part in a migration of %s and in one of %s", at.shard, other.NS, e.NS)
+			m.fail("M1", []int{other.Seq, e.Seq}, "%s takes part in a migration of %s and in one of %s",
+				at.shard, other.NS, e.NS)
 		}
 	}
 	m.giving[e.From], m.taking[e.To] = e, e
@@ -83,7 +87,8 @@ func (m *migrations) begin(e Event) {
 	began := m.started[migration{ns: e.NS, from: e.From, to: e.To}]
 	for _, task := range m.waiting[e.To] { // one that is newer is its own, for when it fails
 		if a, b := task.Range(); task.NS == e.NS && task.Seq < began && a < max && min < b {
-			m.fail("M2", []int{task.Seq, e.Seq}, "%s: [%s, %s) is cloned to %s, which is to delete [%s, %s) first", e.NS, min, max, e.To, a, b)
+			m.fail("M2", []int{task.Seq, e.Seq}, "%s: [%s, %s) is cloned to %s, which is to delete [%s, %s) first",
+				e.NS, min, max, e.To, a, b)
 		}
 	}
 }
@@ -122,7 +127,8 @@ func ownerOf(chunks []Chunk, at Bound) Chunk {
 func (m *migrations) moved(e Event, was Chunk, before []Chunk, after Trace) {
 	events := []int{e.Seq}
 	committed := func(o Event) bool {
-		return o.Ev == MigrationCommitted && o.NS == e.NS && o.From == was.Shard && o.To == e.After.Shard && o.T == e.T
+		return o.Ev == MigrationCommitted && o.NS == e.NS && o.From == was.Shard &&
+			o.To == e.After.Shard && o.T == e.T
 	}
 	if !slices.ContainsFunc(after, committed) {
 		m.fail("M6", events, "%s: %s was on %s, and no migration has committed", e.NS, e.After, was.Shard)
@@ -141,7 +147,8 @@ func (m *migrations) moved(e Event, was Chunk, before []Chunk, after Trace) {
 		}
 	}
 	if donor != 0 && donor != newest+1 {
-		m.fail("M5", events, "%s: the donor %s stays at %d, and the recipient is at %d", e.NS, was.Shard, donor, e.After.Major)
+		m.fail("M5", events, "%s: the donor %s stays at %d, and the recipient is at %d",
+			e.NS, was.Shard, donor, e.After.Major)
 	}
 }
 
@@ -161,8 +168,10 @@ func Unchanged(t Trace) (found []Violation) {
 		case CmdEnd:
 			delete(open, e.Op)
 			if alone.Op == e.Op && alone.Op != 0 && e.Code != 0 && changed > 0 {
-				found = append(found, Violation{"S10", fmt.Sprintf("%s of %s fails with %d and has changed something", e.Cmd, e.NS, e.Code),
-					[]int{alone.Seq, changed, e.Seq}})
+				found = append(found, Violation{
+					"S10", fmt.Sprintf("%s of %s fails with %d and has changed something", e.Cmd, e.NS, e.Code),
+					[]int{alone.Seq, changed, e.Seq},
+				})
 			}
 			alone = Event{}
 		case Catalog:

@@ -107,7 +107,10 @@ func (r *rounds) start(e Event) {
 	}
 	r.busy = append(r.busy, e.From, e.To)
 	if !r.moved && r.ended >= 0 && e.T < r.ended+r.throttle {
-		r.found = append(r.found, Violation{"S7", fmt.Sprintf("a batch begins %d us after the one before", e.T-r.ended), []int{r.last, e.Seq}})
+		r.found = append(r.found, Violation{
+			"S7", fmt.Sprintf("a batch begins %d us after the one before", e.T-r.ended),
+			[]int{r.last, e.Seq},
+		})
 	}
 	r.moved = true
 	if to, known := r.c.entry("shards", e.To); known && to.Draining && r.drains[e.To] {
@@ -137,8 +140,10 @@ func Fence(t Trace) (found []Violation) {
 		case e.Ev == CmdBegin && e.Cmd == "balancerStart":
 			fence = 0
 		case e.Ev == MigrationCommitted && e.By == "balancer" && fence > 0:
-			found = append(found, Violation{"fence", fmt.Sprintf("a migration of %s commits though balancerStop has answered", e.NS),
-				[]int{fence, e.Seq}})
+			found = append(found, Violation{
+				"fence", fmt.Sprintf("a migration of %s commits though balancerStop has answered", e.NS),
+				[]int{fence, e.Seq},
+			})
 		}
 	}
 	return found

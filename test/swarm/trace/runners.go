@@ -43,12 +43,17 @@ func OneRunner(t Trace) (found []Violation) {
 				continue
 			}
 			if e.By != holder {
-				found = append(found, Violation{"lease", fmt.Sprintf("%s sends %s, and %q has the lease", e.By, e.Cmd, holder), []int{e.Seq}})
+				found = append(found, Violation{
+					"lease", fmt.Sprintf("%s sends %s, and %q has the lease", e.By, e.Cmd, holder),
+					[]int{e.Seq},
+				})
 			}
 			for _, o := range open {
 				if o.By != e.By && o.NS == e.NS && moves[o.Cmd] && moves[e.Cmd] && !dead[o.By] && !dead[e.By] {
-					found = append(found, Violation{"one runner", fmt.Sprintf("%s and %s move chunks of %s at once", o.By, e.By, e.NS),
-						[]int{o.Seq, e.Seq}})
+					found = append(found, Violation{
+						"one runner", fmt.Sprintf("%s and %s move chunks of %s at once", o.By, e.By, e.NS),
+						[]int{o.Seq, e.Seq},
+					})
 				}
 			}
 			open[e.Op] = e
@@ -60,8 +65,10 @@ func OneRunner(t Trace) (found []Violation) {
 			}
 			done[e.By]++
 			if most := limits[e.By]; most > 0 && done[e.By] > most {
-				found = append(found, Violation{"limit", fmt.Sprintf("%s has moved %d chunks and may move %d", e.By, done[e.By], most),
-					[]int{e.Seq}})
+				found = append(found, Violation{
+					"limit", fmt.Sprintf("%s has moved %d chunks and may move %d", e.By, done[e.By], most),
+					[]int{e.Seq},
+				})
 			}
 		}
 	}
@@ -80,8 +87,10 @@ func SwitchedOff(t Trace) (found []Violation) {
 		case e.Ev == Paused:
 			for _, ns := range named {
 				if event, is := off[ns]; is && !theirs[ns] && !slices.Contains(e.Names, ns) {
-					found = append(found, Violation{"switched off", "the balancing of " + ns + " is off, and the lease does not name it any more",
-						[]int{event.Seq, e.Seq}})
+					found = append(found, Violation{
+						"switched off", "the balancing of " + ns + " is off, and the lease does not name it any more",
+						[]int{event.Seq, e.Seq},
+					})
 				}
 			}
 			named = e.Names
@@ -94,15 +103,20 @@ func SwitchedOff(t Trace) (found []Violation) {
 			}
 			off[e.Entry.ID] = e
 			if !theirs[e.Entry.ID] && !slices.Contains(named, e.Entry.ID) {
-				found = append(found, Violation{"switched off", "the balancing of " + e.Entry.ID + " is off, and no lease names it",
-					[]int{e.Seq}})
+				found = append(found, Violation{
+					"switched off", "the balancing of " + e.Entry.ID + " is off, and no lease names it",
+					[]int{e.Seq},
+				})
 			}
 		case e.Ev == ProcessEnd && strings.HasPrefix(e.By, "giveback"):
 			given = e.Code == 0
 		case e.Ev == Rest:
 			for ns, event := range off {
 				if given && !theirs[ns] {
-					found = append(found, Violation{"switched off", "the balancing of " + ns + " is still off", []int{event.Seq, e.Seq}})
+					found = append(found, Violation{
+						"switched off", "the balancing of " + ns + " is still off",
+						[]int{event.Seq, e.Seq},
+					})
 				}
 			}
 		}
@@ -121,8 +135,10 @@ func Indexes(t Trace) (found []Violation) {
 		if !known {
 			first[e.NS] = e
 		} else if !slices.Equal(one.Names, e.Names) {
-			found = append(found, Violation{"indexes", fmt.Sprintf("%s has %v of %s, and %s has %v", one.Node, one.Names, e.NS, e.Node, e.Names),
-				[]int{one.Seq, e.Seq}})
+			found = append(found, Violation{
+				"indexes", fmt.Sprintf("%s has %v of %s, and %s has %v", one.Node, one.Names, e.NS, e.Node, e.Names),
+				[]int{one.Seq, e.Seq},
+			})
 		}
 	}
 	return found
@@ -151,10 +167,16 @@ func Rested(t Trace) (found []Violation) {
 				found = append(found, Violation{"rest", text, []int{e.Seq}})
 			}
 			for _, task := range waiting {
-				found = append(found, Violation{"rest", fmt.Sprintf("%s still has a range of %s to delete", task.Node, task.NS), []int{task.Seq, e.Seq}})
+				found = append(found, Violation{
+					"rest", fmt.Sprintf("%s still has a range of %s to delete", task.Node, task.NS),
+					[]int{task.Seq, e.Seq},
+				})
 			}
 			if code != 0 {
-				found = append(found, Violation{"rest", fmt.Sprintf("giving back fails with %d", code), []int{e.Seq}})
+				found = append(found, Violation{
+					"rest", fmt.Sprintf("giving back fails with %d", code),
+					[]int{e.Seq},
+				})
 			}
 		}
 	}
@@ -199,7 +221,10 @@ func Undone(t Trace) (found []Violation) {
 			is := c.layout()
 			for _, ns := range slices.Sorted(maps.Keys(was)) {
 				if now, there := is[ns]; there && now != was[ns] {
-					found = append(found, Violation{"undo", fmt.Sprintf("%s lies as %s, and lay as %s before the plan", ns, now, was[ns]), []int{e.Seq}})
+					found = append(found, Violation{
+						"undo", fmt.Sprintf("%s lies as %s, and lay as %s before the plan", ns, now, was[ns]),
+						[]int{e.Seq},
+					})
 				}
 			}
 		}

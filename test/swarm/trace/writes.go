@@ -61,7 +61,8 @@ func Writes(t Trace) (found []Violation) {
 		h.leaveOpen()
 		for _, key := range slices.Sorted(maps.Keys(h.keys)) {
 			if !porcupine.CheckOperations(model, h.keys[key]) {
-				found = append(found, Violation{"writes", fmt.Sprintf("%s: what happened to key %d has no order", ns, key), h.last})
+				text := fmt.Sprintf("%s: what happened to key %d has no order", ns, key)
+				found = append(found, Violation{"writes", text, h.last})
 			}
 		}
 	}
@@ -92,7 +93,10 @@ func (h *history) end(e Event) (found []Violation) {
 	seen := map[int64]int64{}
 	for _, row := range e.Rows {
 		if _, twice := seen[row.Key]; twice {
-			found = append(found, Violation{"writes", fmt.Sprintf("%s: key %d is there twice", e.NS, row.Key), []int{e.Seq}})
+			found = append(found, Violation{
+				"writes", fmt.Sprintf("%s: key %d is there twice", e.NS, row.Key),
+				[]int{e.Seq},
+			})
 		}
 		seen[row.Key] = row.Number
 	}
@@ -111,7 +115,8 @@ func (h *history) add(begin Event, end int, key, number int64, unknown bool) {
 		returned = math.MaxInt64
 	}
 	h.keys[key] = append(h.keys[key], porcupine.Operation{
-		Input: counterInput{begin.Cmd == "inc"}, Output: counterOutput{number, unknown}, Call: int64(begin.Seq), Return: returned,
+		Input: counterInput{begin.Cmd == "inc"}, Output: counterOutput{number, unknown},
+		Call: int64(begin.Seq), Return: returned,
 	})
 }
 
