@@ -19,7 +19,7 @@ func migrationOf(e Event) migration {
 	return m
 }
 
-// Rounds is S1, S2, S4, S7, S8 and S9: what the rounds of the balancer choose, and how they
+// Rounds is S1, S2, S4, S7 and S8: what the rounds of the balancer choose, and how they
 // follow one another. throttle is the least time between two batches, in microseconds.
 func Rounds(throttle int64) Checker {
 	return func(t Trace) []Violation {
