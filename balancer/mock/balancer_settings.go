@@ -70,8 +70,8 @@ func (b *Balancer) Start() error {
 	return nil
 }
 
-// Stop turns both off and waits until the round in progress, if any, has ended, with the
-// migrations that a term before has left, or the deadline has passed.
+// Stop turns both off and waits until the round in progress, if any,
+// has ended, or the deadline has passed.
 func (b *Balancer) Stop(ctx context.Context, deadline time.Time) error {
 	if err := b.set("off", true); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (b *Balancer) Stop(ctx context.Context, deadline time.Time) error {
 	err := b.clock.Await(ctx, deadline, func() bool {
 		now := b.loop.Status()
 		ended := !was.InRound || !now.InRound || now.Rounds != was.Rounds
-		return ended && (b.scheduler != schedulerRecovering || b.flaws.StopWithoutJoining)
+		return ended && (b.scheduler != schedulerRecovering || !b.flaws.StopJoins)
 	})
 	if err != nil {
 		return err

@@ -1,10 +1,10 @@
 package mock
 
-// Flaws are known faults of servers. The mock has those that Config names, and no other.
+// Flaws are known faults of servers that the mock has only on request, or lacks only then.
 type Flaws struct {
-	// StopWithoutJoining has balancerStop answer while migrations of the balancer of an earlier
-	// term go on, which then commit (SERVER-100155).
-	StopWithoutJoining bool
+	// StopJoins mends what all releases do: balancerStop answers while migrations that the balancer
+	// of an earlier term has begun go on, which then commit (SERVER-100155).
+	StopJoins bool
 	// IndexesOfTheStart has a recipient end with the indexes that the donor had when the
 	// migration began, whatever was created or dropped meanwhile (SERVER-99357).
 	IndexesOfTheStart bool

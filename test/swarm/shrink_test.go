@@ -89,7 +89,7 @@ func TestShrink(t *testing.T) {
 	}
 	for seed := range uint64(100) {
 		s := draw(seed)
-		s.Flaws = mock.Flaws{StopWithoutJoining: true}
+		s.Flaws = mock.Flaws{}
 		found := func(s *scenario) bool {
 			return slices.ContainsFunc(check(run(t, s)), func(v trace.Violation) bool { return v.Rule == "fence" })
 		}
