@@ -174,6 +174,13 @@ func (ms *Migrations) checkRecovered(donor *shard) error {
 	return nil
 }
 
+// abortForIndexes is abort for a change of indexes, unless that goes unnoticed.
+func (ms *Migrations) abortForIndexes(ns string) {
+	if !ms.flaws.IndexesOfTheStart {
+		ms.abort(ns)
+	}
+}
+
 // abort ends the migrations of a collection that copy documents just
 // now: an index that is made or dropped meanwhile would be missed on the
 // recipient, and disallowing migrations goes the same way (rules/02-migration-and-metadata §8,

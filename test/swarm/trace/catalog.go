@@ -67,16 +67,6 @@ func (c *catalog) entry(of, id string) (Entry, bool) {
 	return e, ok
 }
 
-// zoneOf returns the zone in which a range lies; empty when in none, or only in part.
-func (c *catalog) zoneOf(ns string, min, max Bound) string {
-	for id, e := range c.entries {
-		if id[0] == "tags" && e.UUID == ns && e.Min <= min && max <= e.Max {
-			return e.Zone
-		}
-	}
-	return ""
-}
-
 // batches calls after with the catalog behind each group of changes that happened at once,
 // and the collections whose chunks they changed.
 func batches(t Trace, after func(c *catalog, changed []string, last Event)) {

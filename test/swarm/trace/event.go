@@ -10,41 +10,29 @@ import (
 
 // Kinds of events.
 const (
-	// Start is the first event: Release, and what the rules need to know of the scenario.
-	Start = "start"
-	// Catalog is a change of one document of the config database: Before and After of a
-	// chunk, or Entry of a collection or shard. Changes with one Op happen at once.
-	Catalog = "catalog"
-	// CmdBegin and CmdEnd are a command of By at a router, joined by Op. Code is 0 for ok,
-	// and Lost is set when the answer did not reach the sender.
-	CmdBegin, CmdEnd = "cmd.begin", "cmd.end"
-	// Migration events are "migration." and the name that the mock gives them: start, clone,
-	// catchUp, commit, committed, done, failed.
-	MigrationStart, MigrationCommitted = "migration.start", "migration.committed"
-	MigrationDone, MigrationFailed     = "migration.done", "migration.failed"
-	// RoundBegin and RoundEnd are rounds of the cluster's balancer; Number is how many have
-	// ended, Term that of the config server's primary.
-	RoundBegin, RoundEnd = "round.begin", "round.end"
-	// Lease is a change of the lease of runs: By holds it, Number is its fence. By is empty
-	// when it is free.
-	Lease = "lease"
-	// Paused are the collections that the lease names as switched off.
-	Paused = "paused"
-	// OpBegin and OpEnd are what a writer does to a key: Cmd is inc, read or scan.
-	OpBegin, OpEnd = "op.begin", "op.end"
-	// ProcessBegin, ProcessEnd and Kill are the life of a process of ours. Limit is how many
-	// moves it may do.
-	ProcessBegin, ProcessEnd, Kill = "process.begin", "process.end", "kill"
-	// Fault is what happened to the servers.
-	Fault = "fault"
-	// Range deletions are registered, then done; Pending are those that were not ready.
-	RangeRegistered, RangeDone = "rangedeletion.register", "rangedeletion.done"
-	// Endless is that a process still runs long after all has healed.
-	Endless = "endless"
-	// Index is what indexes a shard that owns chunks of a collection has, at rest.
-	Index = "index"
-	// Rest is the end: nothing is under way any more.
-	Rest = "rest"
+	Start              = "start"                  // the first one: Text is the release
+	Catalog            = "catalog"                // one document changes: Before and After of a chunk, or Entry; same Op: at once
+	CmdBegin           = "cmd.begin"              // a command of By at a router
+	CmdEnd             = "cmd.end"                // Code 0 is ok; Lost: the answer did not reach the sender
+	MigrationStart     = "migration.start"        // these have the names that the mock gives them
+	MigrationCommitted = "migration.committed"    // the catalog has the new owner
+	MigrationDone      = "migration.done"         // an end
+	MigrationFailed    = "migration.failed"       // the other end
+	RoundBegin         = "round.begin"            // Number is how many rounds have ended in Term
+	RoundEnd           = "round.end"              // the same
+	Lease              = "lease"                  // By holds it, Number is its fence; no By: it is free
+	Paused             = "paused"                 // Names are the collections that the lease names as switched off
+	OpBegin            = "op.begin"               // what a writer does to Key: Cmd is inc, read or scan
+	OpEnd              = "op.end"                 // Number is what was read
+	ProcessBegin       = "process.begin"          // a process of ours; Limit is how many moves it may do
+	ProcessEnd         = "process.end"            // Code 0 is ok
+	Kill               = "kill"                   // a process ends where it stands
+	Fault              = "fault"                  // what happened to the servers
+	RangeRegistered    = "rangedeletion.register" // a range waits for its deletion on Node
+	RangeDone          = "rangedeletion.done"     // it was deleted, or is not to be
+	Endless            = "endless"                // a process still runs long after all has healed
+	Index              = "index"                  // Names are the indexes of an owner of NS, at rest
+	Rest               = "rest"                   // the end; Names are what the cluster finds broken
 )
 
 // Bound is a bound of a chunk. The keys of the swarm have one number.
