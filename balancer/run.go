@@ -38,6 +38,9 @@ func Run(ctx context.Context, l *Loop, c SharedCluster) {
 
 	var result any
 	for {
+		if ctx.Err() != nil { // what was registered for that may run only later, and no sleep is one any more
+			l.Terminate()
+		}
 		switch step := l.Resume(time.Now(), result).(type) {
 		case Stopped:
 			stopped = true

@@ -63,6 +63,42 @@ func TestRunOnRealTime(t *testing.T) {
 	})
 }
 
+// endedCluster ends its engine in the first exchange, and counts those that come after it.
+type endedCluster struct {
+	*timedCluster
+	end   context.CancelFunc
+	after int
+}
+
+func (c *endedCluster) With(exchange func(balancer.Cluster)) {
+	c.timedCluster.With(func(b balancer.Cluster) {
+		if c.end == nil {
+			c.after++
+		} else {
+			c.end()
+			c.end = nil
+		}
+		exchange(b)
+	})
+}
+
+// An engine that is to end begins no other round: that of the next term may be at work.
+func TestRunEndsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		c := &endedCluster{timedCluster: &timedCluster{fakeCluster: newFake("a", "b", "c")}, end: cancel}
+		c.add(t, "db.c", 1000, 0, 0)
+		loop := balancer.NewLoop(balancer.Config{Location: time.UTC})
+		balancer.Run(ctx, loop, c)
+		if c.after > 1 { // that of the streams
+			t.Errorf("%d exchanges after the end", c.after)
+		}
+		if len(c.moves) > 0 {
+			t.Errorf("%d moves after the end", len(c.moves))
+		}
+	})
+}
+
 func TestQueueRunsEventsInOrder(t *testing.T) {
 	q := balancer.NewQueue(start)
 	var got []int

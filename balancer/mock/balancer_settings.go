@@ -79,7 +79,8 @@ func (b *Balancer) Stop(ctx context.Context, deadline time.Time) error {
 	was := b.loop.Status()
 	err := b.clock.Await(ctx, deadline, func() bool {
 		now := b.loop.Status()
-		return !was.InRound || !now.InRound || now.Rounds != was.Rounds
+		ended := !was.InRound || !now.InRound || now.Rounds != was.Rounds
+		return ended && (b.scheduler != schedulerRecovering || !b.flaws.StopJoins)
 	})
 	if err != nil {
 		return err

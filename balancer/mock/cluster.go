@@ -41,6 +41,8 @@ type Config struct {
 	FCV string
 	// Seed feeds the one source of chance.
 	Seed uint64
+	// Flaws are known faults of servers that the cluster is to have.
+	Flaws Flaws
 	// Parameters are server parameters under their own names.
 	Parameters map[string]any
 	// ConfigServer is host:port of the config server's only member;
@@ -117,6 +119,7 @@ type setup struct {
 	release    catalog.Release
 	parameters *parameters.Set
 	logger     *slog.Logger
+	flaws      Flaws
 	// zone is the time zone of the config server's primary.
 	zone *time.Location
 	// installed are the versions of members and routers that have one of their own.
@@ -158,7 +161,7 @@ func newCluster(cfg Config) *Cluster {
 	c := &Cluster{
 		clock: clock.New(start, cfg.RealTime, logger),
 		setup: &setup{
-			release: release, parameters: parameters.New(release), logger: logger, zone: cmp.Or(cfg.Zone, start.Location()),
+			release: release, parameters: parameters.New(release), logger: logger, flaws: cfg.Flaws, zone: cmp.Or(cfg.Zone, start.Location()),
 		},
 		seed: cfg.Seed,
 	}

@@ -88,7 +88,7 @@ func (rq *Request) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexRes
 			return nil, err
 		}
 		if result.After = len(docs.Indexes()); result.After > result.Before {
-			rq.env.migrations.abort(ns)
+			rq.env.migrations.abortForIndexes(ns)
 		}
 		results = append(results, result)
 	}
@@ -231,7 +231,7 @@ func (ix *Indexes) Drop(ns string, names []string) ([]IndexResult, error) {
 				"Cannot drop the only compatible index for this collection's shard key")
 		}
 	}
-	ix.migrations.abort(ns)
+	ix.migrations.abortForIndexes(ns)
 	var results []IndexResult
 	for _, id := range ix.stats.holders(ns) {
 		docs := ix.shards[id].colls[ns].docs

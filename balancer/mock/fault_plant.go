@@ -74,6 +74,18 @@ func (p Plants) Documents(id catalog.ShardID, ns string) (docs []bson.Raw) {
 	return docs
 }
 
+// Indexes returns the names of the indexes that a shard has of a collection.
+func (p Plants) Indexes(id catalog.ShardID, ns string) (names []string) {
+	_ = p.on(id, ns, func(l *localCollection) error {
+		for _, spec := range l.docs.Indexes() {
+			names = append(names, spec.Name)
+		}
+		return nil
+	}) // without it there are none
+	slices.Sort(names)
+	return names
+}
+
 // Index makes an index on one shard.
 func (p Plants) Index(id catalog.ShardID, ns string, spec store.IndexSpec) error {
 	return p.on(id, ns, func(l *localCollection) error { return l.docs.CreateIndex(spec) })

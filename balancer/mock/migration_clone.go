@@ -158,6 +158,7 @@ func (m *migration) prepareReceiver() error {
 		to = newLocal(from.uuid, from.options, ns)
 		m.receiver.colls[ns] = to
 	}
+	m.indexes = from.docs.Indexes()
 	if to.docs.HasIndexesOf(from.docs) {
 		return nil // as nearly always
 	}
@@ -181,6 +182,24 @@ func (m *migration) prepareReceiver() error {
 				"CannotCreateCollection: shard %s has documents of the collection and lacks its index %s", m.receiver.id, spec.Name)
 		}
 		if err := to.docs.CreateIndex(spec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restoreIndexes gives the recipient the indexes that the donor had at the start.
+func (m *migration) restoreIndexes(to *localCollection) error {
+	have := indexesByName(to.docs)
+	for _, spec := range m.indexes {
+		if _, ok := have[spec.Name]; ok {
+			delete(have, spec.Name)
+		} else if err := to.docs.CreateIndex(spec); err != nil {
+			return err
+		}
+	}
+	for name := range have {
+		if err := to.docs.DropIndex(name); err != nil {
 			return err
 		}
 	}

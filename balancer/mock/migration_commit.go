@@ -175,6 +175,9 @@ func (m *migration) commit() {
 	m.cloning = false
 	m.decision = committed
 	from, to := m.local(m.donor), m.local(m.receiver)
+	if m.ms.flaws.IndexesOfTheStart {
+		_ = m.restoreIndexes(to) // what it can't build it lacks
+	}
 	from.file = from.stored()
 	to.virtual.merge(from.virtual.take(m.coll.Pattern, m.min, m.max))
 	m.endRecvStep(m.ms.clock.Now(), 8)

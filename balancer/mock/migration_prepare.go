@@ -81,6 +81,7 @@ type MigrationEvent struct {
 	Name      string
 	Namespace string
 	From, To  catalog.ShardID
+	Min, Max  bson.Raw // nil until it is known
 }
 
 // MigrationEvents are the names of the events of a migration, in their order:
@@ -100,8 +101,13 @@ func (m *migration) reached(event string) {
 	if watch == nil || m.event == event {
 		return
 	}
+	if m.over && event != "committed" && event != "done" && event != "failed" {
+		return // it has failed meanwhile
+	}
 	m.event = event
-	watch(MigrationEvent{Name: event, Namespace: m.req.Namespace, From: m.req.From, To: m.req.To})
+	watch(MigrationEvent{
+		Name: event, Namespace: m.req.Namespace, From: m.req.From, To: m.req.To, Min: m.req.Min, Max: m.req.Max,
+	})
 }
 
 // reset forgets all that are under way or unfinished.
@@ -127,6 +133,7 @@ type migration struct {
 	donor    *shard
 	receiver *shard
 	before   catalog.ChunkVersion // version of the chunk when the migration began
+	indexes  []store.IndexSpec    // of the donor when the recipient was prepared
 
 	// op numbers the donor's command in $currentOp.
 	op        int32

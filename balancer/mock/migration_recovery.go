@@ -149,6 +149,9 @@ func (m *migration) deliver(then func()) bool {
 		}
 		return true
 	}
+	if m.ms.flaws.KeepsAbortedDeletions {
+		return true
+	}
 	if m.donorTask != nil {
 		m.donor.removeDeletion(m.donorTask)
 	}
@@ -169,6 +172,13 @@ func (ms *Migrations) checkRecovered(donor *shard) error {
 		}
 	}
 	return nil
+}
+
+// abortForIndexes is abort for a change of indexes, unless that goes unnoticed.
+func (ms *Migrations) abortForIndexes(ns string) {
+	if !ms.flaws.IndexesOfTheStart {
+		ms.abort(ns)
+	}
 }
 
 // abort ends the migrations of a collection that copy documents just

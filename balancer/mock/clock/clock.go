@@ -22,6 +22,7 @@ type Clock struct {
 	cond *sync.Cond
 
 	realTime bool
+	driven   bool // see Drive
 	started  time.Time
 	queue    *balancer.Queue
 	// kick wakes whoever runs the events: one has come that may be the next.
@@ -165,7 +166,7 @@ func (k *Clock) advance(t time.Time) {
 // Spend lets a command take virtual time, so that scripts that poll without
 // sleeping see time pass. It does nothing on real time.
 func (k *Clock) Spend(d time.Duration) {
-	if !k.realTime {
+	if !k.realTime && !k.driven {
 		k.advance(k.queue.Now().Add(d))
 	}
 }
@@ -261,7 +262,7 @@ func (k *Clock) Outside(work func() error) error {
 // it is refused.
 func (k *Clock) Advance(d time.Duration) error {
 	switch {
-	case k.realTime:
+	case k.realTime || k.driven:
 		return mongoerr.New(mongoerr.IllegalOperation, "time is real here and can't jump: start with --mock-time virtual")
 	case d < 0:
 		return mongoerr.New(mongoerr.BadValue, "time does not go back: %v", d)

@@ -14,7 +14,7 @@ import (
 // Virtual time stands still for all others meanwhile. They cannot bring a node
 // back, so a wait for one ends after a while.
 func (k *Clock) Await(ctx context.Context, deadline time.Time, done func() bool) error {
-	if k.realTime {
+	if k.realTime || k.driven {
 		return k.awaitReal(ctx, deadline, done)
 	}
 	began := k.Now()

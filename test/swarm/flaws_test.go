@@ -1,0 +1,43 @@
+package swarm
+
+import (
+	"slices"
+	"testing"
+
+	"shardsh/balancer/mock"
+	"shardsh/test/swarm/trace"
+)
+
+// What servers are known to do wrong is found, by the rule that says so, without being told
+// where to look.
+func TestKnownFlawsAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hundreds of runs")
+	}
+	for _, tt := range []struct {
+		name, rule string
+		rare       bool
+		flaws      mock.Flaws
+	}{
+		{"balancerStop after a step-down", "fence", false, mock.Flaws{}},
+		{"indexes during a migration", "indexes", true, mock.Flaws{StopJoins: true, IndexesOfTheStart: true}},
+		{"range deletions of an aborted migration", "rest", false, mock.Flaws{StopJoins: true, KeepsAbortedDeletions: true}},
+	} {
+		if tt.rare && *seeds < 1000 {
+			continue // it takes minutes
+		}
+		t.Run(tt.name, func(t *testing.T) {
+			const within = 2000
+			for seed := range uint64(within) {
+				s := draw(seed)
+				s.Flaws = tt.flaws
+				found := check(run(t, s))
+				if slices.ContainsFunc(found, func(v trace.Violation) bool { return v.Rule == tt.rule }) {
+					t.Logf("found by seed %d", seed)
+					return
+				}
+			}
+			t.Errorf("not found in %d seeds", within)
+		})
+	}
+}

@@ -1,0 +1,79 @@
+package swarm
+
+import (
+	"bytes"
+	"flag"
+	"testing"
+
+	"shardsh/test/swarm/trace"
+)
+
+var (
+	seeds = flag.Uint64("swarm.seeds", 100, "how many seeds")
+	first = flag.Uint64("swarm.first", 0, "the first seed")
+	texts = flag.Bool("swarm.texts", false, "with the texts of errors in the traces, which are not the same each time")
+	stops = flag.Bool("swarm.stop", false, "stop at the first seed that breaks a rule")
+	least = flag.Int("swarm.shrink", 0, "shrink a seed that breaks a rule, with so many runs at most")
+	shown = flag.Bool("swarm.trace", false, "print the traces")
+)
+
+// checkers are all rules.
+var checkers = []trace.Checker{
+	trace.Chunks, trace.Zones, trace.Orphaned, trace.Removed, trace.Writes, trace.Rounds(throttle), trace.Fence,
+	trace.Migrations, trace.Unchanged, trace.OneRunner, trace.SwitchedOff, trace.Undone, trace.Indexes, trace.Rested,
+}
+
+// throttle is balancerMigrationsThrottlingMs, in microseconds.
+const throttle = 1_000_000
+
+func check(t trace.Trace) (found []trace.Violation) {
+	for _, c := range checkers {
+		found = append(found, c(t)...)
+	}
+	return found
+}
+
+// No rule is broken, whatever happens.
+func TestSwarm(t *testing.T) {
+	n := *seeds
+	if testing.Short() {
+		n = min(n, 10)
+	}
+	for seed := *first; seed < *first+n; seed++ {
+		s := draw(seed)
+		events := run(t, s)
+		if *shown {
+			t.Logf("%s", events.Lines())
+		}
+		found := check(events)
+		for _, v := range found {
+			t.Errorf("seed %d: %s", seed, v)
+		}
+		if len(found) > 0 && *least > 0 {
+			t.Logf("what it needs: %s", shrink(t, s, found[0].Rule, *least))
+		}
+		if *stops && t.Failed() {
+			return
+		}
+	}
+}
+
+// The same seed gives the same trace.
+func TestSameSeedSameTrace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("with the race detector goroutines run in another order")
+	}
+	for seed := *first; seed < *first+10; seed++ {
+		one, two := run(t, draw(seed)).Lines(), run(t, draw(seed)).Lines()
+		if bytes.Equal(one, two) {
+			continue
+		}
+		a, b := bytes.Split(one, []byte("\n")), bytes.Split(two, []byte("\n"))
+		n := 0
+		for n < min(len(a), len(b)) && bytes.Equal(a[n], b[n]) {
+			n++
+		}
+		t.Errorf("seed %d: two traces, which differ from here on:\n%s\n\n%s", seed, bytes.Join(a[n:min(n+3, len(a))], []byte("\n")),
+			bytes.Join(b[n:min(n+3, len(b))], []byte("\n")))
+	}
+}

@@ -1,0 +1,217 @@
+package trace
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// catalog is the config database as the events have it so far.
+type catalog struct {
+	chunks  map[string]map[Bound]Chunk // by collection and lower bound
+	entries map[[2]string]Entry        // by kind and id
+}
+
+func newCatalog() *catalog {
+	return &catalog{chunks: map[string]map[Bound]Chunk{}, entries: map[[2]string]Entry{}}
+}
+
+// take applies an event, and reports whether it was one of the catalog.
+func (c *catalog) take(e Event) bool {
+	if e.Ev != Catalog {
+		return false
+	}
+	if e.Entry != nil {
+		id := [2]string{e.Entry.Of, e.Entry.ID}
+		if c.entries[id] = *e.Entry; e.Entry.Gone {
+			delete(c.entries, id)
+		}
+		return true
+	}
+	table := c.chunks[e.NS]
+	if table == nil {
+		table = map[Bound]Chunk{}
+		c.chunks[e.NS] = table
+	}
+	if e.Before != nil && table[e.Before.Min].same(*e.Before) {
+		delete(table, e.Before.Min)
+	}
+	if e.After != nil {
+		table[e.After.Min] = *e.After
+	}
+	if len(table) == 0 {
+		delete(c.chunks, e.NS)
+	}
+	return true
+}
+
+func (c Chunk) same(o Chunk) bool { return c.Min == o.Min && c.Max == o.Max && c.Shard == o.Shard }
+
+func (c Chunk) String() string {
+	return fmt.Sprintf("[%s, %s) on %s at %d|%d", c.Min, c.Max, c.Shard, c.Major, c.Minor)
+}
+
+// sorted returns the chunks of a collection in key order.
+func (c *catalog) sorted(ns string) []Chunk {
+	return slices.SortedFunc(maps.Values(c.chunks[ns]), func(a, b Chunk) int {
+		if a.Min < b.Min {
+			return -1
+		}
+		return 1
+	})
+}
+
+// entry returns a document by its kind and id.
+func (c *catalog) entry(of, id string) (Entry, bool) {
+	e, ok := c.entries[[2]string{of, id}]
+	return e, ok
+}
+
+// batches calls after with the catalog behind each group of changes that happened at once,
+// and the collections whose chunks they changed.
+func batches(t Trace, after func(c *catalog, changed []string, last Event)) {
+	c := newCatalog()
+	var changed []string
+	for i, e := range t {
+		if !c.take(e) {
+			continue
+		}
+		if e.Entry == nil && !slices.Contains(changed, e.NS) {
+			changed = append(changed, e.NS)
+		}
+		if i+1 < len(t) && t[i+1].Ev == Catalog && t[i+1].Op == e.Op {
+			continue
+		}
+		after(c, changed, e)
+		changed = changed[:0]
+	}
+}
+
+// Chunks is C1 to C5: chunks cover the key space, their versions differ and share an epoch,
+// their shards exist, their history begins with their shard and falls.
+func Chunks(t Trace) (found []Violation) {
+	batches(t, func(c *catalog, changed []string, last Event) {
+		for _, ns := range changed {
+			if chunks := c.sorted(ns); len(chunks) > 0 {
+				found = append(found, c.checkChunks(ns, chunks, last.Seq)...)
+			}
+		}
+	})
+	return found
+}
+
+func (c *catalog) checkChunks(ns string, chunks []Chunk, seq int) (found []Violation) {
+	fail := func(rule, format string, args ...any) {
+		found = append(found, Violation{rule, ns + ": " + fmt.Sprintf(format, args...), []int{seq}})
+	}
+	at := MinKey
+	versions := map[[2]uint32]Chunk{}
+	for _, chunk := range chunks {
+		if chunk.Min != at {
+			fail("C1", "%s begins where %s is due", chunk, at)
+		}
+		if chunk.Min >= chunk.Max {
+			fail("C1", "%s is empty", chunk)
+		}
+		at = chunk.Max
+		version := [2]uint32{chunk.Major, chunk.Minor}
+		if other, twice := versions[version]; twice {
+			fail("C3", "%s and %s have one version", other, chunk)
+		}
+		versions[version] = chunk
+		if chunk.Major == 0 {
+			fail("C2", "%s has a version without a major part", chunk)
+		}
+		if chunk.Epoch != chunks[0].Epoch {
+			fail("C3", "%s and %s differ in their epoch", chunks[0], chunk)
+		}
+		if _, known := c.entry("shards", chunk.Shard); !known {
+			fail("C4", "%s is on a shard that does not exist", chunk)
+		}
+		if text := chunk.badHistory(); text != "" {
+			fail("C5", "%s %s", chunk, text)
+		}
+	}
+	if at != MaxKey {
+		fail("C1", "the chunks end at %s", at)
+	}
+	return found
+}
+
+func (c Chunk) badHistory() string {
+	if len(c.History) == 0 {
+		return ""
+	}
+	if c.History[0].Shard != c.Shard {
+		return "has a history that begins with " + c.History[0].Shard
+	}
+	if c.Since != 0 && c.History[0].At != c.Since {
+		return "is there since another time than its history says"
+	}
+	for i := 1; i < len(c.History); i++ {
+		if c.History[i].At >= c.History[i-1].At {
+			return "has a history that does not fall"
+		}
+	}
+	return ""
+}
+
+// Zones is C6: the ranges of zones of one collection do not overlap.
+func Zones(t Trace) (found []Violation) {
+	c := newCatalog()
+	for _, e := range t {
+		if !c.take(e) || e.Entry == nil || e.Entry.Of != "tags" || e.Entry.Gone {
+			continue
+		}
+		for id, other := range c.entries {
+			if id[0] == "tags" && id[1] != e.Entry.ID && other.UUID == e.Entry.UUID &&
+				other.Min < e.Entry.Max && e.Entry.Min < other.Max {
+				found = append(found, Violation{
+					"C6", fmt.Sprintf("zones of %s overlap at %s", other.UUID, max(other.Min, e.Entry.Min)),
+					[]int{e.Seq},
+				})
+			}
+		}
+	}
+	return found
+}
+
+// Orphaned is C9: at rest no chunk is of a collection that does not exist.
+func Orphaned(t Trace) (found []Violation) {
+	c := newCatalog()
+	for _, e := range t {
+		c.take(e)
+		if e.Ev != Rest {
+			continue
+		}
+		for _, ns := range slices.Sorted(maps.Keys(c.chunks)) {
+			if _, known := c.entry("collections", ns); !known {
+				found = append(found, Violation{
+					"C9", "chunks of " + ns + ", which does not exist",
+					[]int{e.Seq},
+				})
+			}
+		}
+	}
+	return found
+}
+
+// Removed is C10: a shard that leaves owns no chunk.
+func Removed(t Trace) (found []Violation) {
+	batches(t, func(c *catalog, _ []string, last Event) {
+		if last.Entry == nil || last.Entry.Of != "shards" || !last.Entry.Gone {
+			return
+		}
+		for _, ns := range slices.Sorted(maps.Keys(c.chunks)) {
+			for _, chunk := range c.sorted(ns) {
+				if chunk.Shard == last.Entry.ID {
+					found = append(found, Violation{
+						"C10", ns + ": " + chunk.String() + ", which leaves",
+						[]int{last.Seq},
+					})
+				}
+			}
+		}
+	})
+	return found
+}

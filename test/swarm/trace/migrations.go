@@ -1,0 +1,188 @@
+package trace
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Migrations is M1, M2, M5 and M6: a shard takes part in one migration at a time, nothing is
+// cloned into a range that waits for its deletion, a commit gives the versions that it
+// should, and the owner of a range changes by a commit and by nothing else.
+func Migrations(t Trace) []Violation {
+	m := &migrations{
+		c: newCatalog(), giving: map[string]Event{}, taking: map[string]Event{},
+		waiting: map[string][]Event{}, started: map[migration]int{},
+	}
+	for i := 0; i < len(t); i++ {
+		e := t[i]
+		if e.Ev != Catalog {
+			m.take(e)
+			continue
+		}
+		batch := i
+		for batch < len(t) && t[batch].Ev == Catalog && t[batch].Op == e.Op {
+			batch++
+		}
+		m.commits(t[i:batch], t[batch:])
+		i = batch - 1
+	}
+	return m.found
+}
+
+type migrations struct {
+	c       *catalog
+	found   []Violation
+	giving  map[string]Event   // the migration that a shard is the donor of
+	taking  map[string]Event   // and the recipient
+	waiting map[string][]Event // range deletions, by shard
+	started map[migration]int  // number of the event, but for the bounds
+}
+
+func (m *migrations) fail(rule string, events []int, format string, args ...any) {
+	m.found = append(m.found, Violation{rule, fmt.Sprintf(format, args...), events})
+}
+
+func (m *migrations) take(e Event) {
+	switch e.Ev {
+	case MigrationStart:
+		m.started[migration{ns: e.NS, from: e.From, to: e.To}] = e.Seq
+	case "migration.clone":
+		m.begin(e)
+	case MigrationCommitted:
+		m.ends(m.taking, e.To, e)
+	case MigrationDone, MigrationFailed:
+		m.ends(m.giving, e.From, e)
+		m.ends(m.taking, e.To, e)
+	case RangeRegistered:
+		m.waiting[e.Node] = append(m.waiting[e.Node], e)
+	case RangeDone:
+		m.waiting[e.Node] = slices.DeleteFunc(m.waiting[e.Node], func(o Event) bool { return sameRange(o, e) })
+	}
+}
+
+func sameRange(a, b Event) bool {
+	amin, amax := a.Range()
+	bmin, bmax := b.Range()
+	return a.NS == b.NS && amin == bmin && amax == bmax
+}
+
+func (m *migrations) ends(of map[string]Event, shard string, e Event) {
+	if other := of[shard]; other.NS == e.NS && other.From == e.From && other.To == e.To {
+		delete(of, shard)
+	}
+}
+
+func (m *migrations) begin(e Event) {
+	for _, at := range []struct {
+		shard string
+		of    map[string]Event
+	}{{e.From, m.giving}, {e.From, m.taking}, {e.To, m.giving}, {e.To, m.taking}} {
+		if other, busy := at.of[at.shard]; busy {
+			m.fail("M1", []int{other.Seq, e.Seq}, "%s takes part in a migration of %s and in one of %s",
+				at.shard, other.NS, e.NS)
+		}
+	}
+	m.giving[e.From], m.taking[e.To] = e, e
+	min, max := e.Range()
+	began := m.started[migration{ns: e.NS, from: e.From, to: e.To}]
+	for _, task := range m.waiting[e.To] { // one that is newer is its own, for when it fails
+		if a, b := task.Range(); task.NS == e.NS && task.Seq < began && a < max && min < b {
+			m.fail("M2", []int{task.Seq, e.Seq}, "%s: [%s, %s) is cloned to %s, which is to delete [%s, %s) first",
+				e.NS, min, max, e.To, a, b)
+		}
+	}
+}
+
+// commits looks at changes of the catalog that happen at once, with what comes after them.
+func (m *migrations) commits(batch, after Trace) {
+	before := map[string][]Chunk{}
+	for _, e := range batch {
+		if e.Entry == nil && before[e.NS] == nil {
+			before[e.NS] = m.c.sorted(e.NS)
+		}
+	}
+	for _, e := range batch {
+		m.c.take(e)
+	}
+	for _, e := range batch {
+		if e.After == nil || len(before[e.NS]) == 0 {
+			continue
+		}
+		was := ownerOf(before[e.NS], e.After.Min)
+		if was.Shard == e.After.Shard || was.Epoch != e.After.Epoch {
+			continue
+		}
+		m.moved(e, was, before[e.NS], after)
+	}
+}
+
+func ownerOf(chunks []Chunk, at Bound) Chunk {
+	i := slices.IndexFunc(chunks, func(c Chunk) bool { return c.Min <= at && at < c.Max })
+	if i < 0 {
+		return Chunk{}
+	}
+	return chunks[i]
+}
+
+func (m *migrations) moved(e Event, was Chunk, before []Chunk, after Trace) {
+	events := []int{e.Seq}
+	committed := func(o Event) bool {
+		return o.Ev == MigrationCommitted && o.NS == e.NS && o.From == was.Shard &&
+			o.To == e.After.Shard && o.T == e.T
+	}
+	if !slices.ContainsFunc(after, committed) {
+		m.fail("M6", events, "%s: %s was on %s, and no migration has committed", e.NS, e.After, was.Shard)
+	}
+	var newest uint32
+	for _, c := range before {
+		newest = max(newest, c.Major)
+	}
+	if e.After.Major != newest+1 {
+		m.fail("M5", events, "%s: %s was moved when the collection was at %d", e.NS, e.After, newest)
+	}
+	var donor uint32
+	for _, c := range m.c.chunks[e.NS] {
+		if c.Shard == was.Shard {
+			donor = max(donor, c.Major)
+		}
+	}
+	if donor != 0 && donor != newest+1 {
+		m.fail("M5", events, "%s: the donor %s stays at %d, and the recipient is at %d",
+			e.NS, was.Shard, donor, e.After.Major)
+	}
+}
+
+// Unchanged is S10: a command that fails has changed nothing. Only commands are looked at
+// beside which nothing else was under way.
+func Unchanged(t Trace) (found []Violation) {
+	alone, changed := Event{}, 0
+	open := map[int]bool{}
+	for _, e := range t {
+		switch e.Ev {
+		case CmdBegin:
+			open[e.Op] = true
+			alone, changed = Event{}, 0
+			if len(open) == 1 && changes[e.Cmd] {
+				alone = e
+			}
+		case CmdEnd:
+			delete(open, e.Op)
+			if alone.Op == e.Op && alone.Op != 0 && e.Code != 0 && changed > 0 {
+				found = append(found, Violation{
+					"S10", fmt.Sprintf("%s of %s fails with %d and has changed something", e.Cmd, e.NS, e.Code),
+					[]int{alone.Seq, changed, e.Seq},
+				})
+			}
+			alone = Event{}
+		case Catalog:
+			if e.Entry != nil || e.Before == nil || e.After == nil || !e.Before.same(*e.After) {
+				changed = e.Seq // a commit that is refused may raise the version of its chunk
+			}
+		case RoundBegin, MigrationStart, MigrationCommitted:
+			if !changes[alone.Cmd] || e.Ev == RoundBegin || e.By == "balancer" {
+				alone = Event{}
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,150 @@
+package trace
+
+import (
+	"fmt"
+	"slices"
+)
+
+// migration is one that events tell of.
+type migration struct {
+	ns, from, to string
+	min          Bound
+}
+
+func migrationOf(e Event) migration {
+	m := migration{ns: e.NS, from: e.From, to: e.To, min: MinKey}
+	if e.Min != nil {
+		m.min = *e.Min
+	}
+	return m
+}
+
+// Rounds is S1, S2, S4, S7 and S8: what the rounds of the balancer choose, and how they
+// follow one another. throttle is the least time between two batches, in microseconds.
+func Rounds(throttle int64) Checker {
+	return func(t Trace) []Violation {
+		r := &rounds{c: newCatalog(), throttle: throttle, ended: -1, open: map[migration]bool{}}
+		for _, e := range t {
+			r.take(e)
+		}
+		return r.found
+	}
+}
+
+type rounds struct {
+	c        *catalog
+	throttle int64
+	found    []Violation
+
+	in     bool
+	drains map[string]bool // the shards that were draining when the round began
+	number int64           // of rounds that have ended, in the term
+	term   int64
+	busy   []string // shards of migrations of the round
+	moved  bool     // the round has moved something
+
+	open  map[migration]bool // migrations of the balancer
+	ended int64              // when the last batch has; -1 for never
+	last  int                // number of the event that ended it
+}
+
+func (r *rounds) fail(rule string, e Event, format string, args ...any) {
+	r.found = append(r.found, Violation{rule, fmt.Sprintf(format, args...), []int{e.Seq}})
+}
+
+func (r *rounds) take(e Event) {
+	r.c.take(e)
+	switch e.Ev {
+	case RoundBegin, RoundEnd:
+		r.turn(e)
+	case MigrationStart:
+		r.start(e)
+	case MigrationDone, MigrationFailed:
+		m := migrationOf(e)
+		m.min = MinKey // which may not have been known
+		if e.By == "balancer" && r.open[m] {
+			delete(r.open, m)
+			r.ended, r.last = e.T, e.Seq
+		}
+	}
+}
+
+func (r *rounds) turn(e Event) {
+	if e.Term != r.term {
+		r.term, r.number, r.in = e.Term, 0, false
+		r.ended = -1 // a new primary knows nothing of the batch before
+		clear(r.open)
+		if e.Ev == RoundEnd {
+			return // of the term before
+		}
+	}
+	if e.Ev == RoundBegin {
+		if e.Number < r.number {
+			r.fail("S8", e, "the number of rounds falls from %d to %d", r.number, e.Number)
+		}
+		r.in, r.number, r.busy, r.moved = true, e.Number, nil, false
+		r.drains = map[string]bool{}
+		for id, entry := range r.c.entries {
+			r.drains[id[1]] = r.drains[id[1]] || id[0] == "shards" && entry.Draining
+		}
+		return
+	}
+	if r.in && e.Number <= r.number { // more than one when rounds with nothing to do follow it at once
+		r.fail("S8", e, "a round that ends takes the number from %d to %d", r.number, e.Number)
+	}
+	r.in, r.number = false, e.Number
+}
+
+func (r *rounds) start(e Event) {
+	if e.By != "balancer" || !r.in { // one of the term before may begin late
+		return
+	}
+	m := migrationOf(e)
+	m.min = MinKey
+	r.open[m] = true
+	if slices.Contains(r.busy, e.From) || slices.Contains(r.busy, e.To) {
+		r.fail("S1", e, "a second migration of the round with one of %s and %s", e.From, e.To)
+	}
+	r.busy = append(r.busy, e.From, e.To)
+	if !r.moved && r.ended >= 0 && e.T < r.ended+r.throttle {
+		r.found = append(r.found, Violation{
+			"S7", fmt.Sprintf("a batch begins %d us after the one before", e.T-r.ended),
+			[]int{r.last, e.Seq},
+		})
+	}
+	r.moved = true
+	if to, known := r.c.entry("shards", e.To); known && to.Draining && r.drains[e.To] {
+		r.fail("S2", e, "the balancer moves to %s, which is draining", e.To)
+	}
+	from, _ := r.c.entry("shards", e.From)
+	if chunk, there := r.c.chunks[e.NS][boundOf(e.Min)]; e.Min != nil && there && chunk.Jumbo && !from.Draining {
+		r.fail("S4", e, "the balancer moves %s, which is jumbo", chunk)
+	}
+}
+
+func boundOf(b *Bound) Bound {
+	if b == nil {
+		return MinKey
+	}
+	return *b
+}
+
+// Fence is that no migration of the balancer commits after balancerStop has answered, until
+// somebody starts it again.
+func Fence(t Trace) (found []Violation) {
+	fence := 0
+	for _, e := range t {
+		switch {
+		case e.Ev == CmdEnd && e.Cmd == "balancerStop" && e.Code == 0:
+			fence = e.Seq
+		case e.Ev == CmdBegin && e.Cmd == "balancerStart":
+			fence = 0
+		case e.Ev == MigrationCommitted && e.By == "balancer" && fence > 0:
+			found = append(found, Violation{
+				"fence", fmt.Sprintf("a migration of %s commits though balancerStop has answered", e.NS),
+				[]int{fence, e.Seq},
+			})
+		}
+	}
+	return found
+}

@@ -1,0 +1,250 @@
+package trace
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// changes are the commands by which a runner changes a cluster.
+var changes = map[string]bool{
+	"moveChunk": true, "moveRange": true, "split": true, "mergeChunks": true, "mergeAllChunksOnShard": true,
+	"configureCollectionBalancing": true, "clearJumboFlag": true, "movePrimary": true, "moveCollection": true,
+}
+
+// Changes reports whether a command is one by which a runner changes a cluster.
+func Changes(command string) bool { return changes[command] }
+
+var moves = map[string]bool{"moveChunk": true, "moveRange": true}
+
+// ofRunner reports whether a process is a run of ours.
+func ofRunner(name string) bool {
+	return strings.HasPrefix(name, "r") || strings.HasPrefix(name, "giveback")
+}
+
+// OneRunner is that only the run that holds the lease changes the cluster, that no two of
+// them move chunks of one collection at once, and that one moves no more than it may.
+func OneRunner(t Trace) (found []Violation) {
+	holder := ""
+	open := map[int]Event{}
+	limits, done := map[string]int{}, map[string]int{}
+	dead := map[string]bool{}
+	for _, e := range t {
+		switch e.Ev {
+		case Lease:
+			holder = e.By
+		case ProcessBegin:
+			limits[e.By] = e.Limit
+		case Kill:
+			dead[e.By] = true
+		case CmdBegin:
+			if !ofRunner(e.By) || !changes[e.Cmd] {
+				continue
+			}
+			if e.By != holder {
+				found = append(found, Violation{
+					"lease", fmt.Sprintf("%s sends %s, and %q has the lease", e.By, e.Cmd, holder),
+					[]int{e.Seq},
+				})
+			}
+			for _, o := range open {
+				if o.By != e.By && o.NS == e.NS && moves[o.Cmd] && moves[e.Cmd] && !dead[o.By] && !dead[e.By] {
+					found = append(found, Violation{
+						"one runner", fmt.Sprintf("%s and %s move chunks of %s at once", o.By, e.By, e.NS),
+						[]int{o.Seq, e.Seq},
+					})
+				}
+			}
+			open[e.Op] = e
+		case CmdEnd:
+			begin, known := open[e.Op]
+			delete(open, e.Op)
+			if !known || e.Code != 0 || e.Lost || !moves[begin.Cmd] {
+				continue
+			}
+			done[e.By]++
+			if most := limits[e.By]; most > 0 && done[e.By] > most {
+				found = append(found, Violation{
+					"limit", fmt.Sprintf("%s has moved %d chunks and may move %d", e.By, done[e.By], most),
+					[]int{e.Seq},
+				})
+			}
+		}
+	}
+	return found
+}
+
+// SwitchedOff is that a collection whose balancing a run has switched off is named beside the
+// lease as long as it is off, and that after all was given back none is off.
+func SwitchedOff(t Trace) (found []Violation) {
+	var named []string
+	off := map[string]Event{}
+	theirs := map[string]bool{} // an administrator has switched it
+	given := false
+	for _, e := range t {
+		switch {
+		case e.Ev == Paused:
+			for _, ns := range named {
+				if event, is := off[ns]; is && !theirs[ns] && !slices.Contains(e.Names, ns) {
+					found = append(found, Violation{
+						"switched off", "the balancing of " + ns + " is off, and the lease does not name it any more",
+						[]int{event.Seq, e.Seq},
+					})
+				}
+			}
+			named = e.Names
+		case e.Ev == CmdBegin && !ofRunner(e.By) && e.Cmd == "configureCollectionBalancing":
+			theirs[e.NS] = true
+		case e.Ev == Catalog && e.Entry != nil && e.Entry.Of == "collections":
+			if !e.Entry.NoBalance || e.Entry.Gone {
+				delete(off, e.Entry.ID)
+				continue
+			}
+			off[e.Entry.ID] = e
+			if !theirs[e.Entry.ID] && !slices.Contains(named, e.Entry.ID) {
+				found = append(found, Violation{
+					"switched off", "the balancing of " + e.Entry.ID + " is off, and no lease names it",
+					[]int{e.Seq},
+				})
+			}
+		case e.Ev == ProcessEnd && strings.HasPrefix(e.By, "giveback"):
+			given = e.Code == 0
+		case e.Ev == Rest:
+			for ns, event := range off {
+				if given && !theirs[ns] {
+					found = append(found, Violation{
+						"switched off", "the balancing of " + ns + " is still off",
+						[]int{event.Seq, e.Seq},
+					})
+				}
+			}
+		}
+	}
+	return found
+}
+
+// Indexes is that at rest all shards that own chunks of a collection have the same indexes.
+func Indexes(t Trace) (found []Violation) {
+	first := map[string]Event{}
+	for _, e := range t {
+		if e.Ev != Index {
+			continue
+		}
+		one, known := first[e.NS]
+		if !known {
+			first[e.NS] = e
+		} else if !slices.Equal(one.Names, e.Names) {
+			found = append(found, Violation{
+				"indexes", fmt.Sprintf("%s has %v of %s, and %s has %v", one.Node, one.Names, e.NS, e.Node, e.Names),
+				[]int{one.Seq, e.Seq},
+			})
+		}
+	}
+	return found
+}
+
+// Rested is what the cluster itself finds broken at rest, and that it has come to rest: all
+// was given back, and no range still waits for its deletion.
+func Rested(t Trace) (found []Violation) {
+	waiting := map[string]Event{}
+	code := 0
+	for _, e := range t {
+		key := fmt.Sprint(e.Node, e.NS, show(e.Min), show(e.Max))
+		switch e.Ev {
+		case RangeRegistered:
+			waiting[key] = e
+		case RangeDone:
+			delete(waiting, key)
+		case ProcessEnd:
+			if code = 0; strings.HasPrefix(e.By, "giveback") {
+				code = e.Code
+			}
+		case Endless:
+			found = append(found, Violation{"liveness", e.By + " does not end", []int{e.Seq}})
+		case Rest:
+			for _, text := range e.Names {
+				found = append(found, Violation{"rest", text, []int{e.Seq}})
+			}
+			for _, task := range waiting {
+				found = append(found, Violation{
+					"rest", fmt.Sprintf("%s still has a range of %s to delete", task.Node, task.NS),
+					[]int{task.Seq, e.Seq},
+				})
+			}
+			if code != 0 {
+				found = append(found, Violation{
+					"rest", fmt.Sprintf("giving back fails with %d", code),
+					[]int{e.Seq},
+				})
+			}
+		}
+	}
+	return found
+}
+
+func show(b *Bound) string {
+	if b == nil {
+		return "-"
+	}
+	return b.String()
+}
+
+// Undone is that a plan that was undone leaves all ranges where they were, unless others have
+// moved some meanwhile.
+func Undone(t Trace) (found []Violation) {
+	c := newCatalog()
+	before := map[string]map[string]string{} // by actor
+	for _, e := range t {
+		c.take(e)
+		actor, _, _ := strings.Cut(e.By, ".")
+		switch e.Ev {
+		case MigrationStart, MigrationCommitted:
+			for other := range before {
+				if other != e.By {
+					delete(before, other)
+				}
+			}
+		case Fault:
+			if strings.Contains(e.Text, "AddShard") {
+				clear(before)
+			}
+		case ProcessBegin:
+			if _, runs := before[actor]; !runs && e.Cmd == "apply" && e.Text == "" {
+				before[actor] = c.layout()
+			}
+		case ProcessEnd:
+			was, known := before[actor]
+			if e.Cmd != "undo" || e.Code != 0 || !known {
+				continue
+			}
+			is := c.layout()
+			for _, ns := range slices.Sorted(maps.Keys(was)) {
+				if now, there := is[ns]; there && now != was[ns] {
+					found = append(found, Violation{
+						"undo", fmt.Sprintf("%s lies as %s, and lay as %s before the plan", ns, now, was[ns]),
+						[]int{e.Seq},
+					})
+				}
+			}
+		}
+	}
+	return found
+}
+
+// layout says where the ranges of each collection are.
+func (c *catalog) layout() map[string]string {
+	list := map[string]string{}
+	for ns := range c.chunks {
+		var text strings.Builder
+		shard := ""
+		for _, chunk := range c.sorted(ns) {
+			if chunk.Shard != shard {
+				shard = chunk.Shard
+				fmt.Fprintf(&text, "%s from %s, ", shard, chunk.Min)
+			}
+		}
+		list[ns] = strings.TrimSuffix(text.String(), ", ")
+	}
+	return list
+}

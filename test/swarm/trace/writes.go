@@ -1,0 +1,128 @@
+package trace
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// counterInput is what was asked of a key: an increment, or a read.
+type counterInput struct{ inc bool }
+
+// counterOutput is what came of it: the number read, or that nobody knows.
+type counterOutput struct {
+	number  int64
+	unknown bool
+}
+
+// counter is a number that increments and reads see in some order, one after the other.
+var counter = porcupine.NondeterministicModel{
+	Init: func() []any { return []any{int64(0)} },
+	Step: func(state, input, output any) []any {
+		number, out := state.(int64), output.(counterOutput)
+		switch {
+		case input.(counterInput).inc && out.unknown:
+			return []any{number, number + 1}
+		case input.(counterInput).inc:
+			return []any{number + 1}
+		case out.unknown || out.number == number:
+			return []any{number}
+		}
+		return nil
+	},
+	Equal: func(a, b any) bool { return a == b },
+}
+
+// Writes says that no acknowledged write is lost or done twice: what writers have done to a
+// key, and seen of it, happened in some order, one after the other. A scan at rest reads each
+// key once.
+func Writes(t Trace) (found []Violation) {
+	histories := map[string]*history{}
+	of := func(ns string) *history {
+		if histories[ns] == nil {
+			histories[ns] = &history{keys: map[int64][]porcupine.Operation{}, open: map[int]Event{}}
+		}
+		return histories[ns]
+	}
+	for _, e := range t {
+		switch e.Ev {
+		case OpBegin:
+			of(e.NS).open[e.Op] = e
+		case OpEnd:
+			found = append(found, of(e.NS).end(e)...)
+		}
+	}
+	model := counter.ToModel()
+	for _, ns := range slices.Sorted(maps.Keys(histories)) {
+		h := histories[ns]
+		h.leaveOpen()
+		for _, key := range slices.Sorted(maps.Keys(h.keys)) {
+			if !porcupine.CheckOperations(model, h.keys[key]) {
+				text := fmt.Sprintf("%s: what happened to key %d has no order", ns, key)
+				found = append(found, Violation{"writes", text, h.last})
+			}
+		}
+	}
+	return found
+}
+
+// history is what writers did to a collection.
+type history struct {
+	keys map[int64][]porcupine.Operation
+	open map[int]Event // by Op
+	last []int
+}
+
+func (h *history) end(e Event) (found []Violation) {
+	begin, known := h.open[e.Op]
+	if !known {
+		return nil
+	}
+	delete(h.open, e.Op)
+	h.last = []int{e.Seq}
+	if begin.Cmd != "scan" {
+		h.add(begin, e.Seq, begin.Key, e.Number, e.Code != 0 || e.Lost)
+		return nil
+	}
+	if e.Code != 0 || e.Lost {
+		return nil
+	}
+	seen := map[int64]int64{}
+	for _, row := range e.Rows {
+		if _, twice := seen[row.Key]; twice {
+			found = append(found, Violation{
+				"writes", fmt.Sprintf("%s: key %d is there twice", e.NS, row.Key),
+				[]int{e.Seq},
+			})
+		}
+		seen[row.Key] = row.Number
+	}
+	for key := range h.keys {
+		h.add(begin, e.Seq, key, seen[key], false)
+	}
+	return found
+}
+
+func (h *history) add(begin Event, end int, key, number int64, unknown bool) {
+	if unknown && begin.Cmd != "inc" {
+		return
+	}
+	returned := int64(end)
+	if unknown {
+		returned = math.MaxInt64
+	}
+	h.keys[key] = append(h.keys[key], porcupine.Operation{
+		Input: counterInput{begin.Cmd == "inc"}, Output: counterOutput{number, unknown},
+		Call: int64(begin.Seq), Return: returned,
+	})
+}
+
+// leaveOpen has what was never answered be unknown.
+func (h *history) leaveOpen() {
+	for _, e := range h.open {
+		h.add(e, 0, e.Key, 0, true)
+	}
+}
