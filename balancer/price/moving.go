@@ -16,17 +16,14 @@ import (
 	"shardsh/balancer/sim"
 )
 
-const (
-	blockedByMoves = "each range while its move is committed, as a rule well below a second"
-	undoable       = "nothing: it can be stopped, gone on with and undone (shardsh apply --undo)"
-)
+const blockedByMoves = "each range while its move is committed, as a rule well below a second"
 
 // start is how long a round that is due may take to begin.
 const start = 10 * time.Second
 
 // moves prices a plan for a cluster that shardsh carries out: step after step, at once.
 func (p *pricing) moves(from *catalog.Snapshot) (Way, []plan.Step, error) {
-	w := Way{Kind: Moves, Blocks: blockedByMoves, Final: undoable,
+	w := Way{Kind: Moves, Blocks: blockedByMoves,
 		Needs:    "any release; shardsh must run meanwhile, and the cluster's balancer must not work on the collection",
 		Commands: []string{p.command(p.o.Goal)}}
 	made, err := plan.Make(from, p.planned(p.o.Goal, p.o.DiskLimit))

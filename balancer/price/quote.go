@@ -57,10 +57,10 @@ type Way struct {
 	Bytes int64  `json:"bytes"`
 	Links []Link `json:"links"`
 	Peaks []Peak `json:"peaks"`
-	// Blocks says how long writes wait, Final what can't be undone, Needs which release and
-	// settings it takes.
+	// Blocks says how long writes wait, Final what can't be undone (empty: nothing), Needs which
+	// release and settings it takes.
 	Blocks string `json:"blocks"`
-	Final  string `json:"final"`
+	Final  string `json:"final,omitzero"`
 	Needs  string `json:"needs"`
 	// Commands take it.
 	Commands []string `json:"commands"`

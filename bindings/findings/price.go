@@ -41,7 +41,11 @@ func QuoteText(q price.Quote) string {
 		p.heading("Recommended: " + best.Kind.Name())
 		p.wrapped(2, capital(q.Reason))
 		p.wrapped(2, sentence("Writes wait: "+best.Blocks))
-		p.wrapped(2, sentence("Can't be undone: "+best.Final))
+		if best.Final == "" {
+			p.wrapped(2, "It can be stopped, gone on with and undone (shardsh apply --undo).")
+		} else {
+			p.wrapped(2, sentence("Can't be undone: "+best.Final))
+		}
 		p.wrapped(2, sentence("Needs: "+best.Needs))
 		p.commands(4, best.Commands)
 	}

@@ -29,8 +29,7 @@ func (o *presplitFlags) groups() []cmdline.Group {
 		f.StringVar(&o.cuts.Namespace, "ns", "", "`DB.COLLECTION` collection to split")
 		f.IntVar(&o.cuts.Chunks, "chunks", 0, "`N` split the range of hashes into N equal chunks")
 		f.IntVar(&o.cuts.PerShard, "per-shard", 0, "`N` the same, with N chunks for each shard")
-		f.StringVar(&o.points, "points", "",
-			"`FILE` split at these keys: extended JSON, a document a line; - is standard input")
+		f.StringVar(&o.points, "points", "", "`FILE` split at these keys, JSON a line each; - is standard input")
 		f.IntVar(&o.cuts.FromSample, "from-sample", 0, "`N` split into N chunks by a sample of the documents")
 		f.StringVar(&o.like, "like", "", "`FILE|mongodb://…` chunks and spread of another cluster's collection")
 	})
