@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/consent"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/heat"
 	"shardsh/balancer/humanize"
@@ -146,9 +147,13 @@ func (h Heat) Run(ctx context.Context, source Source, r Reporter) (HeatResult, e
 	names = slices.DeleteFunc(runner.Ours(names, h.Namespaces), func(ns string) bool {
 		return s.Collection(ns).Table == nil
 	})
-	list, err := load.Read(ctx, live.NewCommandRunner(source.Client), s, names, load.Options{For: h.For, Back: h.Back,
-		Sample: h.Sample, Clock: source.Clock, Tell: func(text string) { report.note(text) }})
+	runner, ended, err := h.changing(ctx, source, names)
 	if err != nil {
+		return HeatResult{}, err
+	}
+	list, err := load.Read(ctx, runner, s, names, load.Options{For: h.For, Back: h.Back,
+		Sample: h.Sample, Clock: source.Clock, Tell: func(text string) { report.note(text) }})
+	if err = ended("", err); err != nil {
 		return HeatResult{}, &AccessError{err}
 	}
 	result := HeatResult{By: h.By, Seconds: h.For.Seconds(), Collections: []CollectionHeat{}}
@@ -163,6 +168,29 @@ func (h Heat) Run(ctx context.Context, source Source, r Reporter) (HeatResult, e
 	}
 	return result, nil
 }
+
+// changing returns what sends the commands of a read. One that has queries sampled changes the
+// cluster: it passes guards and policies, and is written to the audit.
+func (h Heat) changing(ctx context.Context, source Source, names []string) (
+	runner live.CommandRunner, ended func(stopped string, err error) error, err error) {
+	switch {
+	case h.Sample == 0:
+		return live.NewCommandRunner(source.Client), func(_ string, err error) error { return err }, nil
+	case source.Changes == nil:
+		return nil, nil, refuse("{sample} changes the cluster, and nothing here may")
+	}
+	c := *source.Changes
+	if err := c.permitted(ctx, consent.Order{Verb: heatVerb, Namespaces: names}); err != nil {
+		return nil, nil, err
+	}
+	if c, ended, err = c.begin(ctx, order{verb: heatVerb, namespaces: names}); err != nil {
+		return nil, nil, err
+	}
+	return c.runner(), ended, nil
+}
+
+// heatVerb is the verb of policies and audits.
+const heatVerb = "heat"
 
 // literal returns the names where there are no patterns among them.
 func literal(names []string) []string {

@@ -33,6 +33,9 @@ type Source struct {
 	Zone *time.Location
 	// Clock is the cluster's, for what looks again; nil where there is only a Snapshot.
 	Clock apply.Clock
+	// Changes is the cluster for what a look changes when it is asked to, past guards, policies and
+	// the audit; nil refuses that.
+	Changes *Cluster
 	// Computing is called around what takes long and much memory; nil is not.
 	Computing func(compute func() error) error
 

@@ -42,7 +42,7 @@ type Limits struct {
 
 // Verbs are those that a policy can allow.
 func Verbs() []string {
-	return []string{"apply", "balance", Commands, "defragment", "drain", "presplit", "quiesce"}
+	return []string{"apply", "balance", Commands, "defragment", "drain", "heat", "presplit", "quiesce"}
 }
 
 // Commands is the verb of single commands of scripts that change how data are distributed,

@@ -17,13 +17,14 @@ const (
 	hotChunksNamed = 3
 	scatterShare   = 0.2 // of the sampled reads or writes
 	scatterSamples = 50
+	loadPerShard   = 1 // operations a second on average: less is nobody's load
 )
 
 // OfHeat returns what is to be said about where the load of a collection goes.
 func OfHeat(m *heat.Map, by heat.By) (list []Finding) {
 	w := m.WeightsFor(by)
 	mean := m.Mean(w)
-	if mean == 0 || len(m.Shards) < 2 {
+	if mean == 0 || len(m.Shards) < 2 || m.Total.Total() < loadPerShard*float64(len(m.Shards)) {
 		return nil
 	}
 	list = append(list, hotShards(m, w, mean)...)

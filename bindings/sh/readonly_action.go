@@ -44,5 +44,7 @@ func look[R any](c *call, sh *Helpers, helper string, verb looker[R], about ...s
 func tryLook[R any](c *call, sh *Helpers, verb looker[R]) (R, error) {
 	r := &actiontext.Reporter{Progress: c.s.Display.Progress(true), Note: c.JS.Out.Warn}
 	defer r.Progress.End()
-	return verb.Run(c.JS.Context(), sh.source(), r)
+	source, cluster := sh.source(), c.cluster(sh)
+	source.Changes = &cluster
+	return verb.Run(c.JS.Context(), source, r)
 }

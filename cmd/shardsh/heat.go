@@ -36,7 +36,7 @@ func (o *heatFlags) groups() []cmdline.Group {
 		f.BoolVarP(&o.yes, "yes", "y", false, "with --sample: do that")
 		o.flags(f, "text", "json")
 	})}
-	return append(groups, o.sharedGroups()...)
+	return append(append(groups, o.consentGroup()), o.sharedGroups()...)
 }
 
 func (o *heatFlags) complete(env environment, words []string) error {
@@ -50,6 +50,7 @@ func (o *heatFlags) complete(env environment, words []string) error {
 	); err != nil {
 		return err
 	}
+	o.changes = o.sample > 0
 	o.action = action.Heat{Namespaces: o.namespaces, For: time.Duration(o.count), Back: time.Duration(o.back),
 		By: heat.By(o.by), Top: o.top, Sample: o.sample}
 	if err := wrongOptions(o.action.Validate()); err != nil {

@@ -27,6 +27,8 @@ type sourceFlags struct {
 	sizes  string         // of what from names
 	ofZone string         // of the verbs that have zoneFlag for it
 	zone   *time.Location // which it is
+	// changes has policies read, and the look change what it was asked to.
+	changes bool
 
 	progress *progress // of what is computed; within sets it
 }
@@ -101,7 +103,7 @@ func (o *sourceFlags) about(
 
 // connect connects to the cluster.
 func (o *sourceFlags) connect(ctx context.Context, env environment) (*connection, error) {
-	return connect(ctx, env, &o.clusterFlags, session{looks: true, quiet: o.quiet})
+	return connect(ctx, env, &o.clusterFlags, session{looks: !o.changes, quiet: o.quiet})
 }
 
 // open opens what the cluster is read from, until done.
@@ -116,6 +118,11 @@ func (o *sourceFlags) open(ctx context.Context, env environment) (source action.
 	}
 	source = conn.source(o.usesMock())
 	source.Zone = o.zone
+	if o.changes {
+		source.Changes = &action.Cluster{
+			Client: conn.client, Settings: conn.settings, Address: conn.address, Clock: source.Clock, Consent: conn.consent,
+		}
+	}
 	return source, conn.close, nil
 }
 

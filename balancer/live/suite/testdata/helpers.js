@@ -16,6 +16,7 @@ reads("adviseChunkSize", () => sh.adviseChunkSize(NS), r => r.ns == NS && r.mb >
 reads("advisePresplit", () => sh.advisePresplit(NS), r => r.ns == NS && r.chunks > 0)
 reads("verify", () => sh.verify(NS), r => r.verdict == "digest" && r.collections[0].docs == db.getSiblingDB(NS.split(".")[0])[NS.split(".")[1]].countDocuments())
 reads("audit", () => sh.audit(NS), r => r.findings.length == 0 && ["clean", "unknown"].includes(r.verdict))
+reads("heat", () => sh.heat(NS, { for: "1s" }), r => r.collections.length == 1 && r.collections[0].ns == NS && r.collections[0].shards.length > 0)
 reads("snapshot", () => sh.snapshot(), r => [A, B, C].every(s => r.shards.some(x => x.id == s)))
 reads("isBalancerInRound", () => sh.isBalancerInRound(), r => r === false)
 reads("isBalancerRunning", () => sh.isBalancerRunning(), r => r.mode == "off")
