@@ -129,10 +129,10 @@ func NeedFor(gap catalog.Gap, namespaces []string) error {
 		" could not be read, and a plan needs it: " + gap.Reason)
 }
 
-// needSizes returns an error for a collection that goes by its sizes, of which no size is
-// known: nothing could be told from uneven.
+// needSizes returns an error for a collection that goes by its sizes, of which a dump of config has
+// none: nothing could be told from uneven.
 func needSizes(s *catalog.Snapshot, namespaces []string) error {
-	if !s.Release().BalancesBySize() {
+	if !s.Release().BalancesBySize() || s.Parts().Source.Origin.Name != catalog.MongoDump {
 		return nil
 	}
 	names, err := plan.Namespaces(s, namespaces)

@@ -101,6 +101,9 @@ const (
 	SourceFile SourceKind = "file"
 )
 
+// MongoDump is the name of the origin of dumps of config.
+const MongoDump = "mongodump"
+
 // Source is where a Snapshot came from, and what the reader could not get.
 type Source struct {
 	Kind SourceKind

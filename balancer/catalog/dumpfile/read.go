@@ -23,7 +23,7 @@ type reader struct {
 func read(file func(name string) ([]byte, error), name string) (*catalog.Snapshot, error) {
 	r := &reader{file: file, parts: catalog.SnapshotParts{Config: map[string][]bson.Raw{}}}
 	r.parts.Source = catalog.Source{
-		Kind: catalog.SourceFile, Name: name, Origin: catalog.Origin{Kind: catalog.SourceLive, Name: "mongodump"},
+		Kind: catalog.SourceFile, Name: name, Origin: catalog.Origin{Kind: catalog.SourceLive, Name: catalog.MongoDump},
 	}
 	for _, part := range []func() error{r.small, r.release, r.settings, r.logs, r.collections} {
 		if err := part(); err != nil {
