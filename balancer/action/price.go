@@ -61,7 +61,9 @@ func (p Price) Run(ctx context.Context, source Source, r Reporter) (quote price.
 		}
 	}
 	err = source.compute(func() (err error) {
-		quote, err = price.Of(s, price.Options{Goal: p.Goal, DiskLimit: p.DiskLimit, Seed: p.Seed, Watch: reporter.watch(ctx)})
+		quote, err = price.Of(s, price.Options{
+			Goal: p.Goal, DiskLimit: p.DiskLimit, Seed: p.Seed, Watch: reporter.watch(ctx),
+		})
 		return err
 	})
 	return quote, err

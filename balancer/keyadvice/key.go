@@ -25,6 +25,9 @@ type Part struct {
 // ParseKey reads a key such as {customer: 1, _id: "hashed"}.
 func ParseKey(doc bson.Raw) (Key, error) {
 	p, err := catalog.ParseKeyPattern(doc)
+	if err != nil && len(doc) > len(bson.Raw{5, 0, 0, 0, 0}) {
+		return nil, errors.New("each field of a shard key must be 1 or \"hashed\", which one may be")
+	}
 	if err != nil {
 		return nil, err
 	}

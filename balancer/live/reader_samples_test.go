@@ -95,7 +95,8 @@ func TestSamplesKeys(t *testing.T) {
 }
 
 // Who may not read documents may have the shards say where they would cut; who may neither
-// has a gap, and the plan says that it guesses.
+// is told nothing of the reader, which could do all that a role for looking allows, and the plan
+// says that it guesses.
 func TestSplitPointsInPlaceOfASample(t *testing.T) {
 	forbidden := []string{"aggregate large $sample"}
 	c := filled(t, func(h wire.Handler) wire.Handler {
@@ -109,8 +110,7 @@ func TestSplitPointsInPlaceOfASample(t *testing.T) {
 	hasKeys(t, sampledKeys(t, c), 15, 25) // pieces of half a megabyte, the least that servers take
 	forbidden = append(forbidden, "splitVector shop.large")
 	s := sampledKeys(t, c)
-	if gaps := s.Parts().Source.Gaps; len(gaps) != 1 || gaps[0].What != "keys" || gaps[0].Namespace != "shop.large" ||
-		!gaps[0].Refused() {
+	if gaps := s.Parts().Source.Gaps; len(gaps) > 0 {
 		t.Errorf("%+v", gaps)
 	}
 	p, err := plan.Make(s, plan.Options{})

@@ -161,7 +161,8 @@ func newCluster(cfg Config) *Cluster {
 	c := &Cluster{
 		clock: clock.New(start, cfg.RealTime, logger),
 		setup: &setup{
-			release: release, parameters: parameters.New(release), logger: logger, flaws: cfg.Flaws, zone: cmp.Or(cfg.Zone, start.Location()),
+			release: release, parameters: parameters.New(release), logger: logger, flaws: cfg.Flaws,
+			zone: cmp.Or(cfg.Zone, start.Location()),
 		},
 		seed: cfg.Seed,
 	}

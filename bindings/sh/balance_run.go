@@ -9,16 +9,16 @@ import (
 	"github.com/dop251/goja"
 )
 
-const balanceOptions = "all,goal,order,by,opsInterval,pauseBalancing,forceJumbo,dryRun,coolDown,parallel,waitForLease," +
-	"seed,progress,giveBack," + beforeNames + "," + paceNames
+const balanceOptions = "all,goal,order,by,opsInterval,pauseBalancing,forceJumbo,dryRun,coolDown,parallel," +
+	"waitForLease,seed,progress,giveBack," + beforeNames + "," + paceNames
 
 // shardRunMethods() have our engine at work.
 func shardRunMethods() []helper {
 	return []helper{
 		{"balance", "ns?:string|object options?:object{" + balanceOptions + "}", checked(shBalance),
 			"Balances a collection, [collections] or {all: true} with shardsh's own engine, while the cluster's balancer is " +
-				"off for them: {pauseBalancing: true} disables it meanwhile; {goal: \"size\"|\"chunks\"|\"ops\"|\"load\", order, by, " +
-				"forceJumbo, dryRun, maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, diskLimit, coolDown, " +
+				"off for them: {pauseBalancing: true} disables it meanwhile; {goal: \"size\"|\"chunks\"|\"ops\"|\"load\", order, " +
+				"by, forceJumbo, dryRun, maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, diskLimit, coolDown, " +
 				"parallel, waitForLease, seed, preflight, despite, advisories, progress}, times in ms or as \"1h30m\"; " +
 				"{giveBack: true} only enables balancing that a killed run left disabled."},
 	}

@@ -56,7 +56,6 @@ func printTopHelp(to io.Writer) error {
 Without an address the cluster is the embedded mock. An address is a connection
 string (mongodb://...), host:port/db, or the name of a database on this machine:
   %s
-
 All options of the shell: shardsh --help-all. More: shardsh help VERB|connection|mock|pace|consent.
 `, strings.Join(c.Text.Examples[:2], "\n  "))
 	_, err := io.WriteString(to, b.String())

@@ -22,8 +22,8 @@ func CollationFields() []Field {
 
 // locales are the languages that servers have collations of (MongoDB's manual).
 var locales = " simple af sq am ar hy as az bn be bs my bg ca chr zh hr cs da nl dz en eo et ee fo fil fi fr gl ka " +
-	"de el gu ha haw he hi hu is ig smn id ga it ja kl kn kk km kok ko ky lkt lo lv ln lt dsb lb mk ms ml mt mr mn ne se " +
-	"nb nn or om ps fa pl pt pa ro ru sr si sk sl es sw sv ta te th bo to tr uk hsb ur ug vi wae cy yi yo zu "
+	"de el gu ha haw he hi hu is ig smn id ga it ja kl kn kk km kok ko ky lkt lo lv ln lt dsb lb mk ms ml mt mr mn ne " +
+	"se nb nn or om ps fa pl pt pa ro ru sr si sk sl es sw sv ta te th bo to tr uk hsb ur ug vi wae cy yi yo zu "
 
 // CheckCollation refuses what is not a collation. Place is what messages say before fields; an
 // empty document is none.

@@ -101,7 +101,7 @@ func collectionCommands() []Command {
 			Fields: fields(
 				required(args.Collection, "collMod"), validation(), images(), optional(args.Object, "validator"),
 				optional(args.SafeInt, "cappedSize", "cappedMax", "expireAfterSeconds"), optional(args.Any, "viewOn", "pipeline"),
-				optional(args.SafeBool, "dryRun"), []args.Field{timeSeries()}, optional(args.Object, "encryptedFields"),
+				optional(args.SafeBool, "dryRun"), optional(args.Object, "timeseries", "encryptedFields"),
 				optional(args.Any, "clusteredIndex"), sentByRouters(),
 				[]args.Field{args.Optional("index", args.Object).Of(fields(
 					optional(args.String, "name"), optional(args.Object, "keyPattern"), optional(args.SafeInt, "expireAfterSeconds"),

@@ -7,9 +7,11 @@ import "slices"
 var oldStyle = []string{
 	"addShardToZone", "appendOplogNote", "balancerStart", "balancerStatus", "balancerStop", "buildInfo",
 	"checkMetadataConsistency", "compact", "connPoolStats", "connPoolSync", "createIndexes", "currentOp", "dbStats",
-	"dropIndexes", "dropRole", "dropUser", "flushRouterConfig", "getDiagnosticData", "getLog", "getParameter", "getShardMap",
+	"dropIndexes", "dropRole", "dropUser", "flushRouterConfig", "getDiagnosticData", "getLog", "getParameter",
+	"getShardMap",
 	"isdbgrid", "killOp", "listCollections", "listCommands", "listShards", "mapReduce", "profile",
-	"removeShardFromZone", "replSetGetStatus", "serverStatus", "setDefaultRWConcern", "setIndexCommitQuorum", "setParameter",
+	"removeShardFromZone", "replSetGetStatus", "serverStatus", "setDefaultRWConcern", "setIndexCommitQuorum",
+	"setParameter",
 	"setProfilingFilterGlobally", "updateRole", "updateUser", "updateZoneKeyRange", "whatsmyuri",
 }
 

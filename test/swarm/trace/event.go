@@ -11,7 +11,7 @@ import (
 // Kinds of events.
 const (
 	Start              = "start"                  // the first one: Text is the release
-	Catalog            = "catalog"                // one document changes: Before and After of a chunk, or Entry; same Op: at once
+	Catalog            = "catalog"                // one document changes: a chunk, or Entry; same Op: at once
 	CmdBegin           = "cmd.begin"              // a command of By at a router
 	CmdEnd             = "cmd.end"                // Code 0 is ok; Lost: the answer did not reach the sender
 	MigrationStart     = "migration.start"        // these have the names that the mock gives them
