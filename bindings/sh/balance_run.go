@@ -18,8 +18,8 @@ func shardRunMethods() []helper {
 		{"balance", "ns?:string|object options?:object{" + balanceOptions + "}", checked(shBalance),
 			"Balances a collection, [collections] or {all: true} with shardsh's own engine, while the cluster's balancer is " +
 				"off for them: {pauseBalancing: true} disables it meanwhile; {goal: \"size\"|\"chunks\"|\"ops\"|\"load\", order, " +
-				"by, forceJumbo, dryRun, maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, diskLimit, coolDown, " +
-				"parallel, waitForLease, seed, preflight, despite, advisories, progress}, times in ms or as \"1h30m\"; " +
+				"by, forceJumbo, dryRun, maxMoves, maxBytes, for, pauseBetween, window, timeZone, pauseWhen, diskLimit, " +
+				"coolDown, parallel, waitForLease, seed, preflight, despite, advisories, progress}, times in ms or as \"1h30m\"; " +
 				"{giveBack: true} only enables balancing that a killed run left disabled."},
 	}
 }

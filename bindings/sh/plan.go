@@ -22,8 +22,8 @@ func shardPlanMethods() []helper {
 	return []helper{
 		{"plan", "ns?:string|object options?:object{" + planOptions + "}", checked(shPlan),
 			"Plans what the balancer would do if it were on, step by step: for a collection, [collections] or all; {goal} is " +
-				"balance, {drain: shard}, zones, defragment, consolidate or {presplit: {chunks|perShard|fromSample|points|like}}; " +
-				"{maxBytes, maxMoves, maxRounds, for, diskLimit}; {by: \"auto\"} compares the ways to it instead."},
+				"balance, {drain: shard}, zones, defragment, consolidate or {presplit: {chunks|perShard|fromSample|points|like}}" +
+				"; {maxBytes, maxMoves, maxRounds, for, diskLimit}; {by: \"auto\"} compares the ways to it instead."},
 	}
 }
 
