@@ -67,10 +67,7 @@ type auditedPart struct {
 // resumeAudit reads the checkpoint of an earlier run; an empty one where there is none.
 func (a *auditing) resumeAudit() error {
 	a.kept = &checkpoint{Format: checkpointFormat, Names: slices.Clone(a.Namespaces), file: a.Checkpoint}
-	if a.Checkpoint == "" {
-		return nil
-	}
-	if _, err := os.Stat(a.Checkpoint); errors.Is(err, os.ErrNotExist) {
+	if a.Checkpoint == "" || !exists(a.Checkpoint) {
 		return nil
 	}
 	text, err := safefile.Read(a.Checkpoint, mostCheckpoint, time.Minute)

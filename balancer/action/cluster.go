@@ -102,10 +102,8 @@ func (c Cluster) snapshot(ctx context.Context, namespaces []string, r *serial) (
 	if err != nil {
 		return nil, &AccessError{err}
 	}
-	for _, gap := range s.Parts().Source.Gaps {
-		if err := NeedFor(gap, namespaces); err != nil {
-			return nil, err
-		}
+	if err := needs(s, namespaces); err != nil {
+		return nil, err
 	}
 	for _, text := range catalog.GapTexts(s.Parts().Source.Gaps) {
 		r.note(text)
@@ -127,6 +125,16 @@ func NeedFor(gap catalog.Gap, namespaces []string) error {
 	}
 	return errors.New(strings.TrimSpace(gap.What+" "+gap.Namespace) +
 		" could not be read, and a plan needs it: " + gap.Reason)
+}
+
+// needs returns the error of the first gap that a plan can't do without.
+func needs(s *catalog.Snapshot, namespaces []string) error {
+	for _, gap := range s.Parts().Source.Gaps {
+		if err := NeedFor(gap, namespaces); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // needSizes returns an error for a collection that goes by its sizes, of which a dump of config has

@@ -100,10 +100,8 @@ func (p Plan) Run(ctx context.Context, source Source, r Reporter) (*plan.Plan, e
 	if p.Cuts != nil {
 		goal.Namespaces = []string{p.Cuts.Namespace}
 	}
-	for _, gap := range s.Parts().Source.Gaps {
-		if err := NeedFor(gap, goal.Namespaces); err != nil {
-			return nil, err
-		}
+	if err := needs(s, goal.Namespaces); err != nil {
+		return nil, err
 	}
 	if kind := goal.Kind; p.Cuts == nil && slices.Contains([]plan.GoalKind{"", plan.Balance, plan.Defragment}, kind) {
 		if err := needSizes(s, goal.Namespaces); err != nil {

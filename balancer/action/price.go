@@ -50,10 +50,8 @@ func (p Price) Run(ctx context.Context, source Source, r Reporter) (quote price.
 	if err != nil {
 		return quote, err
 	}
-	for _, gap := range s.Parts().Source.Gaps {
-		if err := NeedFor(gap, p.Goal.Namespaces); err != nil {
-			return quote, err
-		}
+	if err := needs(s, p.Goal.Namespaces); err != nil {
+		return quote, err
 	}
 	if c := s.Collection(p.Goal.Namespaces[0]); c != nil && !c.Unsplittable {
 		if err := needSizes(s, p.Goal.Namespaces); err != nil {

@@ -14,7 +14,6 @@ import (
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/live"
 	"shardsh/balancer/plan"
-	"shardsh/balancer/safefile"
 	"shardsh/balancer/verify"
 )
 
@@ -143,7 +142,7 @@ func (r *VerifyResult) Differs() bool { return r != nil && r.Verdict == string(v
 
 func exists(path string) bool {
 	_, err := os.Stat(path)
-	return !errors.Is(err, os.ErrNotExist) && !safefile.Special(path)
+	return !errors.Is(err, os.ErrNotExist)
 }
 
 // unshardedOn returns the unsharded collections that leave a shard with its databases.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -60,10 +59,7 @@ type verifying struct {
 // resume reads the progress of an earlier run.
 func (v *verifying) resume() error {
 	path := v.part()
-	if path == "" || v.Restart {
-		return nil
-	}
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+	if path == "" || v.Restart || !exists(path) {
 		return nil
 	}
 	text, err := safefile.Read(path, verify.MostFile, time.Minute)

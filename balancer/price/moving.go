@@ -61,7 +61,7 @@ func (p *pricing) command(goal plan.Goal) string {
 		"--on-change replan", p.c.Namespace)
 }
 
-// planned are the options of a plan. Disks limit it where they are known.
+// planned are the options of a plan. Disks limit it where they are known; zero is no limit.
 func (p *pricing) planned(goal plan.Goal, limit float64) plan.Options {
 	o := plan.Options{Goal: goal, IgnoreWindow: true, Costs: p.speeds.Costs(), Seed: p.o.Seed, Watch: p.o.Watch}
 	if slices.ContainsFunc(p.s.Shards(), func(shard catalog.ShardState) bool { return shard.Disk.Known() }) {
@@ -120,8 +120,7 @@ func (p *pricing) balancer() (Way, bool, error) {
 	if never && (p.o.Goal.Kind != plan.Drain || f.Left > 0) {
 		w.Refused = f.Because[len(f.Because)-1].Sentence
 	}
-	made, err := plan.Make(on, plan.Options{Goal: p.o.Goal, IgnoreWindow: true, Costs: p.speeds.Costs(), Seed: p.o.Seed,
-		Watch: p.o.Watch})
+	made, err := plan.Make(on, p.planned(p.o.Goal, 0))
 	if err != nil {
 		return w, false, err
 	}
@@ -203,8 +202,7 @@ func (p *pricing) defragmentFirst() (Way, bool, error) {
 	if err != nil || f.Done {
 		return Way{}, false, err
 	}
-	made, err := plan.Make(p.s, plan.Options{Goal: goal, IgnoreWindow: true, Costs: p.speeds.Costs(),
-		Seed: p.o.Seed, Watch: p.o.Watch})
+	made, err := plan.Make(p.s, p.planned(goal, 0))
 	if err != nil {
 		return Way{}, false, err
 	}

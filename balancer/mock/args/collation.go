@@ -34,11 +34,11 @@ func CheckCollation(place string, doc bson.Raw) error {
 	if err := Check(place, CollationFields(), doc); err != nil {
 		return err
 	}
-	return CheckLocale(doc)
+	return checkLocale(doc)
 }
 
-// CheckLocale refuses languages that there are not.
-func CheckLocale(collation bson.Raw) error {
+// checkLocale refuses languages that there are not.
+func checkLocale(collation bson.Raw) error {
 	locale := Text(collation.Lookup("locale"))
 	language, _, _ := strings.Cut(locale, "_")
 	language, _, _ = strings.Cut(language, "@")

@@ -329,8 +329,15 @@ func (f Field) within(place string, v bson.RawValue) error {
 		return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s.%s' is not a valid value.", text, place,
 			f.name)
 	}
-	if n, is := Number(v); is && f.least != nil && n < float64(*f.least) {
-		return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= %d, actual value '%d'", f.name, *f.least,
+	if f.least != nil {
+		return f.notLess(v, *f.least)
+	}
+	return nil
+}
+
+func (f Field) notLess(v bson.RawValue, least int64) error {
+	if n, is := Number(v); is && n < float64(least) {
+		return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= %d, actual value '%d'", f.name, least,
 			int64(n))
 	}
 	return nil

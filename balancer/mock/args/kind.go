@@ -41,7 +41,6 @@ const (
 	BoolOrUUID      // a bool or a UUID
 	IndexesToDrop   // a name, names or a key; null is a type error
 	CommitQuorum    // a text or a number
-	MaxTime         // any number
 	ClusteredIndex  // an object, or a bool or number of old; null is a type error
 	Array
 	Objects // an array of objects
@@ -108,7 +107,6 @@ var kinds = map[Kind]rule{
 		null: true},
 	CommitQuorum: {types: []bson.Type{bson.TypeInt64, bson.TypeInt32, bson.TypeDecimal128, bson.TypeString,
 		bson.TypeDouble}, now: commitQuorum},
-	MaxTime:      {types: []bson.Type{bson.TypeInt32, bson.TypeDouble, bson.TypeInt64, bson.TypeDecimal128}},
 	OldObject:    {types: []bson.Type{bson.TypeEmbeddedDocument}, wrong: noOldObject, null: true},
 	Array:        {types: []bson.Type{bson.TypeArray}},
 	Objects:      {types: []bson.Type{bson.TypeArray}, now: objects},
@@ -272,10 +270,7 @@ func tasks(_ string, f Field, v bson.RawValue) error {
 }
 
 func count(_ string, f Field, v bson.RawValue) error {
-	if n, _ := Number(v); n < 0 {
-		return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= 0, actual value '%d'", f.name, int64(n))
-	}
-	return nil
+	return f.notLess(v, 0)
 }
 
 func collection(_ string, _ Field, v bson.RawValue) error {

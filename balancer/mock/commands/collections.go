@@ -100,9 +100,9 @@ func collectionCommands() []Command {
 			Privilege: access.MayModify, Parsed: Late, Strict: true,
 			Fields: fields(
 				required(args.Collection, "collMod"), validation(), images(), optional(args.Object, "validator"),
-				optional(args.SafeInt, "cappedSize", "cappedMax", "expireAfterSeconds"), optional(args.Any, "viewOn", "pipeline"),
+				optional(args.SafeInt, "cappedSize", "cappedMax"), optional(args.Any, "viewOn", "pipeline"),
 				optional(args.SafeBool, "dryRun"), optional(args.Object, "timeseries", "encryptedFields"),
-				optional(args.Any, "clusteredIndex"), sentByRouters(),
+				optional(args.Any, "clusteredIndex"),
 				[]args.Field{args.Optional("index", args.Object).Of(fields(
 					optional(args.String, "name"), optional(args.Object, "keyPattern"), optional(args.SafeInt, "expireAfterSeconds"),
 					listed("decimal, bool, long, int, double",

@@ -49,7 +49,7 @@ func documentCommands() []Command {
 				required(args.CollectionOrOne, "aggregate"), required(args.Any, "pipeline"),
 				listed("double, bool, decimal, int, long", optional(args.SafeBool, "explain", "bypassDocumentValidation")),
 				optional(args.OptionalBool, "allowDiskUse"), optional(args.Bool, "includeQueryStatsMetrics"),
-				optional(args.MaxTime, "maxTimeMS"),
+				listed("int, double, long, decimal", optional(args.SafeInt, "maxTimeMS")),
 				optional(args.Any, "cursor", "exchange", "runtimeConstants", "fromMongos", "fromRouter"),
 				optional(args.Any, "needsMerge", "unwrappedReadPref"), optional(args.Hint, "hint"),
 				optional(args.Object, "let", "collation", "encryptionInformation", "querySettings"),

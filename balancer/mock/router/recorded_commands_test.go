@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"compress/gzip"
 	"fmt"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -78,7 +79,7 @@ func recordedForms(t *testing.T, file string, number, others int) {
 	t.Helper()
 	excused := slices.Concat(slices.Collect(maps.Values(otherAnswers))...)
 	x := beforeRecordedCalls(t)
-	calls := readRecordedCalls(t, file)
+	calls := slices.Collect(recordedLines[recordedCall](t, file))
 	same := 0
 	for _, c := range calls {
 		reply := x.Run(c.DB, c.Body)
@@ -95,29 +96,33 @@ func recordedForms(t *testing.T, file string, number, others int) {
 	}
 }
 
-func readRecordedCalls(t *testing.T, file string) (calls []recordedCall) {
+// recordedLines reads a packed file, a document of extended JSON a line.
+func recordedLines[T any](t *testing.T, file string) iter.Seq[T] {
 	t.Helper()
-	f, err := os.Open(filepath.Join("testdata", "recorded", file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	unpacked, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(unpacked)
-	for lines.Scan() {
-		var c recordedCall
-		if err := bson.UnmarshalExtJSON(lines.Bytes(), false, &c); err != nil {
-			t.Fatalf("%v in %s", err, lines.Bytes())
+	return func(yield func(T) bool) {
+		f, err := os.Open(filepath.Join("testdata", "recorded", file))
+		if err != nil {
+			t.Fatal(err)
 		}
-		calls = append(calls, c)
+		defer f.Close()
+		unpacked, err := gzip.NewReader(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(unpacked)
+		for lines.Scan() {
+			var one T
+			if err := bson.UnmarshalExtJSON(lines.Bytes(), false, &one); err != nil {
+				t.Fatalf("%v in %s", err, lines.Bytes())
+			}
+			if !yield(one) {
+				return
+			}
+		}
+		if lines.Err() != nil {
+			t.Fatal(lines.Err())
+		}
 	}
-	if lines.Err() != nil {
-		t.Fatal(lines.Err())
-	}
-	return calls
 }
 
 // beforeRecordedCalls is a cluster as it was before the first call. The calls had

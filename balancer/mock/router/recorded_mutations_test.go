@@ -1,12 +1,9 @@
 package router_test
 
 import (
-	"bufio"
-	"compress/gzip"
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -76,7 +73,7 @@ func TestRecordedMutations(t *testing.T) {
 	}
 	var x *tester
 	cases, codes, texts, errors := 0, 0, 0, 0
-	for c := range readMutations(t) {
+	for c := range recordedLines[mutatedCommand](t, "23-mutations.jsonl.gz") {
 		if c.Answer.Timeout {
 			continue
 		}
@@ -152,34 +149,6 @@ func answered(t *testing.T, reply bson.Raw) (a mutatedAnswer) {
 		first(failed.Cursor.FirstBatch, &a.FirstError)
 	}
 	return a
-}
-
-func readMutations(t *testing.T) func(yield func(mutatedCommand) bool) {
-	t.Helper()
-	return func(yield func(mutatedCommand) bool) {
-		f, err := os.Open(filepath.Join("testdata", "recorded", "23-mutations.jsonl.gz"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		unpacked, err := gzip.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(unpacked)
-		for lines.Scan() {
-			var c mutatedCommand
-			if err := bson.UnmarshalExtJSON(lines.Bytes(), false, &c); err != nil {
-				t.Fatalf("%v in %s", err, lines.Bytes())
-			}
-			if !yield(c) {
-				return
-			}
-		}
-		if lines.Err() != nil {
-			t.Fatal(lines.Err())
-		}
-	}
 }
 
 func beforeMutations(t *testing.T) *tester {

@@ -46,13 +46,9 @@ func collMod(c *call.Call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
 	for _, e := range elems[1:] {
-		if args.Generic(e.Key()) || slices.Contains(collModFields, e.Key()) {
-			continue
-		}
 		if slices.Contains(refusedOptions(), e.Key()) {
 			return nil, mongoerr.New(mongoerr.NotImplemented, "the mock does not support collections with %s", e.Key())
 		}
-		return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field 'collMod.%s' is an unknown field.", e.Key())
 	}
 	if !c.Cluster.Collections().Exists(ns) {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist")

@@ -294,12 +294,9 @@ func countByShard(c *call.Call, q call.Query) (bson.D, error) {
 		}
 		total, byShard := int64(0), bson.D{}
 		for _, read := range planned {
-			n := int64(0)
-			for _, err := range runQuery(ctx, one, []mock.Read{read}) {
-				if err != nil {
-					return nil, err
-				}
-				n++
+			n, err := counted(runQuery(ctx, one, []mock.Read{read}))
+			if err != nil {
+				return nil, err
 			}
 			total += n
 			byShard = append(byShard, bson.E{Key: string(read.Shard), Value: call.Smallest(n)})
@@ -318,13 +315,17 @@ func CountMatching(c *call.Call, q call.Query) (bson.D, error) {
 		return nil, err
 	}
 	return call.Outside(c, func(ctx context.Context) (bson.D, error) {
-		n := int64(0)
-		for _, err := range results(ctx) {
-			if err != nil {
-				return nil, err
-			}
-			n++
-		}
-		return bson.D{{Key: "n", Value: call.Smallest(n)}}, nil
+		n, err := counted(results(ctx))
+		return bson.D{{Key: "n", Value: call.Smallest(n)}}, err
 	})
+}
+
+func counted(results iter.Seq2[bson.Raw, error]) (n int64, err error) {
+	for _, err := range results {
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
 }
