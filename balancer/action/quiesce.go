@@ -143,19 +143,16 @@ func (q Quiesce) Run(ctx context.Context, c Cluster, r Reporter) (QuiesceResult,
 			_ = run.look.Members.Close(ctx) // it was only read
 		}()
 	}
-	if err := live.CheckSharded(ctx, c.runner()); err != nil {
-		return QuiesceResult{}, &AccessError{err}
+	opening, cancel := limited(ctx, q.Timeout)
+	defer cancel()
+	if err := run.reach(opening); err != nil {
+		return QuiesceResult{}, run.notReached(ctx, opening, err)
 	}
 	var err error
-	if c.Guarded {
-		if err := c.askGuard(ctx); err != nil {
-			return QuiesceResult{}, err
-		}
-	}
 	if q.DryRun || c.Guarded {
-		err = run.rehearse(ctx)
-	} else if refused := q.permitted(ctx, c); refused != nil {
-		err = refused
+		err = run.notReached(ctx, opening, run.rehearse(opening))
+	} else if refused := q.permitted(opening, c); refused != nil {
+		err = run.notReached(ctx, opening, refused)
 	} else if c, ended, refused := c.begin(ctx, order{verb: "quiesce"}); refused != nil {
 		err = refused
 	} else {
@@ -184,6 +181,17 @@ type quiescing struct {
 	lease  *live.Lease
 	record *live.Quiesced
 	lost   bool // the cluster did not answer when it was asked last
+}
+
+// reach asks whether the cluster is one that can be quiesced, and by whom.
+func (q *quiescing) reach(ctx context.Context) error {
+	if err := live.CheckSharded(ctx, q.c.runner()); err != nil {
+		return &AccessError{err}
+	}
+	if q.c.Guarded {
+		return q.c.askGuard(ctx)
+	}
+	return nil
 }
 
 // send sends a command that changes something, after a renewal of the lease.

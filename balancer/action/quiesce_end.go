@@ -14,15 +14,17 @@ func joinTexts(texts []string) string { return strings.Join(texts, "; ") }
 // end gives back what a Quiesce has stopped that was detached or killed, and says whether
 // the cluster stayed quiet.
 func (q *quiescing) end(ctx context.Context) error {
-	err := q.acquire(ctx, "quiesce --end")
+	opening, cancel := limited(ctx, q.Timeout)
+	defer cancel()
+	err := q.acquire(opening, "quiesce --end")
 	if err != nil {
-		return err
+		return q.notReached(ctx, opening, err)
 	}
 	held, leave := q.lease.KeepAlive(ctx)
-	if q.record, err = live.ReadQuiesced(held, q.c.Client); err != nil || q.record == nil {
+	if q.record, err = live.ReadQuiesced(opening, q.c.Client); err != nil || q.record == nil {
 		q.result.Verdict = VerdictEnded
 		if err != nil {
-			err = &AccessError{err}
+			err = q.notReached(ctx, opening, &AccessError{err})
 		}
 		leaving, cancel := q.afterwards(ctx, closing)
 		defer cancel()

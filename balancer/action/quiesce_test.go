@@ -293,3 +293,41 @@ func TestQuiesceDryRun(t *testing.T) {
 	}
 	c.well()
 }
+
+// hungRunner is a cluster that has stopped answering after some commands.
+type hungRunner struct {
+	live.CommandRunner
+	answers int
+}
+
+func (r *hungRunner) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
+	if r.answers--; r.answers >= 0 {
+		return r.CommandRunner.RunCommand(ctx, database, command)
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A cluster that hangs from any question before the lease on ends a run with its time limit.
+func TestQuiesceHangsBeforeTheLease(t *testing.T) {
+	for _, run := range []struct {
+		Quiesce
+		answers int
+	}{
+		{Quiesce{Hold: time.Hour}, 0},
+		{Quiesce{DryRun: true}, 0},
+		{Quiesce{DryRun: true}, 1},
+		{Quiesce{End: true}, 0},
+	} {
+		c := newCourse(t, 3)
+		within, cancel := context.WithTimeout(t.Context(), time.Minute)
+		run.Timeout = 20 * time.Millisecond
+		cluster := c.actionCluster()
+		cluster.Runner = &hungRunner{cluster.runner(), run.answers}
+		_, err := run.Run(within, cluster, nil)
+		if !errors.Is(err, errUnanswered) || within.Err() != nil || c.balancer() != "full" {
+			t.Errorf("%+v: %s, %v, %v", run, c.balancer(), err, within.Err())
+		}
+		cancel()
+	}
+}

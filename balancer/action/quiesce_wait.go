@@ -54,7 +54,7 @@ func (q *quiescing) quiesce(ctx context.Context) error {
 
 // notReached returns the error of a beginning that ended with the time for it.
 func (q *quiescing) notReached(ctx, opening context.Context, err error) error {
-	if opening.Err() == nil || ctx.Err() != nil {
+	if err == nil || opening.Err() == nil || ctx.Err() != nil {
 		return err
 	}
 	q.lost = true
