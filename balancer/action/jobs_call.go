@@ -152,7 +152,9 @@ func (j *jobCall) save(ctx context.Context) (JobStatus, error) {
 	if j.gate != nil {
 		j.job.Worked = j.gate.Spent()
 	}
-	job, err := j.jobs.Save(context.WithoutCancel(ctx), j.job)
+	saving, cancel := live.Outlive(ctx, ctx, jobGrace)
+	defer cancel()
+	job, err := j.jobs.Save(saving, j.job)
 	switch {
 	case errors.Is(err, live.ErrJobTaken): // another call knows better
 		status := j.statusOf(j.job)

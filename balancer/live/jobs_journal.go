@@ -56,7 +56,9 @@ func (j *Jobs) Journal(ctx context.Context, job *Job) (*JobJournal, *apply.Histo
 	}
 	lines := &lineReader{ctx: ctx, cursor: cursor}
 	h, err := apply.ReadJournal(lines)
-	if failed := errors.Join(lines.err, cursor.Close(context.WithoutCancel(ctx))); failed != nil {
+	closing, cancel := Outlive(ctx, ctx, goodbye)
+	defer cancel()
+	if failed := errors.Join(lines.err, cursor.Close(closing)); failed != nil {
 		return nil, nil, fmt.Errorf("reading %s.%s: %w", LeaseDatabase, JournalCollection, ServerError(failed))
 	}
 	is.next = lines.count

@@ -218,7 +218,9 @@ func (t *LeasedCluster) giveSomeBack(ctx context.Context, some []string, touched
 	}
 	done, failed := t.executor.setBalancing(ctx, on, true)
 	forget = slices.Concat(forget, kept, done)
-	if err := t.lease.ForgetPaused(context.WithoutCancel(ctx), forget); err != nil {
+	forgetting, cancel := Outlive(ctx, ctx, hurried)
+	defer cancel()
+	if err := t.lease.ForgetPaused(forgetting, forget); err != nil {
 		return errors.Join(failed, err)
 	}
 	t.mu.Lock()
@@ -258,15 +260,10 @@ func (t *LeasedCluster) Leave(ctx, hard context.Context) error {
 
 // leaving returns the context of what is left to do after a run. It ends shortly after hard.
 func (t *LeasedCluster) leaving(ctx, hard context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	if hard == nil || t.held.Err() != nil {
-		return ctx, cancel
+		return context.WithCancel(context.WithoutCancel(ctx))
 	}
-	stop := context.AfterFunc(hard, func() { time.AfterFunc(hurried, cancel) })
-	return ctx, func() {
-		stop()
-		cancel()
-	}
+	return Outlive(ctx, hard, hurried)
 }
 
 // End enables the balancing of collections again, however long that takes, and releases the

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -30,6 +31,20 @@ func (l late) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	}
 	time.Sleep(l.by)
 	return l.Handler.Handle(ctx, r)
+}
+
+// hanging does not answer deletes once it hangs.
+type hanging struct {
+	wire.Handler
+	hangs func() // called when it does
+}
+
+func (h hanging) Handle(ctx context.Context, r wire.Request) bson.Raw {
+	if r.Command == "delete" {
+		h.hangs()
+		<-ctx.Done()
+	}
+	return h.Handler.Handle(ctx, r)
 }
 
 // manyCollections is a topology with so many sharded collections.
@@ -112,6 +127,32 @@ func TestGiveBackManyCollections(t *testing.T) {
 			t.Errorf("%d collections stay disabled", len(off))
 		}
 		c.noLease(t)
+	}
+}
+
+// A cluster that stops answering just when a record is removed of what was given back holds
+// nobody up who does not want to wait.
+func TestGiveBackHangsAtTheRecord(t *testing.T) {
+	topology, names := manyCollections(1)
+	hangs := make(chan struct{})
+	hung := sync.OnceFunc(func() { close(hangs) })
+	c := served(t, catalog.Release80, topology, func(h wire.Handler) wire.Handler { return hanging{h, hung} })
+	lease := c.take(t, "balance")
+	if err := lease.SetBalancing(t.Context(), names, false); err != nil {
+		t.Fatal(err)
+	}
+	hard, stop := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() { left <- lease.Leave(t.Context(), hard) }()
+	<-hangs
+	stop()
+	select {
+	case err := <-left:
+		if err == nil || len(c.off(t)) > 0 {
+			t.Errorf("%d are off, %v", len(c.off(t)), err)
+		}
+	case <-time.After(20 * time.Second): // the time limit of the record itself is twice that
+		t.Error("it waits for the record")
 	}
 }
 

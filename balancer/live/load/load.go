@@ -125,13 +125,18 @@ func (c *collection) note(ctx context.Context, what string, err error) error {
 	return nil
 }
 
+// samplingEnds is how long switching sampling off may take after a run that was ended.
+const samplingEnds = 2 * time.Second
+
 // analyzers reads of which collections queries are sampled, and switches that on where it
 // was asked for; end switches it off again.
 func (r *reading) analyzers(ctx context.Context) (end func(), err error) {
 	var asked []*collection
 	end = func() {
+		ending, cancel := live.Outlive(ctx, ctx, samplingEnds)
+		defer cancel()
 		for _, c := range asked {
-			_, err := r.runner.RunCommand(context.WithoutCancel(ctx), "admin",
+			_, err := r.runner.RunCommand(ending, "admin",
 				bson.D{{Key: "configureQueryAnalyzer", Value: c.ns}, {Key: "mode", Value: "off"}})
 			if err != nil {
 				r.Tell(fmt.Sprintf("queries of %s are still sampled: %v", c.ns, err))
