@@ -60,7 +60,13 @@ func (m *model) must(t *rapid.T, db string, command bson.D) bson.Raw {
 	return reply
 }
 
+// sleep lets time pass. Before hours do, lost indexes of shard keys are there again: without,
+// a defragmentation measures and fails as fast as it can, as the server's does
+// (rules/02-defragmentation-and-merging §2.4).
 func (m *model) sleep(d time.Duration) {
+	if d >= time.Hour {
+		m.restoreKeyIndexes()
+	}
 	if err := m.cluster.Clock().Sleep(context.Background(), d); err != nil {
 		panic(err)
 	}
@@ -181,6 +187,19 @@ func (m *model) insert(t *rapid.T, name string, n int, k func() int32) {
 		doc := d("_id", id, "k", k(), "j", rapid.Int32Range(-3, 3).Draw(t, "j"), "v", id, "pad", make([]byte, 40_000))
 		if _, ok := m.attempt(t, db, d("insert", coll, "documents", bson.A{doc})); ok {
 			(*m.colls[name])[id] = id
+		}
+	}
+}
+
+// restoreKeyIndexes creates the indexes that shard keys need.
+func (m *model) restoreKeyIndexes() {
+	for _, name := range namespaces {
+		m.cluster.Lock()
+		coll, err := m.cluster.ConfigDB().Sharded(name)
+		m.cluster.Unlock()
+		if err == nil {
+			db, c := split(name)
+			m.run(db, d("createIndexes", c, "indexes", bson.A{d("key", coll.Pattern.Doc(), "name", coll.Pattern.Doc().String())}))
 		}
 	}
 }
