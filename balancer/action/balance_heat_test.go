@@ -89,6 +89,9 @@ func (l *timely) Report(e Event) {
 // operations without knowing which chunks they are of, and no range moves again within the
 // cool-down.
 func TestBalanceByLoad(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	for _, spec := range []workload.Spec{
 		{Rate: 5000, Keys: "hot 10% 70%", Mix: workload.Mix{Reads: 60, Updates: 40}},
 		{Rate: 5000, Keys: "zipf 0.8", Mix: workload.Mix{Reads: 60, Updates: 40}, Scatter: 0.05},
@@ -127,6 +130,9 @@ func TestBalanceByLoad(t *testing.T) {
 // Where no move helps none is made, and it says why; without samples it refuses, and says
 // what to enter.
 func TestBalanceByLoadRefuses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	run := func(w *world) (BalanceResult, error) {
 		return Balance{Namespaces: []string{"shop.orders"}, Pace: Pace{Parallel: 1}, Goal: runner.LoadGoal}.Run(t.Context(), w.actionCluster(), nil)
 	}

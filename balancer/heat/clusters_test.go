@@ -32,6 +32,9 @@ func kinds() []workload.Spec {
 // The requirements on estimates and on moves, over many clusters: of the ten hottest chunks
 // at least nine are named, and the largest load comes to 1.10 of the mean.
 func TestMadeClusters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	var named, tens, balanced, total, most int
 	for i := range *clusters {
 		spec := kinds()[i%len(kinds())]
@@ -94,6 +97,9 @@ func hottest(w *world, m *heat.Map) (right int) {
 // A key that has more than a shard should is called one, and nothing is moved for it; none
 // is where the same load lies on many keys.
 func TestHotKeyIsCalledOne(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	for i := range 100 {
 		shards := 3 + i%12
 		hot := max(0.2, 1.5/float64(shards))

@@ -95,6 +95,9 @@ func TestWaitsEndWhenStuck(t *testing.T) {
 
 // With keepWaiting a wait goes on, and says once what has to be done.
 func TestKeepWaiting(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, for long")
+	}
 	c := stuckCluster(t, catalog.Release80, []string{`"primary": "a"`, `"primary": "c"`})
 	text, _ := c.Show(`sh.waitForDrain("c", { keepWaiting: true, progress: false, timeout: "3h" })`)
 	const last = "MongoshRuntimeError: after 3h: shard c is draining, 0 chunks left, databases to move: shop"
