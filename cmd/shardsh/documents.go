@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/pflag"
+
+	"shardsh/balancer/action"
+	"shardsh/balancer/mongoerr"
+	"shardsh/bindings/script"
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/secret"
+)
+
+// documentsFlags are those of verbs that read the documents of collections.
+type documentsFlags struct {
+	clusterFlags
+	runFlags
+	namespaces                 []string
+	secondary, json            bool
+	settle                     int
+	settlePause, between, time cmdline.Duration
+	rate                       cmdline.Size
+	window                     windowFlag
+}
+
+// group returns the options of a verb with its own and the common ones. What is read again
+// is called differing.
+func (o *documentsFlags) group(differing, namespaces string, own func(*pflag.FlagSet)) []cmdline.Group {
+	o.settlePause = cmdline.Duration(action.DefaultSettlePause)
+	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
+		f.StringArrayVar(&o.namespaces, "ns", nil, namespaces)
+		own(f)
+		f.IntVar(&o.settle, "settle", action.DefaultSettle, "`N` read "+differing+" again, up to N times")
+		f.Var(&o.settlePause, "settle-pause", "`TIME` wait before that (2s)")
+		f.Var(&o.rate, "max-rate", "`SIZE` read no more than 50MB a second")
+		f.Var(&o.between, "pause-between", "`TIME` wait after each 16 MiB")
+		f.Var(&o.time, "for", "`TIME` end after 90, 30m, 4h")
+		f.Var(&o.window, "window", "`22:00-06:00 [ZONE]` read only then")
+		f.BoolVar(&o.secondary, "secondary", false, "read documents from secondaries")
+		f.BoolVar(&o.json, "json", false, "print the result as JSON")
+		o.runFlags.flags(f)
+	})}
+	groups = append(groups, o.server.Flags()...)
+	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
+}
+
+// address takes the words behind a verb: the address of a cluster, or none.
+func (o *documentsFlags) address(verb string, words []string) error {
+	if len(words) > 1 {
+		return usagef("%s takes one address, not also %q", verb, secret.Redact(words[1]))
+	}
+	if len(words) == 1 {
+		if err := o.takeAddress(words[0]); err != nil {
+			return err
+		}
+	}
+	o.quiet = o.quietChoice.On
+	return firstBroken(rule{o.mock == "" && o.snapshot == "" && !o.server.Named(),
+		verb + " needs the address of a cluster, --mock, or --snapshot FILE"})
+}
+
+// read connects and runs a verb, which returns the file to go on from if it has not ended.
+func (o *documentsFlags) read(ctx context.Context, env environment,
+	run func(context.Context, action.Cluster, action.Reporter) (resume string, err error)) error {
+	ctx, cancel := o.bounded(ctx)
+	defer cancel()
+	conn, err := connect(ctx, env, &o.clusterFlags, session{looks: true, quiet: true})
+	if err != nil {
+		return orTimeout(ctx, err)
+	}
+	defer conn.close()
+	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
+	r := actionReporter(env, js, !o.quiet, o.quiet)
+	resume, err := run(ctx, conn.actionCluster(js.Clock), r)
+	r.Progress.End()
+	if resume != "" {
+		notice(env.stderr, o.quiet, "The progress is in %s: enter the same again to go on.", resume)
+	}
+	if _, wrong := errors.AsType[*action.OptionError](err); wrong {
+		return wrongOptions(err)
+	}
+	if mongoerr.Is(err, mongoerr.NamespaceNotFound) {
+		return usagef("%w", err)
+	}
+	return orTimeout(ctx, err)
+}
