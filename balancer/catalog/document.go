@@ -43,11 +43,22 @@ func (p KeyPattern) valueIn(doc bson.Raw, field int) (bson.RawValue, error) {
 	v, found := lookup(doc, p.p.paths[field])
 	switch {
 	case v.Type == bson.TypeArray:
-		return v, mongoerr.New(mongoerr.ShardKeyNotFound, "shard key field %s is or lies in an array", p.p.fields[field])
+		return v, mongoerr.New(mongoerr.ShardKeyNotFound, "Shard key cannot contain array values or array descendants.")
 	case !found:
 		return bson.RawValue{Type: bson.TypeNull}, nil
 	}
 	return v, nil
+}
+
+// ArrayField returns the first field of the key that is or lies in an array in a document;
+// empty where none does.
+func (p KeyPattern) ArrayField(doc bson.Raw) string {
+	for i, path := range p.p.paths {
+		if v, _ := lookup(doc, path); v.Type == bson.TypeArray {
+			return p.p.fields[i]
+		}
+	}
+	return ""
 }
 
 // stored returns a raw field value as it stands in the key: hashed if the

@@ -54,8 +54,7 @@ func (cs *Collections) RefineKey(req RefineRequest) error {
 	for _, id := range old.Owners() {
 		local := cs.shards[id].colls[ns]
 		if _, ok := local.newKeyIndex(refined); !ok {
-			return mongoerr.New(mongoerr.InvalidOptions,
-				"Please create an index that starts with the proposed shard key before refining the shard key of %s", ns)
+			return unusable(local.docs, refined, "refining the collection's shard key")
 		}
 		if req.AcceptNonUnique {
 			continue

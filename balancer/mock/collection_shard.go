@@ -255,12 +255,12 @@ func checkKeyIndex(req ShardRequest, pattern catalog.KeyPattern, local *localCol
 	if served {
 		return true, nil
 	}
-	if docs, _ := local.counts(); docs > 0 {
-		return false, mongoerr.New(mongoerr.InvalidOptions,
-			"Please create an index that starts with the proposed shard key before sharding the collection")
-	}
 	if req.NoIndex {
-		return false, mongoerr.New(mongoerr.NoIndexAndNotImplicit, "there is no index that starts with the shard key")
+		return false, mongoerr.New(mongoerr.NoIndexAndNotImplicit,
+			"Must have an index compatible with the proposed shard key")
+	}
+	if docs, _ := local.counts(); docs > 0 {
+		return false, unusable(local.docs, pattern, "sharding the collection")
 	}
 	return false, nil
 }

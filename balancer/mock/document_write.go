@@ -307,6 +307,10 @@ func (rq *Request) checkKeyChange(ns string, req UpdateRequest, p documentChange
 	if err != nil {
 		return err
 	}
+	if field := coll.Pattern.ArrayField(after); field != "" {
+		return mongoerr.New(mongoerr.NotSingleValueField,
+			"After applying the update to the document, the field '%s' was found to be an array or array descendant.", field)
+	}
 	is, err := coll.Pattern.DocumentKey(after)
 	switch {
 	case err != nil:

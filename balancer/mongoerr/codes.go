@@ -12,6 +12,7 @@ const (
 	UnknownError                                 Code = 8
 	FailedToParse                                Code = 9
 	UserNotFound                                 Code = 11
+	UnsupportedFormat                            Code = 12
 	Unauthorized                                 Code = 13
 	TypeMismatch                                 Code = 14
 	Overflow                                     Code = 15

@@ -229,6 +229,18 @@ func (c *Collection) Serves(prefix bson.Raw, name string) bool {
 	return slices.ContainsFunc(c.indexes, func(ix *Index) bool { return ix.spec.Name == name && ix.Serves(prefix) })
 }
 
+// Begins reports whether the key of the index of a name begins with prefix.
+func (c *Collection) Begins(prefix bson.Raw, name string) bool {
+	return slices.ContainsFunc(c.indexes, func(ix *Index) bool {
+		return ix.spec.Name == name && !ix.special && hasPrefix(ix.spec.Key, prefix)
+	})
+}
+
+// Multikey reports whether the index of a name holds an array.
+func (c *Collection) Multikey(name string) bool {
+	return slices.ContainsFunc(c.indexes, func(ix *Index) bool { return ix.spec.Name == name && ix.Multikey() })
+}
+
 // Serves reports whether the index's key begins with prefix, in the same order
 // and with the same values, and has every document: it is neither sparse nor
 // partial.

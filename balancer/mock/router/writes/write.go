@@ -255,10 +255,16 @@ func updateDocuments(c *call.Call) (bson.D, error) {
 
 // updateOne runs one statement of an update.
 func updateOne(c *call.Call, ns string, q, u bson.RawValue, statement bson.Raw) (*call.Outcome, error) {
+	if err := checkForm(c, ns, u, args.Truth(statement.Lookup("multi"))); err != nil {
+		return nil, err
+	}
 	req, err := call.Outside(c, func(context.Context) (mock.UpdateRequest, error) {
 		return UpdateRequest(c, q, u, statement)
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := checkUpsert(c, ns, req); err != nil {
 		return nil, err
 	}
 	if err := refuseMany(c, req.Multi, "multi=true"); err != nil {

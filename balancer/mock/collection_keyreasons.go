@@ -1,0 +1,47 @@
+package mock
+
+import (
+	"fmt"
+	"strings"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mongoerr"
+)
+
+// unusable says that no index serves a shard key, and why, as the shard does that was asked for
+// one: of all indexes if the first field is served, else of the last one of which the list of
+// indexes shows a reason. Purpose is what was to be done with the key.
+func unusable(docs *store.Collection, pattern catalog.KeyPattern, purpose string) error {
+	var shown string
+	all := []string{"couldn't find valid index for shard key"}
+	served := false
+	for _, ix := range docs.Indexes() {
+		prefix := docs.Begins(pattern.Doc(), ix.Name)
+		multikey := prefix && !ix.Sparse && !ix.Partial() && docs.Multikey(ix.Name)
+		served = served || prefix && !ix.Sparse && (ix.Partial() || multikey)
+		var reasons []string
+		for _, r := range []struct {
+			holds bool
+			text  string
+		}{
+			{ix.Partial(), "Index key is partial."},
+			{ix.Sparse, "Index key is sparse."},
+			{multikey, "Index key is multikey."},
+			{!prefix, "Shard key is not a prefix of index key."},
+		} {
+			if r.holds {
+				reasons = append(reasons, r.text)
+			}
+		}
+		all = append(all, fmt.Sprintf("Index %s cannot be used for sharding because: %s", ix.Name, strings.Join(reasons, " ")))
+		if ix.Sparse {
+			shown = fmt.Sprintf(" Index %s cannot be used for sharding because [ Index key is sparse. ]", ix.Name)
+		}
+	}
+	if served {
+		return mongoerr.New(mongoerr.InvalidOptions, "%s", strings.Join(all, "\n"))
+	}
+	return mongoerr.New(mongoerr.InvalidOptions,
+		"Please create an index that starts with the proposed shard key before %s. %s", purpose, shown)
+}

@@ -1,0 +1,59 @@
+package writes
+
+import (
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mongoerr"
+)
+
+// checkForm refuses updates of sharded collections as a router does before it targets shards:
+// what a shard would say of them is never heard.
+func checkForm(c *call.Call, ns string, u bson.RawValue, multi bool) error {
+	doc, isDoc := u.DocumentOK()
+	if !isDoc {
+		return nil // a pipeline
+	}
+	if _, err := c.Cluster.ConfigDB().Sharded(ns); err != nil {
+		return nil
+	}
+	elems, err := doc.Elements()
+	if err != nil {
+		return err
+	}
+	operators := 0
+	for _, e := range elems {
+		if strings.HasPrefix(e.Key(), "$") {
+			operators++
+		}
+	}
+	switch {
+	case operators > 0 && operators < len(elems):
+		return mongoerr.New(mongoerr.UnsupportedFormat,
+			"update document %s has mixed $operator and non-$operator style fields", doc)
+	case operators == 0 && multi:
+		return mongoerr.New(mongoerr.InvalidOptions, "Replacement-style updates cannot be {multi:true}")
+	}
+	return nil
+}
+
+// checkUpsert refuses an upsert of many documents that does not name one shard.
+func checkUpsert(c *call.Call, ns string, req mock.UpdateRequest) error {
+	if !req.Upsert || !req.Multi {
+		return nil
+	}
+	coll, err := c.Cluster.ConfigDB().Sharded(ns)
+	if err != nil {
+		return nil
+	}
+	for _, field := range coll.Pattern.Fields() {
+		if v, ok := req.Filter.Equality(field); !ok || v.Type == bson.TypeArray {
+			return mongoerr.New(mongoerr.ShardKeyNotFound,
+				"Failed to target upsert by query :: could not extract exact shard key")
+		}
+	}
+	return nil
+}
