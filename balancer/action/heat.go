@@ -42,7 +42,7 @@ const mostSampled = 50
 // Validate refuses values that can't be.
 func (h Heat) Validate() error {
 	switch {
-	case h.By != "" && !slices.Contains(Bys(), h.By):
+	case h.By != "" && !slices.Contains(heat.Bys(), h.By):
 		return refuse("{by}: %q is none of reads, writes, mixed", string(h.By))
 	case h.For < 0 || h.Back < 0:
 		return refuse("{for} and {back} are times")
@@ -53,9 +53,6 @@ func (h Heat) Validate() error {
 	}
 	return nil
 }
-
-// Bys returns by what load can be evened out.
-func Bys() []heat.By { return []heat.By{heat.ByReads, heat.ByWrites, heat.ByMixed} }
 
 // HeatResult is what was found, a collection after the other.
 type HeatResult struct {

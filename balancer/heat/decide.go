@@ -20,6 +20,8 @@ type Options struct {
 	// Horizon is how long a move has to be worth it: what it takes off a shard in that time
 	// is more than the move itself costs both. An hour when it is zero.
 	Horizon time.Duration
+	// Volumes say what there is room for on disks; nil does not ask.
+	Volumes *catalog.Volumes
 }
 
 // moveBytes is how many bytes a second a move is taken to copy: both shards count as
@@ -34,7 +36,7 @@ type Place struct {
 	Shard   catalog.ShardID
 	Accepts bool // it does not drain, and answers
 	Zones   []string
-	// Room is how many bytes it may receive; negative where nobody limits them.
+	// Room is how many bytes of data it may receive; negative where nobody limits them.
 	Room int64
 }
 
@@ -106,6 +108,9 @@ func (d Decision) Moves() (n int) {
 func Decide(colls []Collection, places []Place, o Options) Decision {
 	o.Trigger, o.Target = cmp.Or(o.Trigger, 1.10), cmp.Or(o.Target, 1.05)
 	o.Horizon = cmp.Or(o.Horizon, time.Hour)
+	if o.Volumes != nil {
+		o.Volumes = o.Volumes.Clone()
+	}
 	d := newDecider(colls, places, o)
 	out := &d.out
 	out.Before = d.largest()
@@ -323,7 +328,7 @@ func (d *decider) obstacle(s *seat) Stuck {
 		}
 	}
 	if most != nil {
-		why.Namespace = d.colls[most.coll].Map.Namespace
+		why.Namespace = d.namespace(most)
 		if most.anchored != "" && why.Why == ObstacleChunks {
 			why.Why, why.Key = most.anchored, most.key
 		}
@@ -402,8 +407,11 @@ func (p *piece) better(than *piece) bool {
 	return p.value > than.value
 }
 
+func (d *decider) namespace(p *piece) string { return d.colls[p.coll].Map.Namespace }
+
 func (d *decider) fits(p *piece, to *seat) bool {
-	return (to.Room < 0 || p.bytes <= to.Room) && (p.zone == catalog.NoZone || slices.Contains(to.Zones, p.zone))
+	return (to.Room < 0 || p.bytes <= to.Room) && (p.zone == catalog.NoZone || slices.Contains(to.Zones, p.zone)) &&
+		(d.o.Volumes == nil || d.o.Volumes.Lacks(d.namespace(p), to.Shard, p.bytes) == 0)
 }
 
 // pays reports whether a move takes off more in time than it costs.
@@ -413,12 +421,15 @@ func (d *decider) pays(p *piece) bool {
 }
 
 func (d *decider) move(p *piece, from, to *seat) {
-	d.out.Steps = append(d.out.Steps, Step{Namespace: d.colls[p.coll].Map.Namespace, Min: p.min, Max: p.max,
+	d.out.Steps = append(d.out.Steps, Step{Namespace: d.namespace(p), Min: p.min, Max: p.max,
 		From: from.Shard, To: to.Shard, Share: p.value / d.mean, Bytes: p.bytes})
 	d.moves++
 	from.load, to.load = from.load-p.value, to.load+p.value
 	if to.Room >= 0 {
 		to.Room -= p.bytes
+	}
+	if d.o.Volumes != nil {
+		d.o.Volumes.Arrive(d.namespace(p), to.Shard, p.bytes)
 	}
 	from.pieces = slices.DeleteFunc(from.pieces, func(o *piece) bool { return o == p })
 	p.stays = true
@@ -436,7 +447,7 @@ func (d *decider) split(s *seat, p *piece) bool {
 		p.whole = true
 		return true
 	}
-	d.out.Steps = append(d.out.Steps, Step{Namespace: d.colls[p.coll].Map.Namespace, Min: p.min, Max: p.max, At: at,
+	d.out.Steps = append(d.out.Steps, Step{Namespace: d.namespace(p), Min: p.min, Max: p.max, At: at,
 		From: s.Shard})
 	upper := *p
 	cut, _ := slices.BinarySearchFunc(p.keys, at, func(k KeyLoad, at catalog.Key) int { return k.Key.Compare(at) })

@@ -73,24 +73,7 @@ func (p *pricing) planned(goal plan.Goal, limit float64) plan.Options {
 // take sets what steps take that are carried out one after another.
 func (p *pricing) take(w *Way, steps []plan.Step) {
 	p.load(w, steps)
-	costs := p.speeds.Costs()
-	var moving, rest time.Duration
-	unused := 0.0
-	for _, s := range steps {
-		switch s.Kind {
-		case plan.Move:
-			took := p.speeds.Move(s.From, s.To, s.Bytes)
-			moving += took
-			unused += took.Seconds() * p.speeds.Unknown(s.From, s.To)
-		case plan.Merge:
-			rest += costs.Merge
-		case plan.Split:
-			rest += costs.Merge * time.Duration(len(s.Points))
-		}
-	}
-	w.Likely = moving + rest
-	w.Low, w.High = p.speeds.Range(moving, w.Bytes, unused/max(1, moving.Seconds()), granularity(w.Moves))
-	w.Low, w.High = w.Low+rest, w.High+rest
+	w.Low, w.Likely, w.High = p.speeds.Steps(steps, granularity(w.Moves))
 }
 
 // granularity is the standard deviation of the logarithm of what has to move, where few chunks

@@ -30,7 +30,7 @@ func (o *heatFlags) groups() []cmdline.Group {
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` look at these, * is a wildcard; repeat to add")
 		f.Var(&o.count, "for", "`TIME` how long to count operations (1m)")
 		f.Var(&o.back, "back", "`TIME` read samples that are no older (1h)")
-		f.StringVar(&o.by, "by", string(heat.ByMixed), "`"+names(action.Bys())+"` what counts")
+		f.StringVar(&o.by, "by", string(heat.ByMixed), "`"+names(heat.Bys())+"` what counts")
 		f.IntVar(&o.top, "top", 10, "`N` how many chunks to name")
 		f.Float64Var(&o.sample, "sample", 0, "`N` have N queries a second sampled meanwhile; needs --yes")
 		f.BoolVarP(&o.yes, "yes", "y", false, "with --sample: do that")
