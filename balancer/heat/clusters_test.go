@@ -3,6 +3,7 @@ package heat_test
 import (
 	"flag"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -76,14 +77,14 @@ func (w *world) least() float64 {
 }
 
 // hottest is how many of the ten chunks that the map names hottest are: have no less than the
-// tenth has, but for what nobody can tell apart.
+// tenth has, but for what nobody can tell apart: the difference of two counts, with 95 %.
 func hottest(w *world, m *heat.Map) (right int) {
-	const alike = 0.95
 	chunks, _, _ := w.truth()
 	sorted := slices.Clone(chunks)
 	slices.Sort(sorted)
 	tenth := sorted[len(sorted)-10]
 	for _, c := range m.Hottest(m.WeightsFor(heat.ByMixed), 10) {
+		alike := min(0.95, 1-1.96*math.Sqrt(2/max(1, c.Samples)))
 		if chunks[w.table.IndexOf(c.Min)] >= tenth*alike {
 			right++
 		}

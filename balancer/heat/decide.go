@@ -266,6 +266,8 @@ func (d *decider) step() bool {
 	case p != nil:
 		d.move(p, donor, to)
 		return true
+	case d.exchange(donor):
+		return true
 	}
 	d.give(donor, d.obstacle(donor))
 	return true
@@ -378,8 +380,7 @@ func (d *decider) lesser(donor *seat, others []*seat) (best *piece, to *seat) {
 			continue
 		}
 		for _, p := range donor.pieces {
-			free := !p.stays && p.anchored == "" && d.fits(p, r) && d.pays(p)
-			if free && r.load+p.value < less*donor.load && (best == nil || p.value > best.value) {
+			if d.free(p, r) && r.load+p.value < less*donor.load && (best == nil || p.value > best.value) {
 				best, to = p, r
 			}
 		}
@@ -388,6 +389,42 @@ func (d *decider) lesser(donor *seat, others []*seat) (best *piece, to *seat) {
 		}
 	}
 	return best, to
+}
+
+// exchange moves a piece away for a smaller one that comes back, where no move alone helps: what
+// is too much for any other shard may take the place of something there.
+func (d *decider) exchange(donor *seat) bool {
+	var give, take *piece
+	var with *seat
+	most := 0.0
+	for _, r := range d.seats {
+		if r == donor || r.done || !r.Accepts || !donor.Accepts || d.o.Moves > 0 && d.moves+2 > d.o.Moves {
+			continue
+		}
+		limit := min(donor.load-d.mean, d.o.Target*d.mean-r.load) * (1 + slack)
+		for _, p := range donor.pieces {
+			if !d.free(p, r) {
+				continue
+			}
+			for _, q := range r.pieces {
+				less := p.value - q.value
+				if less > most && less <= limit && less >= 2*leastRelief*d.mean && d.free(q, donor) {
+					give, take, with, most = p, q, r, less
+				}
+			}
+		}
+	}
+	if give == nil {
+		return false
+	}
+	d.move(give, donor, with)
+	d.move(take, with, donor)
+	return true
+}
+
+// free reports whether a piece may go to a shard as a whole.
+func (d *decider) free(p *piece, to *seat) bool {
+	return !p.stays && p.anchored == "" && d.fits(p, to) && d.pays(p)
 }
 
 // slack is by how much a piece may be more than what a shard should give.

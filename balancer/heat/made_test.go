@@ -166,9 +166,18 @@ func (w *world) sampled(span time.Duration) *heat.Map {
 	return &m
 }
 
-// balance evens out, round by round, as a run does.
+// balance evens out, round by round, as a run does. The largest load is that right after the
+// moves of the last round, or after those of the second one where the hot keys move on: what
+// they reach later was cold when somebody looked, and what was moved within the cool-down stays.
 func (w *world) balance(coolDown time.Duration) (largest float64, moves int, stuck []heat.Stuck) {
-	for range 8 {
+	rounds := 8
+	if w.load.Moves != "" {
+		rounds = 2
+	}
+	for round := range rounds {
+		if round > 0 {
+			w.now = w.now.Add(10 * time.Minute)
+		}
 		d := heat.Decide([]heat.Collection{{Map: w.sampled(10 * time.Minute), Bytes: w.average(),
 			Stays: func(lower catalog.Key) bool {
 				at, is := w.moved[lower.String()]
@@ -182,7 +191,6 @@ func (w *world) balance(coolDown time.Duration) (largest float64, moves int, stu
 			w.apply(s, coolDown)
 		}
 		moves += d.Moves()
-		w.now = w.now.Add(10 * time.Minute)
 	}
 	_, shards, _ := w.truth()
 	var sum float64
