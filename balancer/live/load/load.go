@@ -159,6 +159,23 @@ func (c *collection) note(ctx context.Context, what string, err error) error {
 	return nil
 }
 
+// Sampled returns the collections whose queries are sampled; none where that can't be read.
+func Sampled(ctx context.Context, r live.CommandRunner) (names []string) {
+	limited, cancel := context.WithTimeout(ctx, readLimit)
+	defer cancel()
+	docs, err := r.RunCursorCommand(limited, "config", bson.D{{Key: "find", Value: "queryAnalyzers"},
+		{Key: "filter", Value: bson.D{{Key: "mode", Value: "full"}}}})
+	if err != nil {
+		return nil
+	}
+	for _, doc := range docs {
+		if ns, is := doc.Lookup("_id").StringValueOK(); is {
+			names = append(names, ns)
+		}
+	}
+	return names
+}
+
 // analyzers reads of which collections queries are sampled, and switches that on where it
 // was asked for; end switches it off again.
 func (r *reading) analyzers(ctx context.Context) (end func(), err error) {
