@@ -93,6 +93,15 @@ type HeatSource struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
+// Missing says what could not be read, and what to do about it.
+func (s HeatSource) Missing() []string {
+	if s.Enter == "" {
+		return s.Notes
+	}
+	return append([]string{"No query is sampled, so that no chunk can be named. To have some sampled, enter " + s.Enter},
+		s.Notes...)
+}
+
 // ShardLoad is what a shard has.
 type ShardLoad struct {
 	Shard    catalog.ShardID `json:"shard"`

@@ -391,14 +391,17 @@ func (d *decider) lesser(donor *seat, others []*seat) (best *piece, to *seat) {
 	return best, to
 }
 
-// exchange moves a piece away for a smaller one that comes back, where no move alone helps: what
-// is too much for any other shard may take the place of something there.
+// mostBack is how many pieces come back for one at most.
+const mostBack = 4
+
+// exchange moves a piece away for smaller ones that come back, where no move alone helps: what is
+// too much for any other shard may take the place of something there.
 func (d *decider) exchange(donor *seat) bool {
-	var give, take *piece
+	var give *piece
+	var take []*piece
 	var with *seat
-	most := 0.0
 	for _, r := range d.seats {
-		if r == donor || r.done || !r.Accepts || !donor.Accepts || d.o.Moves > 0 && d.moves+2 > d.o.Moves {
+		if r == donor || r.done || !r.Accepts || !donor.Accepts {
 			continue
 		}
 		limit := min(donor.load-d.mean, d.o.Target*d.mean-r.load) * (1 + slack)
@@ -406,20 +409,43 @@ func (d *decider) exchange(donor *seat) bool {
 			if !d.free(p, r) {
 				continue
 			}
-			for _, q := range r.pieces {
-				less := p.value - q.value
-				if less > most && less <= limit && less >= 2*leastRelief*d.mean && d.free(q, donor) {
-					give, take, with, most = p, q, r, less
-				}
+			if back := d.back(p, r, donor, limit); back != nil && (give == nil || len(back) < len(take)) {
+				give, take, with = p, back, r
 			}
 		}
 	}
-	if give == nil {
+	if give == nil || d.o.Moves > 0 && d.moves+1+len(take) > d.o.Moves {
 		return false
 	}
 	d.move(give, donor, with)
-	d.move(take, with, donor)
+	for _, q := range take {
+		d.move(q, with, donor)
+	}
 	return true
+}
+
+// back returns what may come back from a shard for a piece, so that it has no more than a limit more
+// than before, and something more; nil for nothing.
+func (d *decider) back(p *piece, from, to *seat, limit float64) (list []*piece) {
+	least := 2 * leastRelief * d.mean
+	if limit < least {
+		return nil
+	}
+	pieces := slices.Clone(from.pieces)
+	slices.SortStableFunc(pieces, func(a, b *piece) int { return cmp.Compare(b.value, a.value) })
+	sum := 0.0
+	for _, q := range pieces {
+		if p.value-sum-q.value < least || !d.free(q, to) {
+			continue
+		}
+		if list, sum = append(list, q), sum+q.value; p.value-sum <= limit {
+			return list
+		}
+		if len(list) == mostBack {
+			break
+		}
+	}
+	return nil
 }
 
 // free reports whether a piece may go to a shard as a whole.

@@ -167,12 +167,12 @@ func (w *world) sampled(span time.Duration) *heat.Map {
 }
 
 // balance evens out, round by round, as a run does. The largest load is that right after the
-// moves of the last round, or after those of the second one where the hot keys move on: what
+// moves of the last round, or of the first one where the hot keys move on: what
 // they reach later was cold when somebody looked, and what was moved within the cool-down stays.
 func (w *world) balance(coolDown time.Duration) (largest float64, moves int, stuck []heat.Stuck) {
 	rounds := 8
 	if w.load.Moves != "" {
-		rounds = 2
+		rounds = 1
 	}
 	for round := range rounds {
 		if round > 0 {

@@ -131,10 +131,16 @@ func (p *pricing) mergeFirst() (Way, bool, error) {
 	w.Needs = "6.0; shardsh must run meanwhile, and the cluster's balancer must not work on the collection"
 	w.Commands = []string{p.command(goal), p.command(p.o.Goal)}
 	p.take(&w, slices.Concat(merges.Steps, steps))
+	w.High = scaled(w.High, unequal(w.Moves))
 	w.Refused = refused
 	p.fits(&w)
 	return w, true, nil
 }
+
+// unequal is how much longer moves may take after merges than is likely. Merged chunks are of very
+// different sizes, and nobody has measured them: who plans goes by the average of a shard, and
+// moves some in vain, which matters the more the fewer there are.
+func unequal(moves int) float64 { return 1 + granularity(moves) }
 
 // merged returns the collection after merges.
 func (p *pricing) merged(steps []plan.Step) (*catalog.CollectionState, error) {
