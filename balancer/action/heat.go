@@ -210,6 +210,12 @@ func firstHeated(names []string, s *catalog.Snapshot, sampled []string) []string
 	return names
 }
 
+// Meter returns what counts the operations a second of shards, from one call to the next.
+func (s Source) Meter() func(context.Context, *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error) {
+	m := &load.Meter{Runner: live.NewCommandRunner(s.Client), Clock: s.Clock}
+	return m.Read
+}
+
 // changing returns what sends the commands of a read. One that has queries sampled changes the
 // cluster: it passes guards and policies, and is written to the audit.
 func (h Heat) changing(ctx context.Context, source Source, names []string) (
