@@ -202,7 +202,9 @@ func (d *drawing) jumbo(cells []report.Cell) string {
 }
 
 // warm reports whether it is known how hot places are.
-func (d *drawing) warm() bool { return d.Heat != nil && len(d.Heat.Cells) == len(d.Cells) && len(d.Cells) > 0 }
+func (d *drawing) warm() bool {
+	return d.Heat != nil && len(d.Heat.Cells) == len(d.Cells) && len(d.Cells) > 0
+}
 
 // heat draws how hot places are, beside the hottest chunk of the map.
 func (d *drawing) heat(from, to int) string {
