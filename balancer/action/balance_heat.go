@@ -82,7 +82,9 @@ func (s Source) heated(ctx context.Context, read *catalog.Snapshot, patterns []s
 	if err != nil {
 		return nil, err
 	}
-	names = slices.DeleteFunc(runner.Ours(names, patterns), func(ns string) bool { return read.Collection(ns).Table == nil })
+	names = slices.DeleteFunc(runner.Ours(names, patterns), func(ns string) bool {
+		return read.Collection(ns).Table == nil
+	})
 	if len(names) == 0 {
 		return nil, refuse("{goal} load: there is no sharded collection")
 	}

@@ -27,15 +27,15 @@ func (o Options) evenOut(s *catalog.Snapshot) (Forecast, error) {
 	f.Because, f.Never = p.Left, len(p.Left) > 0
 	f.Moves, f.Bytes = p.Totals.Moves, p.Totals.Bytes
 	f.Done = len(p.Steps) == 0 && !f.Never
-	f.Basis = append(f.Basis, fmt.Sprintf("the largest load of a shard is %.2f times the mean now, and %.2f times after %s",
-		p.Load.Before, p.Load.After, humanize.Count(f.Moves, "move")))
+	f.Basis = append(f.Basis, fmt.Sprintf("the largest load of a shard is %.2f times the mean now, and %.2f times "+
+		"after %s", p.Load.Before, p.Load.After, humanize.Count(f.Moves, "move")))
 	if len(p.Steps) == 0 {
 		return f, nil
 	}
 	speeds := SpeedsOf(s)
 	f.Low, f.Likely, f.High = speeds.Steps(p.Steps, 0)
 	f.Low, f.Likely, f.High = f.Low+rounds*countedFor, f.Likely+rounds*countedFor, f.High+rounds*countedFor
-	f.Basis = append(f.Basis, speeds.Basis(), fmt.Sprintf("operations are counted for %s before each round, and the moves "+
-		"run one after another", humanize.Duration(countedFor)), "the load stays as it is; a later round chooses anew")
+	f.Basis = append(f.Basis, speeds.Basis(), fmt.Sprintf("operations are counted for %s before each round, and "+
+		"the moves run one after another", humanize.Duration(countedFor)), "the load stays as it is; a later round chooses anew")
 	return f, nil
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // errNoLoad says what the goal Load needs.
-var errNoLoad = errors.New("plan: the goal load needs the load of a cluster: counters and sampled queries, of which a " +
-	"file has none")
+var errNoLoad = errors.New("plan: the goal load needs the load of a cluster: counters and sampled queries, of which " +
+	"a file has none")
 
 // Evenness is how even the load of shards is: the largest as a multiple of the mean.
 type Evenness struct {

@@ -17,8 +17,8 @@ func goalKinds() []Kind {
 		_, err := goalOf(w)
 		return func(s *catalog.Snapshot) (*catalog.Snapshot, error) { return s, nil }, err
 	}
-	return []Kind{{goalName, "Evens out operations in place of bytes, as shardsh balance --goal load does first.", "goal load",
-		[]form{{"load", keep}, {"load reads|writes|mixed", keep}}}}
+	return []Kind{{goalName, "Evens out operations in place of bytes, as shardsh balance --goal load does first.",
+		"goal load", []form{{"load", keep}, {"load reads|writes|mixed", keep}}}}
 }
 
 // goalOf reads a goal: there is one that is not the balancer's.

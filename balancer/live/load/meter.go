@@ -59,7 +59,9 @@ func largest(s *catalog.Snapshot, most int) []*catalog.CollectionState {
 		}
 		return sum
 	}
-	list := slices.DeleteFunc(slices.Clone(s.Collections()), func(c *catalog.CollectionState) bool { return c.Unsplittable })
+	list := slices.DeleteFunc(slices.Clone(s.Collections()), func(c *catalog.CollectionState) bool {
+		return c.Unsplittable
+	})
 	slices.SortStableFunc(list, func(a, b *catalog.CollectionState) int {
 		return int(max(-1, min(1, bytes(b)-bytes(a))))
 	})
