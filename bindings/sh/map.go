@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer/heat"
 	"shardsh/balancer/live"
 	"shardsh/balancer/report"
+	"shardsh/bindings/actiontext"
 	"shardsh/bindings/display"
 	"shardsh/bindings/script"
 )
@@ -26,7 +27,9 @@ func shardMapMethods() []helper {
 
 // heatOf looks at the load of a collection of a cluster that was read already.
 func (c *call) heatOf(sh *Helpers, s *catalog.Snapshot, ns string, count time.Duration) *heat.Map {
-	result, err := action.Heat{Namespaces: []string{ns}, For: count}.On(c.JS.Context(), sh.source(), s, nil)
+	r := &actiontext.Reporter{Progress: c.s.Display.Progress(true), Note: c.JS.Out.Warn}
+	defer r.Progress.End()
+	result, err := action.Heat{Namespaces: []string{ns}, For: count}.On(c.JS.Context(), sh.source(), s, r)
 	if err != nil {
 		sh.fail("map", nil, err, "", false)
 	}
