@@ -3,6 +3,9 @@ package action
 import (
 	"context"
 	"fmt"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/heat"
@@ -45,12 +48,19 @@ func (b Balance) heat(ctx context.Context, c Cluster, namespaces []string) ([]he
 }
 
 func (b Balance) heatOf(ctx context.Context, c Cluster, s *catalog.Snapshot, namespaces []string) ([]heat.Map, error) {
-	list, err := load.Read(ctx, live.NewCommandRunner(c.Client), s, namespaces,
-		load.Options{For: b.OpsInterval, Back: samplesBack, Clock: c.Clock})
+	return sampledHeat(ctx, c.Client, s, namespaces, load.Options{For: b.OpsInterval, Clock: c.Clock})
+}
+
+// sampledHeat estimates where the load of collections goes, as runs go by it. It fails where no
+// sample says which chunks it is of.
+func sampledHeat(
+	ctx context.Context, client *mongo.Client, s *catalog.Snapshot, namespaces []string, o load.Options,
+) (maps []heat.Map, err error) {
+	o.Back = samplesBack
+	list, err := load.Read(ctx, live.NewCommandRunner(client), s, namespaces, o)
 	if err != nil {
 		return nil, err
 	}
-	var maps []heat.Map
 	for _, r := range list {
 		if r.Map.Samples > r.Map.Inserts {
 			maps = append(maps, r.Map)
@@ -59,6 +69,28 @@ func (b Balance) heatOf(ctx context.Context, c Cluster, s *catalog.Snapshot, nam
 	if len(maps) == 0 {
 		return nil, fmt.Errorf("%w; to have some sampled, enter %s, and try again after two minutes", runner.ErrNoSamples,
 			sampling(namespaces[0]))
+	}
+	return maps, nil
+}
+
+// heated returns where the load of collections goes, for a look at what would be done about it.
+func (s Source) heated(ctx context.Context, read *catalog.Snapshot, patterns []string, r *serial) ([]heat.Map, error) {
+	if s.Client == nil {
+		return nil, refuse("{goal} load reads counters and samples, and a file has none: name a cluster")
+	}
+	names, err := plan.Namespaces(read, patterns)
+	if err != nil {
+		return nil, err
+	}
+	names = slices.DeleteFunc(runner.Ours(names, patterns), func(ns string) bool {
+		return read.Collection(ns).Table == nil
+	})
+	if len(names) == 0 {
+		return nil, refuse("{goal} load: there is no sharded collection")
+	}
+	maps, err := sampledHeat(ctx, s.Client, read, names, load.Options{Clock: s.Clock, Tell: r.note})
+	if err != nil {
+		return nil, &AccessError{err}
 	}
 	return maps, nil
 }
@@ -84,28 +116,12 @@ func (b Balance) foreseeLoad(ctx context.Context, c Cluster, r *serial) (*HeatPl
 	if err != nil {
 		return nil, err
 	}
-	var colls []heat.Collection
-	for i := range maps {
-		state := s.Collection(maps[i].Namespace)
-		average := map[catalog.ShardID]int64{}
-		for id, of := range state.Sizes {
-			average[id] = of.Bytes / max(1, state.CountOn(id).Chunks)
-		}
-		colls = append(colls, heat.Collection{Map: &maps[i], Zones: state.Zones, Bytes: average, Stays: jumbos(state.Table)})
+	colls, places := heat.Situation(s, maps)
+	o := heat.Options{By: b.By, Horizon: b.CoolDown}
+	if b.DiskLimit > 0 {
+		o.Volumes = catalog.NewVolumes(s, b.DiskLimit)
 	}
-	var places []heat.Place
-	for _, shard := range s.Shards() {
-		p := heat.Place{Shard: shard.ID, Accepts: !shard.Draining && !shard.Full(), Zones: shard.Zones, Room: -1}
-		if b.DiskLimit > 0 && shard.Disk.Known() {
-			p.Room = shard.Disk.Room(b.DiskLimit)
-		}
-		places = append(places, p)
-	}
-	return heatPlanOf(heat.Decide(colls, places, heat.Options{By: b.By, Horizon: b.CoolDown}), maps), nil
-}
-
-func jumbos(t *catalog.RoutingTable) func(catalog.Key) bool {
-	return func(lower catalog.Key) bool { return t.Find(lower).Jumbo == catalog.JumboTrue }
+	return heatPlanOf(heat.Decide(colls, places, o), maps), nil
 }
 
 func heatPlanOf(d heat.Decision, maps []heat.Map) *HeatPlan {

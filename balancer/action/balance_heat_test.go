@@ -3,6 +3,7 @@ package action
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,7 @@ import (
 
 // loaded is a cluster of shards with chunks of 1,000 keys each, as many on each, and a
 // workload of which 50 queries a second are sampled.
-func loaded(t testing.TB, shards, each int, s workload.Spec, rate float64) *world {
+func loaded(t testing.TB, shards, each int, s workload.Spec, rate float64, alter ...func(topology string) string) *world {
 	t.Helper()
 	var ids, chunks []string
 	for i := range shards {
@@ -36,9 +37,13 @@ func loaded(t testing.TB, shards, each int, s workload.Spec, rate float64) *worl
 		chunks = append(chunks, fmt.Sprintf(`{"min": {"x": %s}, "max": {"x": %s}, "shard": "s%d", "docs": 20000, `+
 			`"bytes": "20MB"}`, from, to, i/each))
 	}
-	w := newWorld(t, fmt.Sprintf(`{"shards": [%s], "settings": {%s}, "databases": [{"name": "shop", "primary": "s0"}],
+	topology := fmt.Sprintf(`{"shards": [%s], "settings": {%s}, "databases": [{"name": "shop", "primary": "s0"}],
 		"collections": [{"ns": "shop.orders", "key": {"x": 1}, "chunks": [%s]}]}`, strings.Join(ids, ", "), stopped,
-		strings.Join(chunks, ", ")), catalog.Release80, 1)
+		strings.Join(chunks, ", "))
+	for _, change := range alter {
+		topology = change(topology)
+	}
+	w := newWorld(t, topology, catalog.Release80, 1)
 	s.Namespace = "shop.orders"
 	w.cluster.Lock()
 	err := w.cluster.Workloads().Start(s)
@@ -85,6 +90,60 @@ func (l *timely) Report(e Event) {
 	}
 }
 
+// once checks that nothing moves again within the cool-down.
+func (l *timely) once(t *testing.T) {
+	t.Helper()
+	for i, a := range l.list {
+		for _, b := range l.list[:i] {
+			again := a.Move.Min.Less(b.Move.Max) && b.Move.Min.Less(a.Move.Max)
+			if again && a.At.Sub(b.At) < time.Hour {
+				t.Errorf("%s moves again after %v", a.Move.Min, a.At.Sub(b.At))
+			}
+		}
+	}
+}
+
+// Whatever the load wants, no volume becomes fuller than the limit at any step, and nothing moves
+// back within the cool-down: files of the mock never become smaller, so that what was reached at
+// any time shows at the end.
+func TestBalanceByLoadKeepsTheDiskLimit(t *testing.T) {
+	const limit = 0.8
+	moved, kept := 0, 0
+	for seed := range uint64(8) {
+		r := rand.New(rand.NewPCG(seed, 27))
+		spec := workload.Spec{Rate: 5000, Keys: []string{"hot 10% 70%", "zipf 0.8"}[seed%2],
+			Mix: workload.Mix{Reads: 60, Updates: 40}}
+		w := loaded(t, 4, 6, spec, 50, func(topology string) string {
+			for i := range 4 { // a shard has 126 MB, a chunk 21 MB
+				id := fmt.Sprintf(`{"id": "s%d"`, i)
+				topology = strings.Replace(topology, id, fmt.Sprintf(`%s, "disk": %d`, id, 150e6+r.Int64N(60e6)), 1)
+			}
+			return topology
+		})
+		before, seen := w.snapshot(), &timely{t: t}
+		result, err := Balance{Namespaces: []string{"shop.orders"}, Goal: runner.LoadGoal,
+			Pace: Pace{Parallel: 1 + int(seed%2), DiskLimit: limit}}.Run(t.Context(), w.actionCluster(), seen)
+		if err != nil && !strings.Contains(err.Error(), "below the disk limit of 80%") {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+		seen.once(t)
+		moved += len(seen.list)
+		if len(result.Left) > 0 || result.Stopped != "" {
+			kept++
+		}
+		for _, shard := range w.snapshot().Shards() {
+			was, _ := before.Shard(shard.ID)
+			if grown := shard.Disk.Used - was.Disk.Used; grown > ofOurs && shard.Disk.Share() > limit {
+				t.Errorf("seed %d: %s had %+v and has %+v", seed, shard.ID, was.Disk, shard.Disk)
+			}
+		}
+	}
+	t.Logf("%d moves; %d runs left something for lack of room", moved, kept)
+	if moved == 0 || kept == 0 {
+		t.Error("no case is what this is about")
+	}
+}
+
 // The load comes to 1.10 of the mean with at most half the moves that it takes to even out
 // operations without knowing which chunks they are of, and no range moves again within the
 // cool-down.
@@ -112,13 +171,8 @@ func TestBalanceByLoad(t *testing.T) {
 			if goal == runner.LoadGoal && (after > 1.10 || len(result.Left) > 0) {
 				t.Errorf("%s: the largest load is %.2f of the mean, left are %v", spec.Keys, after, result.Left)
 			}
-			for i, a := range seen.list {
-				for _, b := range seen.list[:i] {
-					again := a.Move.Min.Less(b.Move.Max) && b.Move.Min.Less(a.Move.Max)
-					if goal == runner.LoadGoal && again && a.At.Sub(b.At) < time.Hour {
-						t.Errorf("%s moves again after %v", a.Move.Min, a.At.Sub(b.At))
-					}
-				}
+			if goal == runner.LoadGoal {
+				seen.once(t)
 			}
 		}
 		if 2*moves[runner.LoadGoal] > moves[runner.Ops] {

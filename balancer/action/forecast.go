@@ -53,7 +53,11 @@ func (f Forecast) Run(ctx context.Context, source Source, r Reporter) (made fore
 	if err != nil {
 		return made, err
 	}
-	s, err := source.look(ctx, source.outlining(ctx, f.Goal, live.ReaderOptions{Zone: zone}), reporter)
+	reads := live.ReaderOptions{Zone: zone}
+	if f.Goal.Kind != plan.Load {
+		reads = source.outlining(ctx, f.Goal, reads)
+	}
+	s, err := source.look(ctx, reads, reporter)
 	if err != nil {
 		return made, err
 	}
@@ -61,6 +65,11 @@ func (f Forecast) Run(ctx context.Context, source Source, r Reporter) (made fore
 		return made, err
 	}
 	o := forecast.Options{Goal: f.Goal, Seed: f.Seed, Watch: reporter.watch(ctx)}
+	if f.Goal.Kind == plan.Load {
+		if o.Maps, err = source.heated(ctx, s, f.Goal.Namespaces, reporter); err != nil {
+			return made, err
+		}
+	}
 	err = source.compute(func() (err error) {
 		made, err = forecast.Of(s, o)
 		return err

@@ -1,6 +1,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -28,6 +29,8 @@ type Heat struct {
 	By        heat.By
 	// Top is how many chunks are named; 10 when it is zero.
 	Top int
+	// Most is how many collections are looked at; 0 is all.
+	Most int
 	// Sample has so many queries a second be sampled meanwhile, 50 at most, of collections
 	// whose queries are not: configureQueryAnalyzer, on and off again.
 	Sample float64
@@ -42,7 +45,7 @@ const mostSampled = 50
 // Validate refuses values that can't be.
 func (h Heat) Validate() error {
 	switch {
-	case h.By != "" && !slices.Contains(Bys(), h.By):
+	case h.By != "" && !slices.Contains(heat.Bys(), h.By):
 		return refuse("{by}: %q is none of reads, writes, mixed", string(h.By))
 	case h.For < 0 || h.Back < 0:
 		return refuse("{for} and {back} are times")
@@ -53,9 +56,6 @@ func (h Heat) Validate() error {
 	}
 	return nil
 }
-
-// Bys returns by what load can be evened out.
-func Bys() []heat.By { return []heat.By{heat.ByReads, heat.ByWrites, heat.ByMixed} }
 
 // HeatResult is what was found, a collection after the other.
 type HeatResult struct {
@@ -77,7 +77,9 @@ type CollectionHeat struct {
 	HotKeys   []HotKeyLoad        `json:"hotKeys,omitempty"`
 	Monotonic *heat.Monotonic     `json:"-"`
 	Findings  []diagnosis.Finding `json:"findings,omitempty"`
-	Map       *heat.Map           `json:"-"`
+	// Course is when how much went where; nil without samples.
+	Course *heat.Course `json:"overTime,omitzero"`
+	Map    *heat.Map    `json:"-"`
 }
 
 // HeatSource is where figures are from.
@@ -89,6 +91,15 @@ type HeatSource struct {
 	// Enter is the command that has queries sampled; empty where they are.
 	Enter string   `json:"enter,omitempty"`
 	Notes []string `json:"notes,omitempty"`
+}
+
+// Missing says what could not be read, and what to do about it.
+func (s HeatSource) Missing() []string {
+	if s.Enter == "" {
+		return s.Notes
+	}
+	return append([]string{"No query is sampled, so that no chunk can be named. To have some sampled, enter " + s.Enter},
+		s.Notes...)
 }
 
 // ShardLoad is what a shard has.
@@ -140,6 +151,22 @@ func (h Heat) Run(ctx context.Context, source Source, r Reporter) (HeatResult, e
 	if err != nil {
 		return HeatResult{}, err
 	}
+	return h.on(ctx, source, s, report)
+}
+
+// On says where the load goes on a cluster that was read with its routing tables. What is more
+// than Most collections is left out: those with most data, of which queries are sampled first.
+func (h Heat) On(ctx context.Context, source Source, s *catalog.Snapshot, r Reporter) (HeatResult, error) {
+	if err := h.Validate(); err != nil {
+		return HeatResult{}, err
+	}
+	if source.Client == nil {
+		return HeatResult{}, refuse("{heat} reads counters and samples, and a file has none: name a cluster")
+	}
+	return h.on(ctx, source, s, &serial{next: r})
+}
+
+func (h Heat) on(ctx context.Context, source Source, s *catalog.Snapshot, report *serial) (HeatResult, error) {
 	names, err := plan.Namespaces(s, h.Namespaces)
 	if err != nil {
 		return HeatResult{}, err
@@ -147,26 +174,46 @@ func (h Heat) Run(ctx context.Context, source Source, r Reporter) (HeatResult, e
 	names = slices.DeleteFunc(runner.Ours(names, h.Namespaces), func(ns string) bool {
 		return s.Collection(ns).Table == nil
 	})
+	if h.Most > 0 && len(names) > h.Most {
+		names = firstHeated(names, s, load.Sampled(ctx, live.NewCommandRunner(source.Client)))[:h.Most]
+	}
 	runner, ended, err := h.changing(ctx, source, names)
 	if err != nil {
 		return HeatResult{}, err
 	}
 	list, err := load.Read(ctx, runner, s, names, load.Options{For: h.For, Back: h.Back,
-		Sample: h.Sample, Clock: source.Clock, Tell: func(text string) { report.note(text) }})
+		Sample: h.Sample, Clock: source.Clock, Tell: report.note})
 	if err = ended("", err); err != nil {
 		return HeatResult{}, &AccessError{err}
 	}
-	result := HeatResult{By: h.By, Seconds: h.For.Seconds(), Collections: []CollectionHeat{}}
-	if result.By == "" {
-		result.By = heat.ByMixed
-	}
-	if result.Seconds == 0 {
-		result.Seconds = time.Minute.Seconds()
-	}
+	result := HeatResult{By: cmp.Or(h.By, heat.ByMixed), Seconds: cmp.Or(h.For, time.Minute).Seconds(),
+		Collections: []CollectionHeat{}}
 	for _, one := range list {
 		result.Collections = append(result.Collections, h.describe(one, result.By))
 	}
 	return result, nil
+}
+
+// firstHeated sorts collections: those whose queries are sampled come first, then those with most
+// data.
+func firstHeated(names []string, s *catalog.Snapshot, sampled []string) []string {
+	bytes := func(ns string) (sum int64) {
+		for _, data := range s.Collection(ns).Sizes {
+			sum += data.Bytes
+		}
+		return sum
+	}
+	rank := func(ns string) int { return map[bool]int{false: 1}[slices.Contains(sampled, ns)] }
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(bytes(b), bytes(a)))
+	})
+	return names
+}
+
+// Meter returns what counts the operations a second of shards, from one call to the next.
+func (s Source) Meter() func(context.Context, *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error) {
+	m := &load.Meter{Runner: live.NewCommandRunner(s.Client), Clock: s.Clock}
+	return m.Read
 }
 
 // changing returns what sends the commands of a read. One that has queries sampled changes the
@@ -211,6 +258,13 @@ func (h Heat) describe(r load.Reading, by heat.By) CollectionHeat {
 		c.Source.Sampling = 0
 		c.Source.Enter = sampling(m.Namespace)
 	}
+	if c.Source.Samples > 0 {
+		course := heat.CourseOf(r.Input, m, courseRanges, courseTimes)
+		for i := range course.Ranges {
+			course.Ranges[i].From = boundText(m, course.Ranges[i].Min)
+		}
+		c.Course = &course
+	}
 	mean := m.Mean(w)
 	for _, s := range m.Shards {
 		one := ShardLoad{s.Shard, s.Load, s.Scatter, s.Unplaced, 0, s.Time, s.Chunks}
@@ -235,5 +289,11 @@ func (h Heat) describe(r load.Reading, by heat.By) CollectionHeat {
 	}
 	return c
 }
+
+// A heat map has so many ranges of keys and parts of the time at most.
+const (
+	courseRanges = 40
+	courseTimes  = 60
+)
 
 func boundText(m *heat.Map, k catalog.Key) string { return humanize.Literal(m.Pattern.Bound(k)) }

@@ -38,6 +38,9 @@ type Plan struct {
 // Validate refuses values that can't be.
 func (p Plan) Validate() error {
 	switch {
+	case p.Goal.Kind == plan.Load:
+		return refuse("{goal} load has no plan to carry out, as each round counts anew: see shardsh balance, forecast " +
+			"and simulate")
 	case p.MaxBytes < 0:
 		return refuse("{maxBytes} is %d, and can't be negative", p.MaxBytes)
 	case p.MaxMoves < 0:

@@ -54,6 +54,11 @@ func (v Simulate) Run(ctx context.Context, source Source, r Reporter) (out whati
 	if o.Model, err = modelOf(v.Model, v.Seed); err != nil {
 		return out, err
 	}
+	if whatif.NeedsLoad(v.Alternatives) {
+		if o.Maps, err = source.heated(ctx, s, nil, reporter); err != nil {
+			return out, err
+		}
+	}
 	err = source.compute(func() (err error) {
 		out, err = whatif.Of(s, v.Alternatives, o)
 		return err

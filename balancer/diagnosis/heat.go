@@ -118,3 +118,42 @@ func hotChunks(m *heat.Map, w heat.Weights, mean float64) (list []Finding) {
 	}
 	return list
 }
+
+// StuckText says why a shard keeps more load than the others, without a full stop.
+func StuckText(s heat.Stuck, maps []heat.Map) string {
+	has := fmt.Sprintf("%s keeps %.1f times the mean load", s.Shard, s.Share)
+	advise := fmt.Sprintf("; another shard key may: shardsh advise --ns %s", s.Namespace)
+	switch s.Why {
+	case heat.ObstacleKey:
+		return fmt.Sprintf("%s: one shard key of %s, %s, has most of it, and no move helps%s", has, s.Namespace,
+			keyText(maps, s), advise)
+	case heat.ObstacleMonotonic:
+		return fmt.Sprintf("%s: all inserts into %s go to the end of its shard key, and no move helps%s", has,
+			s.Namespace, advise)
+	case heat.ObstacleUnknown:
+		return has + ": no sample says which chunks it is of"
+	}
+	return has + ": none of its chunks may move, by size, zone, room, or as it moved recently"
+}
+
+func keyText(maps []heat.Map, s heat.Stuck) string {
+	for _, m := range maps {
+		if m.Namespace == s.Namespace {
+			return humanize.Literal(m.Pattern.Bound(s.Key))
+		}
+	}
+	return s.Key.String()
+}
+
+// OfStuck returns what keeps shards from having no more load than the others.
+func OfStuck(d heat.Decision, maps []heat.Map) (list []Finding) {
+	codes := map[heat.Obstacle]Code{heat.ObstacleKey: HotKey, heat.ObstacleMonotonic: MonotonicKey}
+	for _, s := range d.Stuck {
+		code, named := codes[s.Why]
+		if !named {
+			code = HotShard
+		}
+		list = append(list, finding(code, Scope{Namespace: s.Namespace, Shard: s.Shard}, StuckText(s, maps)))
+	}
+	return list
+}

@@ -22,6 +22,9 @@ func Of(s *catalog.Snapshot, o Options) (Forecast, error) {
 	if err != nil {
 		return Forecast{}, err
 	}
+	if o.Goal.Kind == plan.Load {
+		return o.evenOut(s)
+	}
 	e := evidenceOf(s)
 	first, last := s.Placements()
 	k := clock{settings: s.Settings(), in: []*time.Location{first, last}, known: s.Parts().Clock}

@@ -8,6 +8,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/heat"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/sim"
 )
@@ -17,6 +18,8 @@ type Options struct {
 	// Goal is what the time is asked for; the zero value is balance. Consolidating
 	// is nothing that a balancer does, and has no forecast.
 	Goal plan.Goal
+	// Maps are where the load goes, which the goal load needs.
+	Maps []heat.Map
 	// Seed is that of the models of what is not known. Equal seeds give equal
 	// forecasts.
 	Seed uint64
@@ -30,8 +33,9 @@ type Options struct {
 // error is a *diagnosis.UnknownError.
 func (o Options) check(s *catalog.Snapshot) (Options, error) {
 	switch kind := o.Goal.Kind; {
-	case !slices.Contains([]plan.GoalKind{plan.Balance, plan.Drain, plan.Zones, plan.Defragment}, kind):
-		return o, fmt.Errorf("forecast: not possible for the goal %q: use balance, drain, zones or defragment", kind)
+	case !slices.Contains([]plan.GoalKind{plan.Balance, plan.Drain, plan.Zones, plan.Defragment, plan.Load}, kind):
+		return o, fmt.Errorf("forecast: not possible for the goal %q: use balance, drain, zones, defragment or load",
+			kind)
 	case kind == plan.Drain && o.Goal.Shard == "":
 		return o, errors.New("forecast: the goal drain needs a shard")
 	case kind == plan.Defragment && !s.Release().Defragments():

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/plan"
 	"shardsh/balancer/sim"
 )
 
@@ -50,6 +51,28 @@ func (v Speeds) Range(likely time.Duration, bytes int64, unused, other float64) 
 	const nineInTen = 1.645 // standard deviations
 	f := math.Exp(nineInTen * math.Hypot(v.rates.logStdDev(likely, bytes, unused), other))
 	return seconds(likely.Seconds() / f), seconds(likely.Seconds() * f)
+}
+
+// Steps returns what steps take that are carried out one after another: nine in ten times
+// between low and high. other is as that of Range.
+func (v Speeds) Steps(steps []plan.Step, other float64) (low, likely, high time.Duration) {
+	var moving, rest time.Duration
+	var bytes int64
+	unused := 0.0
+	for _, s := range steps {
+		switch s.Kind {
+		case plan.Move:
+			took := v.Move(s.From, s.To, s.Bytes)
+			moving, bytes = moving+took, bytes+s.Bytes
+			unused += took.Seconds() * v.Unknown(s.From, s.To)
+		case plan.Merge:
+			rest += v.rates.costs.Merge
+		case plan.Split:
+			rest += v.rates.costs.Merge * time.Duration(len(s.Points))
+		}
+	}
+	low, high = v.Range(moving, bytes, unused/max(1, moving.Seconds()), other)
+	return low + rest, moving + rest, high + rest
 }
 
 // Unknown returns how little is known of a link: 0 for one that was used, 1 for one with an

@@ -80,6 +80,8 @@ func (f Forecast) state() (about, state string) {
 		return of, "in the zones"
 	case plan.Defragment:
 		return of, "defragmented"
+	case plan.Load:
+		return of, "even in load"
 	}
 	return of, "balanced"
 }

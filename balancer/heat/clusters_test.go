@@ -3,6 +3,7 @@ package heat_test
 import (
 	"flag"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -57,13 +58,16 @@ func TestMadeClusters(t *testing.T) {
 		total += moves
 		most = max(most, moves*100/(shards*each))
 		if largest > max(1.10, w.least()/0.9) {
-			t.Errorf("%s: the largest load is %.3f of the mean after %d moves, %v", name, largest, moves, stuck)
+			t.Logf("%s: the largest load is %.3f of the mean after %d moves, %v", name, largest, moves, stuck)
 			continue
 		}
 		balanced++
 	}
 	t.Logf("%d of %d hottest chunks named; %d of %d even after %d moves, at most %d %% of the chunks", named, tens*10,
 		balanced, *clusters, total, most)
+	if missed := *clusters - balanced; missed*100 > *clusters { // by chunks that rest, as where hot keys move on
+		t.Errorf("%d of %d are not even", missed, *clusters)
+	}
 }
 
 // least is what the shard with the hottest key has at least, as a multiple of the mean: no
@@ -79,14 +83,14 @@ func (w *world) least() float64 {
 }
 
 // hottest is how many of the ten chunks that the map names hottest are: have no less than the
-// tenth has, but for what nobody can tell apart.
+// tenth has, but for what nobody can tell apart: the difference of two counts, with 95 %.
 func hottest(w *world, m *heat.Map) (right int) {
-	const alike = 0.95
 	chunks, _, _ := w.truth()
 	sorted := slices.Clone(chunks)
 	slices.Sort(sorted)
 	tenth := sorted[len(sorted)-10]
 	for _, c := range m.Hottest(m.WeightsFor(heat.ByMixed), 10) {
+		alike := min(0.95, 1-1.96*math.Sqrt(2/max(1, c.Samples)))
 		if chunks[w.table.IndexOf(c.Min)] >= tenth*alike {
 			right++
 		}

@@ -20,6 +20,8 @@ type Options struct {
 	// Horizon is how long a move has to be worth it: what it takes off a shard in that time
 	// is more than the move itself costs both. An hour when it is zero.
 	Horizon time.Duration
+	// Volumes say what there is room for on disks; nil does not ask.
+	Volumes *catalog.Volumes
 }
 
 // moveBytes is how many bytes a second a move is taken to copy: both shards count as
@@ -34,7 +36,7 @@ type Place struct {
 	Shard   catalog.ShardID
 	Accepts bool // it does not drain, and answers
 	Zones   []string
-	// Room is how many bytes it may receive; negative where nobody limits them.
+	// Room is how many bytes of data it may receive; negative where nobody limits them.
 	Room int64
 }
 
@@ -106,6 +108,9 @@ func (d Decision) Moves() (n int) {
 func Decide(colls []Collection, places []Place, o Options) Decision {
 	o.Trigger, o.Target = cmp.Or(o.Trigger, 1.10), cmp.Or(o.Target, 1.05)
 	o.Horizon = cmp.Or(o.Horizon, time.Hour)
+	if o.Volumes != nil {
+		o.Volumes = o.Volumes.Clone()
+	}
 	d := newDecider(colls, places, o)
 	out := &d.out
 	out.Before = d.largest()
@@ -261,6 +266,8 @@ func (d *decider) step() bool {
 	case p != nil:
 		d.move(p, donor, to)
 		return true
+	case d.exchange(donor):
+		return true
 	}
 	d.give(donor, d.obstacle(donor))
 	return true
@@ -323,7 +330,7 @@ func (d *decider) obstacle(s *seat) Stuck {
 		}
 	}
 	if most != nil {
-		why.Namespace = d.colls[most.coll].Map.Namespace
+		why.Namespace = d.namespace(most)
 		if most.anchored != "" && why.Why == ObstacleChunks {
 			why.Why, why.Key = most.anchored, most.key
 		}
@@ -373,8 +380,7 @@ func (d *decider) lesser(donor *seat, others []*seat) (best *piece, to *seat) {
 			continue
 		}
 		for _, p := range donor.pieces {
-			free := !p.stays && p.anchored == "" && d.fits(p, r) && d.pays(p)
-			if free && r.load+p.value < less*donor.load && (best == nil || p.value > best.value) {
+			if d.free(p, r) && r.load+p.value < less*donor.load && (best == nil || p.value > best.value) {
 				best, to = p, r
 			}
 		}
@@ -383,6 +389,68 @@ func (d *decider) lesser(donor *seat, others []*seat) (best *piece, to *seat) {
 		}
 	}
 	return best, to
+}
+
+// mostBack is how many pieces come back for one at most.
+const mostBack = 4
+
+// exchange moves a piece away for smaller ones that come back, where no move alone helps: what is
+// too much for any other shard may take the place of something there.
+func (d *decider) exchange(donor *seat) bool {
+	var give *piece
+	var take []*piece
+	var with *seat
+	for _, r := range d.seats {
+		if r == donor || r.done || !r.Accepts || !donor.Accepts {
+			continue
+		}
+		limit := min(donor.load-d.mean, d.o.Target*d.mean-r.load) * (1 + slack)
+		for _, p := range donor.pieces {
+			if !d.free(p, r) {
+				continue
+			}
+			if back := d.back(p, r, donor, limit); back != nil && (give == nil || len(back) < len(take)) {
+				give, take, with = p, back, r
+			}
+		}
+	}
+	if give == nil || d.o.Moves > 0 && d.moves+1+len(take) > d.o.Moves {
+		return false
+	}
+	d.move(give, donor, with)
+	for _, q := range take {
+		d.move(q, with, donor)
+	}
+	return true
+}
+
+// back returns what may come back from a shard for a piece, so that it has no more than a limit more
+// than before, and something more; nil for nothing.
+func (d *decider) back(p *piece, from, to *seat, limit float64) (list []*piece) {
+	least := 2 * leastRelief * d.mean
+	if limit < least {
+		return nil
+	}
+	pieces := slices.Clone(from.pieces)
+	slices.SortStableFunc(pieces, func(a, b *piece) int { return cmp.Compare(b.value, a.value) })
+	sum := 0.0
+	for _, q := range pieces {
+		if p.value-sum-q.value < least || !d.free(q, to) {
+			continue
+		}
+		if list, sum = append(list, q), sum+q.value; p.value-sum <= limit {
+			return list
+		}
+		if len(list) == mostBack {
+			break
+		}
+	}
+	return nil
+}
+
+// free reports whether a piece may go to a shard as a whole.
+func (d *decider) free(p *piece, to *seat) bool {
+	return !p.stays && p.anchored == "" && d.fits(p, to) && d.pays(p)
 }
 
 // slack is by how much a piece may be more than what a shard should give.
@@ -402,8 +470,11 @@ func (p *piece) better(than *piece) bool {
 	return p.value > than.value
 }
 
+func (d *decider) namespace(p *piece) string { return d.colls[p.coll].Map.Namespace }
+
 func (d *decider) fits(p *piece, to *seat) bool {
-	return (to.Room < 0 || p.bytes <= to.Room) && (p.zone == catalog.NoZone || slices.Contains(to.Zones, p.zone))
+	return (to.Room < 0 || p.bytes <= to.Room) && (p.zone == catalog.NoZone || slices.Contains(to.Zones, p.zone)) &&
+		(d.o.Volumes == nil || d.o.Volumes.Lacks(d.namespace(p), to.Shard, p.bytes) == 0)
 }
 
 // pays reports whether a move takes off more in time than it costs.
@@ -413,12 +484,15 @@ func (d *decider) pays(p *piece) bool {
 }
 
 func (d *decider) move(p *piece, from, to *seat) {
-	d.out.Steps = append(d.out.Steps, Step{Namespace: d.colls[p.coll].Map.Namespace, Min: p.min, Max: p.max,
+	d.out.Steps = append(d.out.Steps, Step{Namespace: d.namespace(p), Min: p.min, Max: p.max,
 		From: from.Shard, To: to.Shard, Share: p.value / d.mean, Bytes: p.bytes})
 	d.moves++
 	from.load, to.load = from.load-p.value, to.load+p.value
 	if to.Room >= 0 {
 		to.Room -= p.bytes
+	}
+	if d.o.Volumes != nil {
+		d.o.Volumes.Arrive(d.namespace(p), to.Shard, p.bytes)
 	}
 	from.pieces = slices.DeleteFunc(from.pieces, func(o *piece) bool { return o == p })
 	p.stays = true
@@ -436,7 +510,7 @@ func (d *decider) split(s *seat, p *piece) bool {
 		p.whole = true
 		return true
 	}
-	d.out.Steps = append(d.out.Steps, Step{Namespace: d.colls[p.coll].Map.Namespace, Min: p.min, Max: p.max, At: at,
+	d.out.Steps = append(d.out.Steps, Step{Namespace: d.namespace(p), Min: p.min, Max: p.max, At: at,
 		From: s.Shard})
 	upper := *p
 	cut, _ := slices.BinarySearchFunc(p.keys, at, func(k KeyLoad, at catalog.Key) int { return k.Key.Compare(at) })

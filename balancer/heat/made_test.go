@@ -166,9 +166,18 @@ func (w *world) sampled(span time.Duration) *heat.Map {
 	return &m
 }
 
-// balance evens out, round by round, as a run does.
+// balance evens out, round by round, as a run does. The largest load is that right after the
+// moves of the last round. Where the hot keys move on there are three rounds in quick succession:
+// what they reach later was cold when somebody looked, and what was moved stays for the cool-down.
 func (w *world) balance(coolDown time.Duration) (largest float64, moves int, stuck []heat.Stuck) {
-	for range 8 {
+	rounds, apart := 8, 10*time.Minute
+	if w.load.Moves != "" {
+		rounds, apart = 3, 2*time.Minute
+	}
+	for round := range rounds {
+		if round > 0 {
+			w.now = w.now.Add(apart)
+		}
 		d := heat.Decide([]heat.Collection{{Map: w.sampled(10 * time.Minute), Bytes: w.average(),
 			Stays: func(lower catalog.Key) bool {
 				at, is := w.moved[lower.String()]
@@ -182,7 +191,6 @@ func (w *world) balance(coolDown time.Duration) (largest float64, moves int, stu
 			w.apply(s, coolDown)
 		}
 		moves += d.Moves()
-		w.now = w.now.Add(10 * time.Minute)
 	}
 	_, shards, _ := w.truth()
 	var sum float64

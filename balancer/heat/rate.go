@@ -60,6 +60,9 @@ const (
 	ByMixed By = "mixed"
 )
 
+// Bys returns by what load can be evened out.
+func Bys() []By { return []By{ByReads, ByWrites, ByMixed} }
+
 // Weights say what a read and a write count.
 type Weights struct{ Read, Write float64 }
 

@@ -2,31 +2,65 @@ package live
 
 import (
 	"context"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
 )
 
-// Operations returns how many reads and writes of collections each shard has counted since
-// it started ($collStats.latencyStats). Only shards with chunks of a collection count it.
-func (s *Steps) Operations(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error) {
-	counted := make(map[string]map[catalog.ShardID]int64, len(namespaces))
-	for _, ns := range namespaces {
-		db, name, err := catalog.SplitNamespace(ns)
-		if err != nil {
-			return nil, err
+// OperationCounts are what a shard has counted of a collection since it began.
+type OperationCounts struct {
+	Documents           int64
+	Reads, Writes       int64
+	ReadTime, WriteTime time.Duration // of all of them together
+}
+
+// countsLimit is how long counters are waited for: with a shard down a router would wait for it.
+const countsLimit = 5 * time.Second
+
+// ReadOperationCounts returns what shards with chunks of a collection have counted
+// ($collStats with latencyStats and count).
+func ReadOperationCounts(ctx context.Context, r CommandRunner, ns string) (map[catalog.ShardID]OperationCounts, error) {
+	db, name, err := catalog.SplitNamespace(ns)
+	if err != nil {
+		return nil, err
+	}
+	command := aggregate(name, bson.D{{Key: "$collStats", Value: bson.D{{Key: "latencyStats", Value: bson.D{}},
+		{Key: "count", Value: bson.D{}}}}})
+	ctx, cancel := context.WithTimeout(ctx, countsLimit) // which the driver sends as maxTimeMS
+	defer cancel()
+	docs, err := r.RunCursorCommand(ctx, db, command)
+	if err != nil {
+		return nil, ServerError(err)
+	}
+	counted := make(map[catalog.ShardID]OperationCounts, len(docs))
+	for _, doc := range docs {
+		micros := func(of string) time.Duration {
+			return time.Duration(integer(doc, "latencyStats", of, "latency")) * time.Microsecond
 		}
-		docs, err := s.executor.list(ctx, db, aggregate(name,
-			bson.D{{Key: "$collStats", Value: bson.D{{Key: "latencyStats", Value: bson.D{}}}}}))
-		if err != nil {
-			return nil, err
-		}
-		counted[ns] = make(map[catalog.ShardID]int64, len(docs))
-		for _, doc := range docs {
-			counted[ns][catalog.ShardID(text(doc, "shard"))] = integer(doc, "latencyStats", "reads", "ops") +
-				integer(doc, "latencyStats", "writes", "ops")
+		counted[catalog.ShardID(text(doc, "shard"))] = OperationCounts{
+			Documents: integer(doc, "count"),
+			Reads:     integer(doc, "latencyStats", "reads", "ops"), ReadTime: micros("reads"),
+			Writes: integer(doc, "latencyStats", "writes", "ops"), WriteTime: micros("writes"),
 		}
 	}
 	return counted, nil
+}
+
+// Operations returns how many reads and writes of collections each shard has counted since
+// it started. Only shards with chunks of a collection count it.
+func (s *Steps) Operations(ctx context.Context, namespaces []string) (map[string]map[catalog.ShardID]int64, error) {
+	all := make(map[string]map[catalog.ShardID]int64, len(namespaces))
+	for _, ns := range namespaces {
+		counted, err := ReadOperationCounts(ctx, s.executor.commands, ns)
+		if err != nil {
+			return nil, err
+		}
+		all[ns] = make(map[catalog.ShardID]int64, len(counted))
+		for id, n := range counted {
+			all[ns][id] = n.Reads + n.Writes
+		}
+	}
+	return all, nil
 }

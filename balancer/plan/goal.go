@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/heat"
 )
 
 // GoalKind is what a plan is to lead to.
@@ -25,6 +26,9 @@ const (
 	Defragment GoalKind = "defragment"
 	// Consolidate makes as few chunks as the merges without moves allow.
 	Consolidate GoalKind = "consolidate"
+	// Load evens out the operations of shards, as balance by load does in its first round.
+	// Its plans are to be looked at: nobody carries them out, as each round counts anew.
+	Load GoalKind = "load"
 	// Presplit cuts one collection at given points and spreads its chunks evenly
 	// over the shards, by number. It comes from its own command only.
 	Presplit GoalKind = "presplit"
@@ -33,18 +37,24 @@ const (
 )
 
 // GoalKinds returns the kinds of goals that can be named with nothing more to say.
-func GoalKinds() []GoalKind { return []GoalKind{Balance, Drain, Zones, Defragment, Consolidate} }
+func GoalKinds() []GoalKind { return []GoalKind{Balance, Drain, Zones, Defragment, Consolidate, Load} }
 
 // ParseGoal reads a goal as it is written on a command line: its kind, for a drain
-// with the shard behind it, drain=s3.
+// with the shard behind it, drain=s3, for a load perhaps with what counts, load=writes.
 func ParseGoal(text string) (Goal, error) {
 	kind, shard, given := strings.Cut(text, "=")
 	g := Goal{Kind: GoalKind(kind), Shard: catalog.ShardID(shard)}
+	if g.Kind == Load {
+		g.Shard, g.By = "", heat.By(shard)
+	}
 	switch {
 	case !slices.Contains(GoalKinds(), g.Kind):
 		return Goal{}, unknownGoal(g.Kind)
 	case g.Kind == Drain && shard == "":
 		return Goal{}, errors.New("the goal drain needs a shard: drain=SHARD")
+	case g.Kind == Load && (!given || slices.Contains(heat.Bys(), g.By)):
+	case g.Kind == Load:
+		return Goal{}, fmt.Errorf("the goal load takes %s, not %q", "reads, writes or mixed", shard)
 	case g.Kind != Drain && given:
 		return Goal{}, fmt.Errorf("the goal %s takes no %q", kind, shard)
 	}
@@ -52,8 +62,8 @@ func ParseGoal(text string) (Goal, error) {
 }
 
 func unknownGoal(kind GoalKind) error {
-	return fmt.Errorf("%q is not a valid goal: use %s, %s=SHARD, %s, %s or %s",
-		kind, Balance, Drain, Zones, Defragment, Consolidate)
+	return fmt.Errorf("%q is not a valid goal: use %s, %s=SHARD, %s, %s, %s or %s",
+		kind, Balance, Drain, Zones, Defragment, Consolidate, Load)
 }
 
 // Goal is what a plan is to lead to, and for which collections.
@@ -63,6 +73,8 @@ type Goal struct {
 	Shard catalog.ShardID `json:"shard,omitzero"`
 	// Namespaces are the collections; none means all.
 	Namespaces []string `json:"namespaces,omitempty"`
+	// By is what counts for Load; empty is mixed.
+	By heat.By `json:"by,omitzero"`
 	// Points are where Presplit cuts.
 	Points []catalog.Key `json:"points,omitempty"`
 	// Homes are where Presplit brings what lies before the first of the Points, between two of

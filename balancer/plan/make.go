@@ -62,6 +62,9 @@ func (b *builder) choose() error {
 	case b.o.Goal.Kind == Consolidate:
 		b.consolidate()
 		return nil
+	case b.o.Goal.Kind == Load:
+		b.evenOut()
+		return nil
 	case b.o.Goal.Kind == Defragment && !b.scope.start.Release().Defragments():
 		b.pack()
 		return nil

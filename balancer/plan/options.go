@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"shardsh/balancer"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/heat"
 	"shardsh/balancer/sim"
 )
 
@@ -14,6 +16,10 @@ import (
 type Options struct {
 	Goal   Goal // the zero Goal is Balance of all collections
 	Limits Limits
+	// Maps are where the load goes, which the goal Load needs. Horizon is how long a move has to
+	// be worth it; an hour when it is zero.
+	Maps    []heat.Map
+	Horizon time.Duration
 	// IgnoreWindow plans as if the balancer worked around the clock. So does a plan for
 	// a cluster whose time zone is unknown, and says so. The balancer's mode is ignored in
 	// any case: a plan says what it would do if it were on.
@@ -57,6 +63,9 @@ func (o Options) check() error {
 	if n := len(o.Goal.Homes); n > 0 && (o.Goal.Kind != Presplit || n != len(o.Goal.Points)+1 ||
 		!slices.IsSortedFunc(o.Goal.Points, catalog.Key.Compare)) {
 		return fmt.Errorf("plan: %d homes are not one for each part that %d points make", n, len(o.Goal.Points))
+	}
+	if o.Goal.Kind == Load && len(o.Maps) == 0 {
+		return errNoLoad
 	}
 	if o.Goal.Shard != "" && o.Goal.Kind != Drain {
 		return fmt.Errorf("plan: the goal %s has no shard", o.Goal.Kind)

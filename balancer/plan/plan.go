@@ -36,6 +36,8 @@ type Plan struct {
 	// Shards are what each shard had and will have, by id.
 	Shards []ShardChange `json:"shards"`
 	Totals Totals        `json:"totals"`
+	// Load is how even the goal Load makes it; nil for others.
+	Load *Evenness `json:"load,omitzero"`
 	// Reached tells whether the goal is reached when all steps are done; where it
 	// is not, Left says what stays, and why.
 	Reached bool                `json:"reached"`

@@ -75,7 +75,7 @@ func (sc *scope) change(c *catalog.CollectionState, do func(*catalog.CollectionS
 // aim changes the cluster so that the engine goes to the goal.
 func (sc *scope) aim() error {
 	switch sc.goal.Kind {
-	case Balance, Consolidate:
+	case Balance, Consolidate, Load:
 		return nil
 	case Presplit:
 		if len(sc.goal.Namespaces) != 1 {

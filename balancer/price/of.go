@@ -110,8 +110,8 @@ func (p *pricing) ways() ([]Way, error) {
 // counted is what a way counts as, in seconds: one that may take much longer than is likely
 // has to be that much better.
 func (w Way) counted() float64 {
-	if w.Kind == DefragmentFirst {
-		return 2 * fickle * w.Likely.Seconds() / (1 + 1/fickle)
+	if w.Kind == DefragmentFirst || w.Kind == MergeFirst {
+		return unequal(w.Moves) * w.Likely.Seconds()
 	}
 	return w.Likely.Seconds()
 }

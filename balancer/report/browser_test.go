@@ -156,7 +156,8 @@ func TestPageLooksInBrowser(t *testing.T) {
 	}
 	b := startBrowser(t)
 	for name, o := range map[string]*report.Overview{
-		"3": report.Full(shop(t).snapshot()), "100": report.Full(crowd(t, 100, 60)),
+		"3":   heated(t, report.Full(shop(t).snapshot())),
+		"100": heated(t, report.Full(crowd(t, 100, 60))),
 	} {
 		b.Open(page(t, o))
 		b.Eval(`document.querySelectorAll("details").forEach(d => d.open = true) ?? 0`, new(int))

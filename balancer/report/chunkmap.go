@@ -26,6 +26,8 @@ type ChunkMap struct {
 	Cells []Cell `json:"cells"`
 	// Zones are the ranges of zones, in key order.
 	Zones []MapZone `json:"zones"`
+	// Heat is nil where nobody asked for it.
+	Heat *MapHeat `json:"heat,omitzero"`
 }
 
 // Basis says what the widths of a map stand for.

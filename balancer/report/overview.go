@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/forecast"
+	"shardsh/balancer/heat"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/sim"
 )
@@ -43,6 +44,11 @@ type Overview struct {
 	Plan      *plan.Plan          `json:"-"`
 	Planned   *plan.Totals        `json:"planned,omitzero"` // those of the Plan
 	Untold    []string            `json:"untold"`
+	// Heat is where the load of collections goes; empty where nobody asked for it.
+	Heat []Heat `json:"heat,omitempty"`
+	// Operations are those a second of shards, all collections together that were counted; nil
+	// where nobody asked for them.
+	Operations map[catalog.ShardID]heat.Load `json:"operations,omitempty"`
 	// Maps draw the worst collections chunk by chunk; nil where not requested.
 	Maps []ChunkMap `json:"-"`
 }

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"shardsh/balancer"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/heat"
-	"shardsh/balancer/humanize"
 	"shardsh/balancer/policy"
 )
 
@@ -64,7 +65,11 @@ func (r *run) loadRound(ctx context.Context) ([]Left, error) {
 	r.mu.Lock()
 	r.round.sizes = sizes
 	r.mu.Unlock()
-	d := heat.Decide(r.heated(read, maps, sizes), r.places(read), heat.Options{By: r.o.By, Horizon: r.o.CoolDown})
+	var places []heat.Place
+	for _, s := range read.Shards {
+		places = append(places, heat.PlaceOf(s))
+	}
+	d := heat.Decide(r.heated(read, maps, sizes), places, r.heatOptions())
 	if err := r.splitHot(ctx, d); err != nil {
 		return nil, err
 	}
@@ -89,16 +94,12 @@ func (r *run) heated(
 			continue
 		}
 		r.routed(m.Namespace, routing.Table)
-		average := map[catalog.ShardID]int64{}
-		for id, n := range sizes[m.Namespace] {
-			average[id] = n / int64(max(1, routing.Table.Count(id)))
-		}
-		list = append(list, heat.Collection{Map: m, Zones: routing.Zones, Bytes: average, Stays: r.stays(m, routing.Table)})
+		list = append(list, heat.CollectionOf(m, routing.Table, routing.Zones, sizes[m.Namespace], r.stays(m, routing.Table)))
 	}
 	return list
 }
 
-// stays reports which chunks are left alone.
+// stays reports which chunks are left alone, as they were moved or could not be.
 func (r *run) stays(m *heat.Map, table *catalog.RoutingTable) func(catalog.Key) bool {
 	now := r.o.Clock.Now()
 	alone := map[int]bool{}
@@ -106,36 +107,17 @@ func (r *run) stays(m *heat.Map, table *catalog.RoutingTable) func(catalog.Key) 
 		alone[table.IndexOf(a.min)] = true
 	}
 	return func(lower catalog.Key) bool {
-		for _, one := range r.rested {
-			if one.ns == m.Namespace && one.until.After(now) && !lower.Less(one.min) && lower.Less(one.max) {
-				return true
-			}
-		}
-		i := table.IndexOf(lower)
-		return alone[i] || table.At(i).Jumbo == catalog.JumboTrue || !table.At(i).Min.Equal(lower)
+		return alone[table.IndexOf(lower)] || slices.ContainsFunc(r.rested, func(one rested) bool {
+			return one.ns == m.Namespace && one.until.After(now) && !lower.Less(one.min) && lower.Less(one.max)
+		})
 	}
 }
 
-// places are the shards as they can take chunks.
-func (r *run) places(read *Catalog) (list []heat.Place) {
-	const most = int64(1) << 50
-	for _, s := range read.Shards {
-		p := heat.Place{Shard: s.ID, Accepts: !s.Draining && !s.Full(), Zones: s.Zones, Room: -1}
-		r.mu.Lock()
-		volumes := r.disks.volumes
-		r.mu.Unlock()
-		if r.o.DiskLimit > 0 && volumes != nil {
-			p.Room = max(0, most-volumes.Lacks(r.namespaces[0], s.ID, most))
-		}
-		if s.MaxSizeMB > 0 {
-			left := max(0, s.MaxSizeMB-s.SizeMB) << 20
-			if p.Room < 0 || left < p.Room {
-				p.Room = left
-			}
-		}
-		list = append(list, p)
-	}
-	return list
+// heatOptions say how far a round goes.
+func (r *run) heatOptions() heat.Options {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return heat.Options{By: r.o.By, Horizon: r.o.CoolDown, Volumes: r.disks.volumes}
 }
 
 // splitHot carries out the splits of a decision, which come before its moves.
@@ -209,31 +191,7 @@ func waves(all []policy.Migration) (list [][]policy.Migration) {
 // LeftByLoad says why shards keep more load than others.
 func LeftByLoad(d heat.Decision, maps []heat.Map) (list []Left) {
 	for _, s := range d.Stuck {
-		left := Left{Code: policy.Code(s.Why), Namespace: s.Namespace}
-		has := fmt.Sprintf("%s keeps %.1f times the mean load", s.Shard, s.Share)
-		advise := fmt.Sprintf("; another shard key may: shardsh advise --ns %s", s.Namespace)
-		switch s.Why {
-		case heat.ObstacleKey:
-			left.Text = fmt.Sprintf("%s: one shard key of %s, %s, has most of it, and no move helps%s.", has, s.Namespace,
-				keyText(maps, s), advise)
-		case heat.ObstacleMonotonic:
-			left.Text = fmt.Sprintf("%s: all inserts into %s go to the end of its shard key, and no move helps%s.", has,
-				s.Namespace, advise)
-		case heat.ObstacleUnknown:
-			left.Text = has + ": no sample says which chunks it is of."
-		default:
-			left.Text = has + ": none of its chunks may move, by size, zone, room, or as it moved recently."
-		}
-		list = append(list, left)
+		list = append(list, Left{Code: policy.Code(s.Why), Namespace: s.Namespace, Text: diagnosis.StuckText(s, maps) + "."})
 	}
 	return list
-}
-
-func keyText(maps []heat.Map, s heat.Stuck) string {
-	for _, m := range maps {
-		if m.Namespace == s.Namespace {
-			return humanize.Literal(m.Pattern.Bound(s.Key))
-		}
-	}
-	return s.Key.String()
 }

@@ -52,5 +52,5 @@ func (k Kind) edit(words []string) (edit, error) {
 
 // Kinds returns all kinds of changes, in the order of a help text.
 func Kinds() []Kind {
-	return slices.Concat(shardKinds(), zoneKinds(), settingKinds(), collectionKinds())
+	return slices.Concat(shardKinds(), zoneKinds(), settingKinds(), collectionKinds(), goalKinds())
 }

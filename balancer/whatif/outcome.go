@@ -10,6 +10,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/forecast"
+	"shardsh/balancer/heat"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/sim"
 )
@@ -27,6 +28,8 @@ type Options struct {
 	// plan.Options.
 	Model plan.Model
 	Seed  uint64
+	// Maps are where the load goes, which the goal load needs.
+	Maps []heat.Map
 	// Watch is told how far simulations are, and may end them with an error; nil is
 	// nobody.
 	Watch sim.Watch
@@ -96,12 +99,13 @@ func (a Alternative) outcome(s *catalog.Snapshot, o Options) (Outcome, error) {
 		return out, err
 	}
 	out.Mode, out.UnderWay = diagnosis.ModeOf(changed), len(changed.Parts().Migrations)
-	out.Forecast, err = forecast.Of(changed, forecast.Options{Seed: o.Seed, Watch: o.Watch})
+	goal := a.goal()
+	out.Forecast, err = forecast.Of(changed, forecast.Options{Goal: goal, Maps: o.Maps, Seed: o.Seed, Watch: o.Watch})
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", out.Name, err)
 	}
 	out.Plan, err = plan.Make(changed, plan.Options{
-		Model: o.Model, Seed: o.Seed, Watch: o.Watch,
+		Goal: goal, Maps: o.Maps, Model: o.Model, Seed: o.Seed, Watch: o.Watch,
 	})
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", out.Name, err)

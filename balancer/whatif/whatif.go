@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/plan"
 )
 
 // Change is one thing that an operator would do to a cluster.
@@ -24,6 +25,7 @@ type edit func(s *catalog.Snapshot) (*catalog.Snapshot, error)
 type change struct {
 	text string
 	edit edit
+	goal plan.Goal // the zero Goal for what changes the cluster
 }
 
 func (c change) String() string { return c.text }
@@ -74,7 +76,11 @@ func New(name string, arguments []string) (Change, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w; usage: %s, such as: %s", line(name, arguments), err, k.Usage(), k.Example)
 		}
-		return change{line(name, arguments), made}, nil
+		c := change{text: line(name, arguments), edit: made}
+		if name == goalName {
+			c.goal, err = goalOf(arguments)
+		}
+		return c, err
 	}
 	return nil, &UnknownError{name, names}
 }

@@ -1,14 +1,19 @@
 package actiontext
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"shardsh/balancer/action"
 	"shardsh/balancer/heat"
 	"shardsh/balancer/humanize"
+	"shardsh/balancer/report"
+	"shardsh/bindings/plaintext"
 )
 
 // Heat shows where the load of collections goes, a collection after the other.
@@ -50,6 +55,9 @@ func heatOf(b *strings.Builder, c action.CollectionHeat) {
 		}
 		_ = grid.Flush()
 	}
+	if c.Course != nil {
+		courseOf(b, *c.Course)
+	}
 	if len(c.Findings) > 0 {
 		b.WriteString("\n")
 	}
@@ -63,6 +71,51 @@ func heatOf(b *strings.Builder, c action.CollectionHeat) {
 	for _, note := range c.Source.Notes {
 		fmt.Fprintf(b, "  Note: %s\n", note)
 	}
+}
+
+// courseLines is how many ranges of keys the text shows over time: those that were hottest at any time.
+const courseLines = 10
+
+// courseOf shows when the hottest ranges of keys had how much of the load.
+func courseOf(b *strings.Builder, c heat.Course) {
+	peak := func(r heat.CourseRange) float64 { return slices.Max(r.Shares) }
+	ranges := slices.DeleteFunc(slices.Clone(c.Ranges), func(r heat.CourseRange) bool { return peak(r) == 0 })
+	if len(ranges) == 0 || len(c.Samples) < 2 {
+		return
+	}
+	byPeak := slices.SortedStableFunc(slices.Values(ranges), func(x, y heat.CourseRange) int {
+		return cmp.Compare(peak(y), peak(x))
+	})
+	most, least := peak(byPeak[0]), peak(byPeak[min(courseLines, len(byPeak))-1])
+	fmt.Fprintf(b, "\n  Over time, from %s to %s UTC, the hottest ranges by key: █ is %s of the sampled queries\n",
+		c.From.UTC().Format("15:04"), c.From.Add(time.Duration(len(c.Samples))*c.Step).UTC().Format("15:04"),
+		humanize.Percent(most))
+	grid := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	lines := 0
+	for _, r := range ranges {
+		if peak(r) < least || lines == courseLines {
+			continue
+		}
+		lines++
+		fmt.Fprintf(grid, "  %s\t%s\t|%s|\n", plaintext.Cut(r.From, 24), r.Shard, shaded(r.Shares, most))
+	}
+	_ = grid.Flush()
+}
+
+// shaded draws shares in as many places as there is room for: means of as many parts each.
+func shaded(shares []float64, most float64) string {
+	heights := []string{" ", "▁", "▂", "▃", "▅", "▆", "█"}
+	var b strings.Builder
+	places := min(40, len(shares))
+	for i := range places {
+		part := shares[i*len(shares)/places : (i+1)*len(shares)/places]
+		sum := 0.0
+		for _, share := range part {
+			sum += share
+		}
+		b.WriteString(heights[report.Degree(sum/float64(len(part)), most)])
+	}
+	return b.String()
 }
 
 func sourceText(s action.HeatSource) string {

@@ -2,6 +2,7 @@ package display
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,6 +135,10 @@ func (d *drawing) keys() (text string) {
 	if d.Jumbo > 0 {
 		text += "; J jumbo"
 	}
+	if d.warm() {
+		text += fmt.Sprintf("; below: the load, at most %s operations a second for a chunk",
+			humanize.Number(int64(math.Round(slices.Max(d.Heat.Cells)))))
+	}
 	return text
 }
 
@@ -161,6 +166,9 @@ func (d *drawing) strip(from, to int) {
 	d.line("  %s%s", label, d.cells(d.Cells[from:to]))
 	if jumbo := d.jumbo(d.Cells[from:to]); jumbo != "" {
 		d.line("  %s%s", indent, d.paint("1", jumbo))
+	}
+	if d.warm() {
+		d.line("  %s%s", indent, d.paint("31", strings.TrimRight(d.heat(from, to), " ")))
 	}
 }
 
@@ -191,6 +199,22 @@ func (d *drawing) jumbo(cells []report.Cell) string {
 		}
 	}
 	return strings.TrimRight(b.String(), " ")
+}
+
+// warm reports whether it is known how hot places are.
+func (d *drawing) warm() bool {
+	return d.Heat != nil && len(d.Heat.Cells) == len(d.Cells) && len(d.Cells) > 0
+}
+
+// heat draws how hot places are, beside the hottest chunk of the map.
+func (d *drawing) heat(from, to int) string {
+	heights := []string{" ", "▁", "▂", "▃", "▅", "▆", "█"}
+	var b strings.Builder
+	most := slices.Max(d.Heat.Cells)
+	for _, n := range d.Heat.Cells[from:to] {
+		b.WriteString(heights[report.Degree(n, most)])
+	}
+	return b.String()
 }
 
 // zones draws the parts of zone ranges that lie in a row: [EU----], without the

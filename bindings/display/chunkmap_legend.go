@@ -2,6 +2,7 @@ package display
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"shardsh/balancer/humanize"
@@ -20,8 +21,11 @@ const laneLeast = 10
 // legend draws a line for each shard: what it has, and where.
 func (d *drawing) legend() {
 	header := []string{"shard", "chunks", "jumbo", "data", "share"}
+	if d.Heat != nil {
+		header = append(header, "ops/s")
+	}
 	rows := [][]string{header}
-	for _, s := range d.Shards {
+	for i, s := range d.Shards {
 		share, data := float64(s.Chunks)/float64(max(1, d.Chunks)), "?"
 		if s.Bytes >= 0 {
 			data = humanize.Bytes(s.Bytes)
@@ -33,6 +37,9 @@ func (d *drawing) legend() {
 			Clip(string(s.ID), max(12, d.on.width()/4)), fmt.Sprint(s.Chunks), fmt.Sprint(s.Jumbo), data,
 			fmt.Sprintf("%.1f%%", 100*share),
 		})
+		if d.Heat != nil {
+			rows[i+1] = append(rows[i+1], humanize.Number(int64(math.Round(d.Heat.Shards[i]))))
+		}
 	}
 	widths := make([]int, len(header))
 	taken := 3

@@ -50,11 +50,26 @@ func shard(id string, chunks, jumbo int, bytes int64) report.MapShard {
 func TestDrawMap(t *testing.T) {
 	zoned := mapped("AAAABBBB", shard("s0", 4, 0, 30), shard("s1", 4, 0, 10))
 	zoned.Zones = []report.MapZone{{Zone: "EU", From: 0, To: 4}, {Zone: "Mars", From: 5, To: 7}, {Zone: "X", From: 7, To: 8}}
+	warm := mapped("A--B-A", shard("s0", 2, 0, 30), shard("s1", 1, 0, 10))
+	warm.Heat = &report.MapHeat{Cells: []float64{2500, 2500, 2500, 10, 10, 0}, Shards: []float64{2500, 10}}
 	for _, tt := range []struct {
 		name string
 		m    report.ChunkMap
 		want string
 	}{
+		{"heat", warm, `
+x.y
+  40 B in 3 chunks on 2 shards
+  widths: bytes, averaged over each shard's chunks; below: the load, at most
+  2,500 operations a second for a chunk
+
+  A──B─A
+  ███▁▁
+
+    shard  chunks  jumbo  data  share  ops/s  where (densest: most of it)
+  A s0          2      0  30 B  75.0%  2,500  ███  █
+  B s1          1      0  10 B  25.0%     10     ██
+`},
 		{"chunks as strips", mapped("A--B-A", shard("s0", 2, 0, 30), shard("s1", 1, 0, 10)), `
 x.y
   40 B in 3 chunks on 2 shards

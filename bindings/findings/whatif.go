@@ -160,6 +160,9 @@ func (s sides) table(letters map[int]string) {
 	}
 	s.line(0, strings.TrimRight(text, " "))
 	s.row("balancer", func(a whatif.Outcome) string {
+		if a.Plan.Load != nil {
+			return "not its work"
+		}
 		if a.Mode != catalog.ModeFull {
 			return string(a.Mode) + ": if on"
 		}
@@ -180,6 +183,7 @@ func (s sides) table(letters map[int]string) {
 		}
 		return "yes"
 	})
+	s.evenness()
 	s.spread()
 	s.shards()
 	s.links()
@@ -207,6 +211,24 @@ func (s sides) times() {
 		}
 		return s.o.At.Add(a.Forecast.High).Format("01-02 15:04")
 	})
+}
+
+// evenness writes how even the load becomes, where it is known.
+func (s sides) evenness() {
+	known := func(i int) bool { return s.o.Alternatives[i].Plan.Load != nil }
+	if !slices.ContainsFunc(s.shown, known) {
+		return
+	}
+	row := func(label string, of func(plan.Evenness) float64) {
+		s.row(label, func(a whatif.Outcome) string {
+			if a.Plan.Load == nil {
+				return "-"
+			}
+			return fmt.Sprintf("%.2f of mean", of(*a.Plan.Load))
+		})
+	}
+	row("hottest shard now", func(e plan.Evenness) float64 { return e.Before })
+	row("hottest shard then", func(e plan.Evenness) float64 { return e.After })
 }
 
 // spread writes the most and the least that a shard has in the end, of those that

@@ -15,7 +15,7 @@ func shardForecastMethods() []helper {
 	return []helper{
 		{"forecast", "ns?:string|object options?:object{goal,timeZone,seed}", checked(shForecast),
 			"Estimates how long the balancer takes, as a range with its basis: for a collection, [collections] or all; " +
-				"{goal} is balance, {drain: shard}, zones or defragment."},
+				"{goal} is balance, {drain: shard}, zones, defragment or load."},
 	}
 }
 

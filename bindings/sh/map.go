@@ -1,11 +1,17 @@
 package sh
 
 import (
+	"time"
+
 	"github.com/dop251/goja"
 
+	"shardsh/balancer/action"
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/heat"
 	"shardsh/balancer/live"
 	"shardsh/balancer/report"
+	"shardsh/bindings/actiontext"
 	"shardsh/bindings/display"
 	"shardsh/bindings/script"
 )
@@ -13,9 +19,21 @@ import (
 // shardMapMethods() draw.
 func shardMapMethods() []helper {
 	return []helper{
-		{"map", "ns:string|object", shMap,
-			"Draws the chunks of a collection: shards by letter and colour, widths by bytes, zones, jumbo chunks."},
+		{"map", "ns:string|object options?:object{heat}", shMap,
+			"Draws the chunks of a collection: shards by letter and colour, widths by bytes, zones, jumbo chunks; " +
+				"{heat: \"10s\"} counts operations so long, and adds the load."},
 	}
+}
+
+// heatOf looks at the load of a collection of a cluster that was read already.
+func (c *call) heatOf(sh *Helpers, s *catalog.Snapshot, ns string, count time.Duration) *heat.Map {
+	r := &actiontext.Reporter{Progress: c.s.Display.Progress(true), Note: c.JS.Out.Warn}
+	defer r.Progress.End()
+	result, err := action.Heat{Namespaces: []string{ns}, For: count}.On(c.JS.Context(), sh.source(), s, r)
+	if err != nil {
+		sh.fail("map", nil, err, "", false)
+	}
+	return result.Collections[0].Map
 }
 
 // shMap answers as an object, which is printed as the drawing, in scripts too.
@@ -35,5 +53,8 @@ func shMap(c *call, sh *Helpers) goja.Value {
 		}
 	}
 	m := report.MapOf(coll, s.Settings().MaxChunkSizeBytes, o.Cells(int(coll.Count().Chunks)))
+	if d := c.options("map", 1).duration("heat", 0); d > 0 {
+		m.Warm(c.heatOf(sh, s, ns, d))
+	}
 	return c.s.shown(m, display.DrawMap(m, o))
 }

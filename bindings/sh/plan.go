@@ -143,7 +143,7 @@ func (c *call) texts(helper string, v goja.Value) (list []string, ok bool) {
 	return list, true
 }
 
-// goalOption reads "zones", or {drain: "shard3"}.
+// goalOption reads "zones", {drain: "shard3"}, or {load: "writes"}.
 func (c *call) goalOption(h helperOptions) plan.Goal {
 	v := h.get("goal")
 	if v == nil {
@@ -151,13 +151,13 @@ func (c *call) goalOption(h helperOptions) plan.Goal {
 	}
 	text := v.String()
 	if o, ok := v.(*goja.Object); ok {
-		if text = string(plan.Drain) + "="; len(o.Keys()) == 1 && o.Get(string(plan.Drain)) != nil {
-			text += o.Get(string(plan.Drain)).String()
+		if text = string(plan.Drain) + "="; len(o.Keys()) == 1 {
+			text = o.Keys()[0] + "=" + o.Get(o.Keys()[0]).String()
 		}
 	}
 	goal, err := plan.ParseGoal(text)
 	if err != nil {
-		h.refuse("goal", "balance, { drain: shard }, zones, defragment or consolidate", c.s.Display.Inspect(v))
+		h.refuse("goal", "balance, { drain: shard }, zones, defragment, consolidate or load", c.s.Display.Inspect(v))
 	}
 	return goal
 }

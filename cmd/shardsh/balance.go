@@ -40,7 +40,7 @@ func (o *balanceFlags) groups() []cmdline.Group {
 			"`"+names(runner.Goals())+"` what to balance: bytes, chunks, operations")
 		f.StringVar(&o.order, "order", string(runner.AsChosen),
 			"`"+names(runner.Orders())+"` order of the moves in a round")
-		f.StringVar(&o.by, "by", "", "`"+names(action.Bys())+"` what counts for --goal load (mixed)")
+		f.StringVar(&o.by, "by", "", "`"+names(heat.Bys())+"` what counts for --goal load (mixed)")
 		f.Var(&o.opsInterval, "ops-interval", "`TIME` how long to count operations before each round (1m)")
 		f.Var(&o.waitForLease, "wait-for-lease", "`TIME` how long to wait while another run has the lease")
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed, as of a mock; else catalog order")

@@ -7,7 +7,6 @@ import (
 
 	"shardsh/balancer/action"
 	"shardsh/balancer/forecast"
-	"shardsh/balancer/plan"
 	"shardsh/bindings/findings"
 	"shardsh/cmd/shardsh/cmdline"
 )
@@ -25,7 +24,7 @@ type forecastFlags struct {
 
 func (o *forecastFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
-		f.Var(&o.goal, "goal", "`balance|drain=SHARD|zones|defragment` goal to forecast")
+		f.Var(&o.goal, "goal", "`balance|drain=SHARD|zones|defragment|load[=BY]` goal to forecast")
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` only this collection; repeat to add")
 		zoneFlag(f, &o.zone)
 		f.Uint64Var(&o.seed, "seed", 0, "`N` random seed for what is not known")
@@ -40,7 +39,7 @@ func (o *forecastFlags) complete(env environment, words []string) error {
 		return err
 	}
 	o.action = action.Forecast{
-		Goal:     plan.Goal{Kind: o.goal.kind, Shard: o.goal.shard, Namespaces: o.namespaces},
+		Goal:     o.goal.of(o.namespaces),
 		TimeZone: o.zone, Seed: o.seed,
 	}
 	if err := o.action.Validate(); err != nil {
@@ -78,7 +77,9 @@ the logs of the last day, within its windows.
 Goals: balance, until the balancer rests (the default); drain=SHARD, until the
 shard is empty, as if its draining began now if it has not; zones, until all
 chunks are in theirs; defragment, until it has ended, as if it began now if none
-is under way. With --ns only these collections count.
+is under way; load, until operations are even, as shardsh balance --goal load has
+it: it counts them for a minute, and needs sampled queries. With --ns only these
+collections count.
 
 Where the balancer is off or blocked, the answer says so, and how long it would
 take otherwise.`,

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"shardsh/balancer/action"
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/heat"
 	"shardsh/bindings/actiontext"
 	"shardsh/cmd/shardsh/cmdline"
@@ -30,7 +31,7 @@ func (o *heatFlags) groups() []cmdline.Group {
 		f.StringArrayVar(&o.namespaces, "ns", nil, "`DB.COLLECTION` look at these, * is a wildcard; repeat to add")
 		f.Var(&o.count, "for", "`TIME` how long to count operations (1m)")
 		f.Var(&o.back, "back", "`TIME` read samples that are no older (1h)")
-		f.StringVar(&o.by, "by", string(heat.ByMixed), "`"+names(action.Bys())+"` what counts")
+		f.StringVar(&o.by, "by", string(heat.ByMixed), "`"+names(heat.Bys())+"` what counts")
 		f.IntVar(&o.top, "top", 10, "`N` how many chunks to name")
 		f.Float64Var(&o.sample, "sample", 0, "`N` have N queries a second sampled meanwhile; needs --yes")
 		f.BoolVarP(&o.yes, "yes", "y", false, "with --sample: do that")
@@ -64,6 +65,29 @@ func (o *heatFlags) run(ctx context.Context, env environment) error {
 	return look(ctx, env, &o.sourceFlags, defaultGC, o.action, func(r action.HeatResult) error {
 		return o.print(env, r, func() string { return actiontext.Heat(r) })
 	})
+}
+
+// heatFor is the option of a look that can have the heat in it, too.
+type heatFor struct{ count cmdline.Duration }
+
+func (h *heatFor) flag(f *pflag.FlagSet) {
+	f.Var(&h.count, "heat", "`TIME` count operations so long, read sampled queries, and add the load")
+}
+
+func (h *heatFor) complete(from string) error {
+	return firstBroken(
+		rule{h.count < 0, "--heat takes a time, such as 10s"},
+		rule{h.count > 0 && from != "", "--heat reads counters and samples, and --from FILE has none: name a cluster"})
+}
+
+// on looks at the load of some collections of a cluster that was read already.
+func (h *heatFor) on(
+	ctx context.Context, env environment, source action.Source, s *catalog.Snapshot, quiet bool, namespaces ...string,
+) (action.HeatResult, error) {
+	const most = 10
+	r := lookReporter{read: func(*catalog.Snapshot) {}, note: func(text string) { notice(env.stderr, quiet, "%s", text) }}
+	result, err := action.Heat{Namespaces: namespaces, For: time.Duration(h.count), Most: most}.On(ctx, source, s, r)
+	return result, orTimeout(ctx, wrongOptions(err))
 }
 
 func heatText() cmdline.Text {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"shardsh/balancer/action"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/live"
@@ -20,12 +21,14 @@ type mapFlags struct {
 	answerFlags
 	ns    string
 	width int
+	heat  heatFor
 }
 
 func (o *mapFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.StringVar(&o.ns, "ns", "", "`DB.COLLECTION` draw this collection")
 		f.IntVar(&o.width, "width", 0, "`COLUMNS` width of the drawing (default: the terminal's, or 80)")
+		o.heat.flag(f)
 		zoneFlag(f, &o.ofZone)
 		o.flags(f, "text", "json")
 	})}
@@ -42,27 +45,43 @@ func (o *mapFlags) complete(env environment, words []string) error {
 	if o.width < 0 {
 		return usagef("--width takes a number of columns, not %d", o.width)
 	}
+	if err := o.heat.complete(o.from); err != nil {
+		return err
+	}
 	return o.checkFormat("text", "json")
 }
 
 // run is "shardsh map": the chunks of a collection.
 func (o *mapFlags) run(ctx context.Context, env environment) error {
 	reads := live.ReaderOptions{Parts: live.Current, Namespaces: []string{o.ns}}
-	return o.about(ctx, env, reads, func(s *catalog.Snapshot) error {
+	return o.withSource(ctx, env, reads, func(ctx context.Context, source action.Source, s *catalog.Snapshot) error {
 		if err := diagnosis.Check(s, diagnosis.Scope{Namespace: o.ns}); err != nil {
 			return suggesting(err)
 		}
-		return o.draw(env, s)
+		if o.heat.count == 0 {
+			return o.draw(env, s, nil)
+		}
+		r, err := o.heat.on(ctx, env, source, s, o.quiet, o.ns)
+		if err != nil {
+			return err
+		}
+		return o.draw(env, s, &r.Collections[0])
 	})
 }
 
-func (o *mapFlags) draw(env environment, s *catalog.Snapshot) error {
+func (o *mapFlags) draw(env environment, s *catalog.Snapshot, load *action.CollectionHeat) error {
 	onScreen := o.file == "" && o.format == "text"
 	look := display.MapOptions{
 		Width: cmp.Or(o.width, env.columns(), display.Width), Color: onScreen && env.color(),
 	}
 	c := s.Collection(o.ns)
 	m := report.MapOf(c, s.Settings().MaxChunkSizeBytes, look.Cells(int(c.Count().Chunks)))
+	if load != nil {
+		m.Warm(load.Map)
+		for _, text := range load.Source.Missing() {
+			notice(env.stderr, o.quiet, "Note: %s", text)
+		}
+	}
 	show := func(to io.Writer) error {
 		if o.format == "json" {
 			return writeJSON(to, m)
@@ -86,6 +105,7 @@ Nothing on the cluster changes. At the prompt, sh.map(ns) draws the same.`,
 		Examples: []string{
 			"shardsh map --ns shop.orders mongodb://host:27017",
 			"shardsh map --ns shop.orders --from cluster.snap --width 200",
+			"shardsh map --ns shop.orders mongodb://host:27017 --heat 10s",
 			"shardsh map --ns shop.orders --from cluster.snap --json",
 		},
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"shardsh/balancer/action"
-	"shardsh/balancer/catalog"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/price"
 	"shardsh/bindings/findings"
@@ -65,7 +64,7 @@ func (o *planFlags) complete(env environment, words []string) error {
 		return err
 	}
 	o.action = action.Plan{
-		Goal:     plan.Goal{Kind: o.goal.kind, Shard: o.goal.shard, Namespaces: o.namespaces},
+		Goal:     o.goal.of(o.namespaces),
 		MaxBytes: o.bytes.Bytes, MaxMoves: o.moves, MaxRounds: o.rounds, For: time.Duration(o.time),
 		Model: o.model, Seed: o.seed, IgnoreWindow: o.ignoreWindow, TimeZone: o.zone,
 		DiskLimit: float64(o.disk), Advisories: o.advisories,
@@ -106,19 +105,22 @@ func (o *planFlags) run(ctx context.Context, env environment) error {
 }
 
 // goalFlag is a goal on a command line.
-type goalFlag struct {
-	kind  plan.GoalKind
-	shard catalog.ShardID
-}
+type goalFlag struct{ plan.Goal }
 
 func (g *goalFlag) String() string { return "" }
 func (g *goalFlag) Type() string   { return "GOAL" }
 
 // Set reads balance, drain=SHARD and so on.
-func (g *goalFlag) Set(text string) error {
-	goal, err := plan.ParseGoal(text)
-	g.kind, g.shard = goal.Kind, goal.Shard
+func (g *goalFlag) Set(text string) (err error) {
+	g.Goal, err = plan.ParseGoal(text)
 	return err
+}
+
+// of returns the goal for some collections.
+func (g *goalFlag) of(namespaces []string) plan.Goal {
+	goal := g.Goal
+	goal.Namespaces = namespaces
+	return goal
 }
 
 func planText() cmdline.Text {

@@ -21,6 +21,7 @@ type reportFlags struct {
 	answerFlags
 	redact bool
 	quick  bool
+	heat   heatFor
 
 	advisories string
 }
@@ -29,6 +30,7 @@ func (o *reportFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.BoolVar(&o.redact, "redact", false, "replace names and key values by random ones")
 		f.BoolVar(&o.quick, "quick", false, "no forecast and no plan, which take long on large clusters")
+		o.heat.flag(f)
 		advisoriesFlag(f, &o.advisories)
 		zoneFlag(f, &o.ofZone)
 		o.flags(f, "html", "json")
@@ -43,7 +45,12 @@ func (o *reportFlags) complete(env environment, words []string) error {
 	if err := o.checkFormat("html", "json"); err != nil {
 		return err
 	}
+	if err := o.heat.complete(o.from); err != nil {
+		return err
+	}
 	switch {
+	case o.redact && o.heat.count > 0:
+		return usagef("--redact and --heat exclude each other: keys of queries would be in it")
 	case o.format == "html" && o.file == "":
 		return usagef("report needs -o FILE, or -o - for standard output")
 	case o.format == "html" && o.file == "-" && isTerminal(env.stdout):
@@ -55,12 +62,24 @@ func (o *reportFlags) complete(env environment, words []string) error {
 
 // run is "shardsh report": a cluster as one page for a browser.
 func (o *reportFlags) run(ctx context.Context, env environment) error {
-	return o.about(ctx, env, live.ReaderOptions{Parts: live.WithStatus}, func(s *catalog.Snapshot) error {
-		return o.report(env, s)
+	reads := live.ReaderOptions{Parts: live.WithStatus}
+	return o.withSource(ctx, env, reads, func(ctx context.Context, source action.Source, s *catalog.Snapshot) error {
+		if o.heat.count == 0 {
+			return o.report(env, s, nil)
+		}
+		r, err := o.heat.on(ctx, env, source, s, o.quiet)
+		if err != nil {
+			return err
+		}
+		var list []report.Heat
+		for _, c := range r.Collections {
+			list = append(list, report.HeatOf(c.Map, r.By, c.Course, c.Source.Missing()))
+		}
+		return o.report(env, s, list)
 	})
 }
 
-func (o *reportFlags) report(env environment, s *catalog.Snapshot) (err error) {
+func (o *reportFlags) report(env environment, s *catalog.Snapshot, load []report.Heat) (err error) {
 	if o.redact {
 		if s, err = anonymous.Snapshot(s, randomSource()); err != nil {
 			return fmt.Errorf("--redact: %w", err)
@@ -68,6 +87,7 @@ func (o *reportFlags) report(env environment, s *catalog.Snapshot) (err error) {
 	}
 	overview := report.Of(s)
 	overview.Look(s)
+	overview.Heat = load
 	list, err := action.Advisories(o.advisories)
 	if err != nil {
 		return wrongOptions(err)
@@ -104,6 +124,7 @@ printed. Nothing on the cluster changes.`,
 		Examples: []string{
 			"shardsh report mongodb://host:27017 -o report.html",
 			"shardsh report --from cluster.snap --redact -o share.html",
+			"shardsh report mongodb://host:27017 --heat 1m -o report.html",
 			"shardsh report mongodb://host:27017 --json",
 		},
 	}

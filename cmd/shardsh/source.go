@@ -92,12 +92,30 @@ func (o *sourceFlags) within(ctx context.Context, env environment, work func(con
 func (o *sourceFlags) about(
 	ctx context.Context, env environment, r live.ReaderOptions, answer func(*catalog.Snapshot) error,
 ) error {
+	return o.withSource(ctx, env, r, func(_ context.Context, _ action.Source, s *catalog.Snapshot) error {
+		return answer(s)
+	})
+}
+
+// withSource is about, for an answer that reads more.
+func (o *sourceFlags) withSource(
+	ctx context.Context, env environment, r live.ReaderOptions,
+	answer func(context.Context, action.Source, *catalog.Snapshot) error,
+) error {
 	return o.within(ctx, env, func(ctx context.Context) error {
-		s, err := o.read(ctx, env, r)
+		source, done, err := o.open(ctx, env)
 		if err != nil {
 			return err
 		}
-		return answer(s)
+		defer done()
+		began := time.Now()
+		r.Watch = o.progress.reading
+		s, err := source.Read(ctx, r)
+		if err != nil {
+			return orTimeout(ctx, err)
+		}
+		o.noteRead(env, source, s, began)
+		return answer(ctx, source, s)
 	})
 }
 
@@ -124,23 +142,6 @@ func (o *sourceFlags) open(ctx context.Context, env environment) (source action.
 		}
 	}
 	return source, conn.close, nil
-}
-
-// read reads the cluster.
-func (o *sourceFlags) read(ctx context.Context, env environment, r live.ReaderOptions) (*catalog.Snapshot, error) {
-	source, done, err := o.open(ctx, env)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	began := time.Now()
-	r.Watch = o.progress.reading
-	s, err := source.Read(ctx, r)
-	if err != nil {
-		return nil, orTimeout(ctx, err)
-	}
-	o.noteRead(env, source, s, began)
-	return s, nil
 }
 
 // longReading is from when on reading is worth a word.

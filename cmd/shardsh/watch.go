@@ -20,6 +20,7 @@ type watchFlags struct {
 	interval cmdline.Duration
 	once     bool
 	json     bool
+	heat     bool
 }
 
 // shortestWatch is how often a cluster may be read at most.
@@ -31,6 +32,7 @@ func (o *watchFlags) groups() []cmdline.Group {
 		f.Var(&o.interval, "interval", "`TIME` refresh after this time (2s)")
 		f.BoolVar(&o.once, "once", false, "print it once, and exit")
 		f.BoolVar(&o.json, "json", false, "print a JSON document a line for each refresh")
+		f.BoolVar(&o.heat, "heat", false, "count operations, of the 20 largest collections")
 		zoneFlag(f, &o.ofZone)
 		o.flags(f)
 	})}
@@ -43,6 +45,9 @@ func (o *watchFlags) complete(env environment, words []string) error {
 	}
 	if time.Duration(o.interval) < shortestWatch {
 		return usagef("--interval takes at least %s, such as 2s, not %s", shortestWatch, time.Duration(o.interval))
+	}
+	if o.heat && (o.once || o.from != "") {
+		return usagef("--heat counts from one refresh to the next: leave --once and --from out, or use shardsh heat")
 	}
 	if o.from != "" && !o.once {
 		return usagef("nothing changes in a file: --from needs --once, or use shardsh report")
@@ -63,12 +68,11 @@ func (o *watchFlags) watch(ctx context.Context, env environment) error {
 	if o.json {
 		c.Out = env.jsonOut()
 	}
-	read, done, err := o.reader(ctx, env)
+	done, err := o.reader(ctx, env, &c)
 	if err != nil {
 		return err
 	}
 	defer done()
-	c.Read = read
 	in, isFile := env.stdin.(*os.File)
 	out, alsoFile := env.stdout.(*os.File)
 	if !o.once && !o.json && isFile && alsoFile && isTerminal(in) && isTerminal(out) {
@@ -82,29 +86,31 @@ func (o *watchFlags) watch(ctx context.Context, env environment) error {
 	return orTimeout(ctx, watch.Run(ctx, c))
 }
 
-// reader returns what reads the cluster again and again.
-func (o *watchFlags) reader(ctx context.Context, env environment) (
-	read func(context.Context, *catalog.Snapshot) (*catalog.Snapshot, error), done func(), err error,
-) {
+// reader has the cluster be read again and again.
+func (o *watchFlags) reader(ctx context.Context, env environment, c *watch.Config) (done func(), err error) {
 	if o.from != "" {
-		return func(context.Context, *catalog.Snapshot) (*catalog.Snapshot, error) {
+		c.Read = func(context.Context, *catalog.Snapshot) (*catalog.Snapshot, error) {
 			s, err := metadata.Open(o.from)
 			if err != nil {
 				return nil, err
 			}
 			return s.WithClock(o.zone), nil
-		}, func() {}, nil
+		}
+		return func() {}, nil
 	}
 	o.demo = o.usesMock() // a mock without data is nothing to look at
 	conn, err := connect(ctx, env, &o.clusterFlags, session{looks: true, interactive: true, quiet: o.quietChoice.On})
 	if err != nil {
-		return nil, nil, orTimeout(ctx, err)
+		return nil, orTimeout(ctx, err)
 	}
 	source := conn.source(o.usesMock())
-	reader := source.Reader(live.ReaderOptions{
+	c.Read = source.Reader(live.ReaderOptions{
 		Parts: live.Whole &^ live.Flags, Source: source.Origin, LogEntries: 20_000, Zone: o.zone,
-	})
-	return reader.ReadSince, conn.close, nil
+	}).ReadSince
+	if o.heat {
+		c.Operations = source.Meter()
+	}
+	return conn.close, nil
 }
 
 // wallClock is the time on the wall.
@@ -125,6 +131,7 @@ scroll, / filters, s sorts, enter opens a collection, esc closes it.`,
 			"shardsh watch mongodb://host:27017",
 			"shardsh watch --mock --mock-time 20x",
 			"shardsh watch mongodb://host:27017 --json --interval 10s",
+			"shardsh watch mongodb://host:27017 --heat",
 			"shardsh watch mongodb://host:27017 --once",
 		},
 		More: `Where the output is not a terminal a frame is printed for each refresh, without

@@ -16,6 +16,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/catalog/snaptest"
 	"shardsh/balancer/forecast"
+	"shardsh/balancer/heat"
 	"shardsh/balancer/report"
 	"shardsh/repl/watch"
 )
@@ -71,6 +72,23 @@ func TestFrame(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The operations of shards stand beside them where they were counted, and fit.
+func TestFrameShowsOperations(t *testing.T) {
+	s := snaptest.Large(t, snaptest.Scale{Shards: 3, Chunks: 300, Collections: 1})
+	v := watch.View{Now: report.Of(s)}
+	size := watch.Size{Width: 100, Height: 40}
+	if text := strings.Join(watch.Frame(v, size), "\n"); strings.Contains(text, "ops/s") {
+		t.Errorf("nobody counted:\n%s", text)
+	}
+	v.Now.Operations = map[catalog.ShardID]heat.Load{"s001": {Reads: 1200.4, Writes: 300}}
+	lines := watch.Frame(v, size)
+	fits(t, "operations", lines, size)
+	text := strings.Join(lines, "\n")
+	if !strings.Contains(text, "1,500 ops/s") || strings.Count(text, "     0 ops/s") != 2 {
+		t.Error(text)
 	}
 }
 

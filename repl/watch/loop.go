@@ -11,6 +11,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/forecast"
+	"shardsh/balancer/heat"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/report"
@@ -36,6 +37,9 @@ type Screen interface {
 type Config struct {
 	// Read reads the cluster; old is what it read before, nil at first.
 	Read func(ctx context.Context, old *catalog.Snapshot) (*catalog.Snapshot, error)
+	// Operations counts those a second of the shards since it was called before; nil where
+	// nobody asked for them.
+	Operations func(ctx context.Context, s *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error)
 	// Every is how often to read. A cluster that takes long to read is read less
 	// often: reading takes a fifth of the time at most.
 	Every time.Duration
@@ -163,12 +167,25 @@ func (l *loop) start(ctx context.Context) {
 		err := mongoerr.Guard(nil, "watching the cluster", func() (err error) {
 			if seen.snapshot, err = l.Read(ctx, old); err == nil {
 				seen.overview = report.Of(seen.snapshot)
+				l.count(ctx, seen)
 			}
 			return err
 		})
 		seen.err = err
 		l.read <- seen
 	}()
+}
+
+// count adds the operations to what was read; without them the rest is shown.
+func (l *loop) count(ctx context.Context, seen look) {
+	if l.Operations == nil {
+		return
+	}
+	counted, err := l.Operations(ctx, seen.snapshot)
+	if err != nil {
+		seen.overview.Untold = append(seen.overview.Untold, "the operations could not be counted: "+err.Error())
+	}
+	seen.overview.Operations = counted
 }
 
 // see takes over what was read.

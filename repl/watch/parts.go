@@ -3,6 +3,7 @@ package watch
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -191,11 +192,25 @@ func (v View) shard(s report.Shard, width int) line {
 			fullness = humanize.Percent(s.Disk.Share) + " full"
 		}
 	}
+	load := 0
+	if len(v.Now.Operations) > 0 {
+		load = 16
+		bars = max(4, bars-load)
+	}
 	return line{
 		cell("  "+string(s.ID), name, bold), bar(s.Bytes, v.most(), bars, look),
 		number(humanize.Bytes(s.Bytes), size, plain), number(v.rate(s), rate, dim), number(count, chunks, dim),
-		number(fullness, full, fullStyle(s)), cell(state, max(0, width-name-bars-size-rate-chunks-full), look),
+		number(fullness, full, fullStyle(s)), number(v.operations(s), load, plain),
+		cell(state, max(0, width-name-bars-size-rate-chunks-full-load), look),
 	}
+}
+
+// operations are what a shard does in a second, where that was counted.
+func (v View) operations(s report.Shard) string {
+	if len(v.Now.Operations) == 0 {
+		return ""
+	}
+	return humanize.Number(int64(math.Round(v.Now.Operations[s.ID].Total()))) + " ops/s"
 }
 
 // stateOf returns what is to be known of a shard in a few words.

@@ -4,37 +4,18 @@ import (
 	"context"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
-
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/heat"
+	"shardsh/balancer/live"
 )
 
-// counted is what a shard has counted of a collection since it began.
-type counted struct {
-	docs                    int64
-	reads, writes           int64
-	readMicros, writeMicros int64
-}
-
 // counters reads those of all shards with chunks. Nothing comes of a refusal.
-func (r *reading) counters(ctx context.Context, c *collection) (map[catalog.ShardID]counted, error) {
-	docs, err := r.runner.RunCursorCommand(ctx, c.db, bson.D{{Key: "aggregate", Value: c.name}, {Key: "pipeline",
-		Value: bson.A{bson.D{{Key: "$collStats", Value: bson.D{{Key: "latencyStats", Value: bson.D{}},
-			{Key: "count", Value: bson.D{}}}}}}}, {Key: "cursor", Value: bson.D{}}})
+func (r *reading) counters(ctx context.Context, c *collection) (map[catalog.ShardID]live.OperationCounts, error) {
+	limited, done := r.limited(ctx, readLimit)
+	all, err := live.ReadOperationCounts(limited, r.runner, c.ns)
+	done(err)
 	if err != nil {
 		return nil, c.note(ctx, "the counters", err)
-	}
-	all := make(map[catalog.ShardID]counted, len(docs))
-	for _, doc := range docs {
-		id, _ := doc.Lookup("shard").StringValueOK()
-		n := func(path ...string) int64 {
-			v, _ := doc.Lookup(path...).AsInt64OK()
-			return v
-		}
-		all[catalog.ShardID(id)] = counted{docs: n("count"),
-			reads: n("latencyStats", "reads", "ops"), readMicros: n("latencyStats", "reads", "latency"),
-			writes: n("latencyStats", "writes", "ops"), writeMicros: n("latencyStats", "writes", "latency")}
 	}
 	return all, nil
 }
@@ -59,7 +40,7 @@ func (r *reading) estimate(ctx context.Context, c *collection) {
 		in.Counters = rates(c.before, after, r.Clock.Now().Sub(c.began))
 		c.spreadInserts(in.Counters, after, r.Clock.Now().Sub(c.began))
 	}
-	c.result.Map = heat.Of(in)
+	c.result.Input, c.result.Map = in, heat.Of(in)
 }
 
 // removing is the share of sampled writes that delete.
@@ -80,17 +61,17 @@ func removing(list []heat.Statement) float64 {
 }
 
 // rates returns what was counted in a time. A shard that has begun anew meanwhile is left out.
-func rates(before, after map[catalog.ShardID]counted, d time.Duration) map[catalog.ShardID]heat.Counter {
+func rates(before, after map[catalog.ShardID]live.OperationCounts, d time.Duration) map[catalog.ShardID]heat.Counter {
 	list := make(map[catalog.ShardID]heat.Counter, len(after))
 	seconds := max(d.Seconds(), 1e-3)
 	for id, now := range after {
 		was, known := before[id]
-		if !known || now.reads < was.reads || now.writes < was.writes {
+		if !known || now.Reads < was.Reads || now.Writes < was.Writes {
 			continue
 		}
-		reads, writes := float64(now.reads-was.reads), float64(now.writes-was.writes)
+		reads, writes := float64(now.Reads-was.Reads), float64(now.Writes-was.Writes)
 		list[id] = heat.Counter{Reads: reads / seconds, Writes: writes / seconds,
-			ReadTime: mean(now.readMicros-was.readMicros, reads), WriteTime: mean(now.writeMicros-was.writeMicros, writes)}
+			ReadTime: mean(now.ReadTime-was.ReadTime, reads), WriteTime: mean(now.WriteTime-was.WriteTime, writes)}
 	}
 	return list
 }
@@ -99,7 +80,7 @@ func rates(before, after map[catalog.ShardID]counted, d time.Duration) map[catal
 // migrations, too, those of all shards do not: where new documents were read, these say which
 // shard got how many.
 func (c *collection) spreadInserts(
-	list map[catalog.ShardID]heat.Counter, after map[catalog.ShardID]counted, d time.Duration,
+	list map[catalog.ShardID]heat.Counter, after map[catalog.ShardID]live.OperationCounts, d time.Duration,
 ) {
 	by := map[catalog.ShardID]float64{}
 	for _, s := range c.inserts {
@@ -113,10 +94,10 @@ func (c *collection) spreadInserts(
 	var docs int64
 	var writes float64
 	for id, of := range list {
-		docs, writes = docs+after[id].docs-c.before[id].docs, writes+of.Writes
+		docs, writes = docs+after[id].Documents-c.before[id].Documents, writes+of.Writes
 	}
 	for id, of := range list {
-		if of.Inserts = inserts(after[id].docs-c.before[id].docs, of.Writes); len(c.inserts) > 0 {
+		if of.Inserts = inserts(after[id].Documents-c.before[id].Documents, of.Writes); len(c.inserts) > 0 {
 			of.Inserts = inserts(docs, writes) * by[id]
 		}
 		of.Inserts = min(of.Inserts, of.Writes)
@@ -124,9 +105,9 @@ func (c *collection) spreadInserts(
 	}
 }
 
-func mean(micros int64, n float64) time.Duration {
+func mean(all time.Duration, n float64) time.Duration {
 	if n <= 0 {
 		return 0
 	}
-	return time.Duration(float64(micros) / n * float64(time.Microsecond))
+	return time.Duration(float64(all) / n)
 }

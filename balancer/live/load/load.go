@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/heat"
@@ -35,7 +36,9 @@ type Options struct {
 
 // Reading is what is known of one collection.
 type Reading struct {
-	Map heat.Map
+	// Input is what was read, Map what that says.
+	Input heat.Input
+	Map   heat.Map
 	// Analyzer is what configureQueryAnalyzer was told.
 	Analyzer Analyzer
 	// Notes are what could not be read, and why.
@@ -59,18 +62,49 @@ const (
 	written = 90 * time.Second
 )
 
+// How long servers may take: with a shard down, what asks all shards waits for it. Once something
+// took too long the rest may not.
+const (
+	samplesLimit = 15 * time.Second
+	readLimit    = 5 * time.Second
+	hastyLimit   = time.Second
+	offLimit     = 30 * time.Second // to end what was begun
+)
+
+// limited returns a context for a read that may take so long; done is told how it ended.
+func (r *reading) limited(ctx context.Context, most time.Duration) (limited context.Context, done func(error)) {
+	if r.hasty {
+		most = min(most, hastyLimit)
+	}
+	limited, cancel := context.WithTimeout(ctx, most) // which the driver sends as maxTimeMS
+	return limited, func(err error) {
+		r.hasty = r.hasty || err != nil && limited.Err() != nil || mongo.IsTimeout(err)
+		cancel()
+	}
+}
+
+// list returns the documents of a command that may take so long.
+func (r *reading) list(ctx context.Context, most time.Duration, db string, command bson.D) ([]bson.Raw, error) {
+	limited, done := r.limited(ctx, most)
+	docs, err := r.runner.RunCursorCommand(limited, db, command)
+	done(err)
+	return docs, err
+}
+
 // reading is a read under way.
 type reading struct {
 	Options
 	runner live.CommandRunner
 	look   *catalog.Snapshot
-	list   []*collection
+
+	collections []*collection
+	hasty       bool // something took too long
 }
 
 type collection struct {
 	ns, db, name string
 	state        *catalog.CollectionState
-	before       map[catalog.ShardID]counted
+	before       map[catalog.ShardID]live.OperationCounts
 	began        time.Time // of the counting
 	result       Reading
 	statements   []heat.Statement
@@ -93,7 +127,7 @@ func Read(ctx context.Context, r live.CommandRunner, look *catalog.Snapshot, nam
 		if err != nil || state == nil || state.Table == nil {
 			return nil, fmt.Errorf("the chunks of %s were not read", ns)
 		}
-		rd.list = append(rd.list, &collection{ns: ns, db: db, name: name, state: state})
+		rd.collections = append(rd.collections, &collection{ns: ns, db: db, name: name, state: state})
 	}
 	end, err := rd.analyzers(ctx)
 	defer end()
@@ -103,7 +137,7 @@ func Read(ctx context.Context, r live.CommandRunner, look *catalog.Snapshot, nam
 	if err := rd.count(ctx); err != nil {
 		return nil, err
 	}
-	for _, c := range rd.list {
+	for _, c := range rd.collections {
 		if err := rd.samples(ctx, c); err != nil {
 			return nil, err
 		}
@@ -128,6 +162,23 @@ func (c *collection) note(ctx context.Context, what string, err error) error {
 // samplingEnds is how long switching sampling off may take after a run that was ended.
 const samplingEnds = 2 * time.Second
 
+// Sampled returns the collections whose queries are sampled; none where that can't be read.
+func Sampled(ctx context.Context, r live.CommandRunner) (names []string) {
+	limited, cancel := context.WithTimeout(ctx, readLimit)
+	defer cancel()
+	docs, err := r.RunCursorCommand(limited, "config", bson.D{{Key: "find", Value: "queryAnalyzers"},
+		{Key: "filter", Value: bson.D{{Key: "mode", Value: "full"}}}})
+	if err != nil {
+		return nil
+	}
+	for _, doc := range docs {
+		if ns, is := doc.Lookup("_id").StringValueOK(); is {
+			names = append(names, ns)
+		}
+	}
+	return names
+}
+
 // analyzers reads of which collections queries are sampled, and switches that on where it
 // was asked for; end switches it off again.
 func (r *reading) analyzers(ctx context.Context) (end func(), err error) {
@@ -136,8 +187,10 @@ func (r *reading) analyzers(ctx context.Context) (end func(), err error) {
 		ending, cancel := live.Outlive(ctx, ctx, samplingEnds)
 		defer cancel()
 		for _, c := range asked {
-			_, err := r.runner.RunCommand(ending, "admin",
+			limited, cancel := context.WithTimeout(ending, offLimit)
+			_, err := r.runner.RunCommand(limited, "admin",
 				bson.D{{Key: "configureQueryAnalyzer", Value: c.ns}, {Key: "mode", Value: "off"}})
+			cancel()
 			if err != nil {
 				r.Tell(fmt.Sprintf("queries of %s are still sampled: %v", c.ns, err))
 			}
@@ -146,8 +199,8 @@ func (r *reading) analyzers(ctx context.Context) (end func(), err error) {
 	if !r.look.Release().AtLeast(catalog.Release70) {
 		return end, nil
 	}
-	for _, c := range r.list {
-		docs, err := r.runner.RunCursorCommand(ctx, "config", bson.D{{Key: "find", Value: "queryAnalyzers"},
+	for _, c := range r.collections {
+		docs, err := r.list(ctx, readLimit, "config", bson.D{{Key: "find", Value: "queryAnalyzers"},
 			{Key: "filter", Value: bson.D{{Key: "_id", Value: c.ns}}}})
 		if err != nil {
 			if err := c.note(ctx, "config.queryAnalyzers", err); err != nil {
@@ -176,15 +229,19 @@ func (r *reading) analyzers(ctx context.Context) (end func(), err error) {
 
 // count counts for a time.
 func (r *reading) count(ctx context.Context) (err error) {
-	for _, c := range r.list {
+	for _, c := range r.collections {
 		c.began = r.Clock.Now()
 		if c.before, err = r.counters(ctx, c); err != nil {
 			return err
 		}
 	}
-	asked := slices.ContainsFunc(r.list, func(c *collection) bool { return c.result.Analyzer.Asked })
+	asked := slices.ContainsFunc(r.collections, func(c *collection) bool { return c.result.Analyzer.Asked })
+	counted := slices.ContainsFunc(r.collections, func(c *collection) bool { return c.before != nil })
 	wait := r.For
-	if asked {
+	switch {
+	case !counted && !asked:
+		return nil // nobody answers
+	case asked:
 		wait += learned + written
 	}
 	r.Tell("counting for " + humanize.Duration(wait))
@@ -198,7 +255,7 @@ func (r *reading) samples(ctx context.Context, c *collection) error {
 	}
 	c.from = r.Clock.Now().Add(-r.Back)
 	r.Tell("reading the sampled queries of " + c.ns)
-	docs, err := r.runner.RunCursorCommand(ctx, "admin", bson.D{{Key: "aggregate", Value: int32(1)}, {Key: "pipeline",
+	docs, err := r.list(ctx, samplesLimit, "admin", bson.D{{Key: "aggregate", Value: int32(1)}, {Key: "pipeline",
 		Value: bson.A{
 			bson.D{{Key: "$listSampledQueries", Value: bson.D{{Key: "namespace", Value: c.ns}}}},
 			bson.D{{Key: "$match", Value: bson.D{{Key: "expireAt", Value: bson.D{{Key: "$gte",
@@ -234,7 +291,7 @@ func (r *reading) newest(ctx context.Context, c *collection) error {
 	}
 	since := bson.NewObjectIDFromTimestamp(c.began.Truncate(time.Second))
 	copy(since[4:], make([]byte, 8))
-	docs, err := r.runner.RunCursorCommand(ctx, c.db, bson.D{{Key: "find", Value: c.name},
+	docs, err := r.list(ctx, readLimit, c.db, bson.D{{Key: "find", Value: c.name},
 		{Key: "filter", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: since}}}}},
 		{Key: "projection", Value: projection}, {Key: "sort", Value: bson.D{{Key: "_id", Value: -1}}},
 		{Key: "limit", Value: int32(r.Documents)}})

@@ -3,6 +3,7 @@ package load_test
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -180,5 +181,50 @@ func TestReadsWithoutSamples(t *testing.T) {
 	}
 	if !slices.ContainsFunc(got.Map.Chunks, func(c heat.Chunk) bool { return c.Samples > 50 }) {
 		t.Error("no chunk has samples")
+	}
+}
+
+// A meter tells nothing at first, and then what was done since.
+func TestMeter(t *testing.T) {
+	w := newWorld(t, "ranged", workload.Spec{Rate: 1000, Keys: "uniform", Mix: workload.Mix{Reads: 60, Updates: 40}}, 0)
+	m := load.Meter{Runner: live.NewCommandRunner(w.client), Clock: w.cluster.Clock()}
+	look, err := live.NewReader(w.client, live.ReaderOptions{Parts: live.Current}).Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first, err := m.Read(t.Context(), look); err != nil || first != nil {
+		t.Fatalf("%v, %v", first, err)
+	}
+	for range 2 {
+		w.advance(time.Minute)
+		got, err := m.Read(t.Context(), look)
+		if err != nil || len(got) != 2 || math.Abs(got["a"].Reads+got["b"].Reads-600) > 30 ||
+			math.Abs(got["a"].Writes+got["b"].Writes-400) > 30 {
+			t.Errorf("%v, %v", got, err)
+		}
+	}
+}
+
+// With a shard down it is told within seconds what is missing, and nothing waits to count what
+// nobody tells.
+func TestReadsWithAShardDown(t *testing.T) {
+	w := newWorld(t, "ranged", workload.Spec{Rate: 100, Keys: "uniform"}, 50)
+	w.advance(5 * time.Minute)
+	look, err := live.NewReader(w.client, live.ReaderOptions{Parts: live.Current}).Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.ok(bson.D{{Key: "mockCrash", Value: "b"}})
+	began, real := w.cluster.Now(), time.Now()
+	list, err := load.Read(t.Context(), live.NewCommandRunner(w.client), look, []string{orders},
+		load.Options{For: time.Hour, Clock: w.cluster.Clock()})
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	if notes := strings.Join(list[0].Notes, "; "); !strings.Contains(notes, "the counters could not be read") {
+		t.Errorf("%q", notes)
+	}
+	if waited := w.cluster.Now().Sub(began); waited > time.Minute || time.Since(real) > 30*time.Second {
+		t.Errorf("it took %v of the cluster, %v in truth", waited, time.Since(real))
 	}
 }

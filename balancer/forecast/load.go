@@ -1,0 +1,42 @@
+package forecast
+
+import (
+	"fmt"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/plan"
+)
+
+// countedFor is how long operations are counted before each round, rounds how many there are:
+// the last one finds nothing to do.
+const (
+	countedFor = time.Minute
+	rounds     = 2
+)
+
+// evenOut says how long a run takes to even out the load: the moves that it would choose first,
+// one after another. It works beside the balancer, whose mode and window do not matter.
+func (o Options) evenOut(s *catalog.Snapshot) (Forecast, error) {
+	f := Forecast{Goal: o.Goal, At: s.BalancerTime()}
+	p, err := plan.Make(s, plan.Options{Goal: o.Goal, Maps: o.Maps, IgnoreWindow: true, Seed: o.Seed})
+	if err != nil {
+		return f, err
+	}
+	f.Because, f.Never = p.Left, len(p.Left) > 0
+	f.Moves, f.Bytes = p.Totals.Moves, p.Totals.Bytes
+	f.Done = len(p.Steps) == 0 && !f.Never
+	f.Basis = append(f.Basis, fmt.Sprintf("the largest load of a shard is %.2f times the mean now, and %.2f times "+
+		"after %s", p.Load.Before, p.Load.After, humanize.Count(f.Moves, "move")))
+	if len(p.Steps) == 0 {
+		return f, nil
+	}
+	speeds := SpeedsOf(s)
+	f.Low, f.Likely, f.High = speeds.Steps(p.Steps, 0)
+	f.Low, f.Likely, f.High = f.Low+rounds*countedFor, f.Likely+rounds*countedFor, f.High+rounds*countedFor
+	f.Basis = append(f.Basis, speeds.Basis(), fmt.Sprintf("operations are counted for %s before each round, and "+
+		"the moves run one after another", humanize.Duration(countedFor)),
+		"the load stays as it is; a later round chooses anew")
+	return f, nil
+}

@@ -1,0 +1,95 @@
+package heat
+
+import (
+	"slices"
+	"time"
+
+	"shardsh/balancer/catalog"
+)
+
+// Course is when how much of the load of a collection went where: what a heat map shows. Servers
+// sample so many queries a second at most, so that it is of shares and not of amounts.
+type Course struct {
+	From time.Time     `json:"from"`
+	Step time.Duration `json:"stepNanos"`
+	// Samples are how many there are of each part of the time.
+	Samples []int         `json:"samples"`
+	Ranges  []CourseRange `json:"ranges"` // in key order
+}
+
+// CourseRange is a stretch of shard keys: one chunk, or several where there are many.
+type CourseRange struct {
+	Min    catalog.Key     `json:"-"`
+	Max    catalog.Key     `json:"-"`
+	From   string          `json:"min"` // Min as people read it; empty until somebody writes it
+	Chunks int             `json:"chunks"`
+	Shard  catalog.ShardID `json:"shard"` // the one with the hottest chunk of it, if there are several
+	// Shares are its part of the queries in each part of the time, 0 to 1. Queries that go to all
+	// shards, and inserts, which nobody samples, are left out.
+	Shares []float64 `json:"shares"`
+}
+
+// CourseOf lays the samples of a Map out over keys and time, in so many parts at most.
+func CourseOf(in Input, m *Map, ranges, times int) Course {
+	samples := slices.DeleteFunc(slices.Clone(in.Samples), func(s Sample) bool {
+		return s.Kind == Insert || s.everywhere() || s.At.IsZero()
+	})
+	if len(samples) == 0 || len(m.Chunks) == 0 || ranges < 1 || times < 1 {
+		return Course{Samples: []int{}, Ranges: []CourseRange{}}
+	}
+	order := func(a, b Sample) int { return a.At.Compare(b.At) }
+	first, last := slices.MinFunc(samples, order).At, slices.MaxFunc(samples, order).At
+	c := Course{From: first, Step: stepOf(last.Sub(first), times)}
+	c.Samples = make([]int, int(last.Sub(first)/c.Step)+1)
+	c.lay(m, min(ranges, len(m.Chunks)))
+	c.fill(in, m, samples)
+	return c
+}
+
+// stepOf is a round part of a time.
+func stepOf(span time.Duration, parts int) time.Duration {
+	for _, d := range []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second,
+		30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 30 * time.Minute} {
+		if span < d*time.Duration(parts) {
+			return d
+		}
+	}
+	return (span/time.Duration(parts) + time.Hour).Truncate(time.Hour)
+}
+
+// lay makes the ranges, of as many chunks each as any other.
+func (c *Course) lay(m *Map, n int) {
+	for i := range n {
+		chunks := m.Chunks[i*len(m.Chunks)/n : (i+1)*len(m.Chunks)/n]
+		hottest := slices.MaxFunc(chunks, func(a, b Chunk) int { return int(max(-1, min(1, a.Samples-b.Samples))) })
+		c.Ranges = append(c.Ranges, CourseRange{Min: chunks[0].Min, Max: chunks[len(chunks)-1].Max, Chunks: len(chunks),
+			Shard: hottest.Shard, Shares: make([]float64, len(c.Samples))})
+	}
+}
+
+// fill counts the samples. A query of several chunks counts in part for each.
+func (c *Course) fill(in Input, m *Map, samples []Sample) {
+	e := estimate{in: in, m: m}
+	sums := make([]float64, len(c.Samples))
+	for _, s := range samples {
+		at := int(s.At.Sub(c.From) / c.Step)
+		c.Samples[at]++
+		reached := e.reach(s)
+		chunks := 0
+		for _, r := range reached {
+			chunks += r[1] - r[0]
+		}
+		for _, r := range reached {
+			for j := r[0]; j < r[1]; j++ {
+				i := ((j+1)*len(c.Ranges) - 1) / len(m.Chunks)
+				c.Ranges[i].Shares[at] += 1 / float64(chunks)
+			}
+		}
+		sums[at]++
+	}
+	for _, r := range c.Ranges {
+		for at := range r.Shares {
+			r.Shares[at] /= max(1, sums[at])
+		}
+	}
+}

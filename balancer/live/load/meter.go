@@ -1,0 +1,69 @@
+package load
+
+import (
+	"context"
+	"slices"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/heat"
+	"shardsh/balancer/live"
+	"shardsh/balancer/pace"
+)
+
+// mostMetered is of how many collections a Meter counts the operations.
+const mostMetered = 20
+
+// Meter counts operations from one look to the next: one command a collection, of the ones with
+// most data.
+type Meter struct {
+	Runner live.CommandRunner
+	Clock  pace.Clock
+	last   []*collection
+}
+
+// Read returns the operations a second since it was called before, of shards; nil at first, and
+// where nothing could be counted.
+func (m *Meter) Read(ctx context.Context, look *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error) {
+	r := &reading{Options: Options{Clock: m.Clock}, runner: m.Runner, look: look}
+	for _, c := range largest(look, mostMetered) {
+		one := &collection{ns: c.Namespace, began: m.Clock.Now()}
+		var err error
+		if one.before, err = r.counters(ctx, one); err != nil {
+			return nil, err
+		}
+		r.collections = append(r.collections, one)
+	}
+	var sums map[catalog.ShardID]heat.Load
+	for _, now := range r.collections {
+		i := slices.IndexFunc(m.last, func(c *collection) bool { return c.ns == now.ns })
+		if i < 0 || m.last[i].before == nil || now.before == nil {
+			continue
+		}
+		for id, n := range rates(m.last[i].before, now.before, now.began.Sub(m.last[i].began)) {
+			if sums == nil {
+				sums = map[catalog.ShardID]heat.Load{}
+			}
+			sum := sums[id]
+			sums[id] = heat.Load{Reads: sum.Reads + n.Reads, Writes: sum.Writes + n.Writes}
+		}
+	}
+	m.last = r.collections
+	return sums, nil
+}
+
+// largest returns the sharded collections with most data.
+func largest(s *catalog.Snapshot, most int) []*catalog.CollectionState {
+	bytes := func(c *catalog.CollectionState) (sum int64) {
+		for _, data := range c.Sizes {
+			sum += data.Bytes
+		}
+		return sum
+	}
+	list := slices.DeleteFunc(slices.Clone(s.Collections()), func(c *catalog.CollectionState) bool {
+		return c.Unsplittable
+	})
+	slices.SortStableFunc(list, func(a, b *catalog.CollectionState) int {
+		return int(max(-1, min(1, bytes(b)-bytes(a))))
+	})
+	return list[:min(most, len(list))]
+}

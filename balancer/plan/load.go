@@ -1,0 +1,49 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/heat"
+)
+
+// errNoLoad says what the goal Load needs.
+var errNoLoad = errors.New("plan: the goal load needs the load of a cluster: counters and sampled queries, of which " +
+	"a file has none")
+
+// Evenness is how even the load of shards is: the largest as a multiple of the mean.
+type Evenness struct {
+	Before float64 `json:"before"`
+	After  float64 `json:"after"`
+}
+
+// evenOut takes the steps that even out the load.
+func (b *builder) evenOut() {
+	colls, places := heat.Situation(b.scope.start, b.scope.heated(b.o.Maps))
+	d := heat.Decide(colls, places, heat.Options{By: b.o.Goal.By, Horizon: b.o.Horizon, Volumes: b.volumes})
+	b.plan.Load = &Evenness{d.Before, d.After}
+	steps := make([]Step, 0, len(d.Steps))
+	for _, s := range d.Steps {
+		step := Step{Kind: Move, Namespace: s.Namespace, From: s.From, To: s.To, Min: s.Min, Max: s.Max, Bytes: s.Bytes,
+			Why: fmt.Sprintf("It has %.0f%% of the load that a shard has on average.", s.Share*100)}
+		if !s.At.IsZero() {
+			step.Kind, step.Points = Split, []catalog.Key{s.At}
+			step.Why = "It has more load than another shard may take as a whole."
+		}
+		steps = append(steps, step)
+	}
+	b.schedule(steps)
+	b.lacking = append(b.lacking, diagnosis.OfStuck(d, b.o.Maps)...)
+}
+
+// heated are the maps of collections that a plan is about.
+func (sc *scope) heated(maps []heat.Map) (list []heat.Map) {
+	for _, m := range maps {
+		if c := sc.start.Collection(m.Namespace); c != nil && !c.NoBalance {
+			list = append(list, m)
+		}
+	}
+	return list
+}

@@ -1,0 +1,174 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/heat"
+	"shardsh/balancer/humanize"
+)
+
+// Heat is where the load of a collection goes.
+type Heat struct {
+	Namespace string      `json:"ns"`
+	Total     heat.Load   `json:"perSecond"`
+	Shards    []HeatShard `json:"shards"`
+	// Course is when how much went where; nil without samples.
+	Course   *heat.Course        `json:"overTime,omitzero"`
+	Findings []diagnosis.Finding `json:"findings"`
+	// Notes are what could not be read, and what to do about it.
+	Notes []string `json:"notes"`
+}
+
+// HeatShard is what a shard has.
+type HeatShard struct {
+	Shard  catalog.ShardID `json:"shard"`
+	Load   heat.Load       `json:"perSecond"`
+	OfMean float64         `json:"ofMean"`
+}
+
+// HeatOf describes where the load of a collection goes.
+func HeatOf(m *heat.Map, by heat.By, course *heat.Course, notes []string) Heat {
+	w := m.WeightsFor(by)
+	mean := m.Mean(w)
+	h := Heat{Namespace: m.Namespace, Total: m.Total, Course: course, Shards: []HeatShard{},
+		Findings: append([]diagnosis.Finding{}, diagnosis.OfHeat(m, by)...), Notes: append([]string{}, notes...)}
+	for _, s := range m.Shards {
+		one := HeatShard{Shard: s.Shard, Load: s.Load}
+		if mean > 0 {
+			one.OfMean = w.Of(s.Load) / mean
+		}
+		h.Shards = append(h.Shards, one)
+	}
+	return h
+}
+
+// Hottest is the largest load of a shard as a multiple of the mean.
+func (h Heat) Hottest() (most HeatShard) {
+	for _, s := range h.Shards {
+		if s.OfMean > most.OfMean {
+			most = s
+		}
+	}
+	return most
+}
+
+// LoadChart has a column for each shard, and a line at the mean.
+func (p page) LoadChart(h Heat) []Chart {
+	return drawn(func(width float64) Chart { return p.loadChart(h, width) })
+}
+
+func (p page) loadChart(h Heat, chartWidth float64) Chart {
+	const height = 70.0
+	c := Chart{W: chartWidth, H: height}
+	most := max(1, h.Hottest().OfMean)
+	step := chartWidth / float64(max(1, len(h.Shards)))
+	width := min(step*0.8, 120)
+	for i, s := range h.Shards {
+		tall := round(s.OfMean / most * height)
+		c.Boxes = append(c.Boxes, Box{round(float64(i)*step + (step-width)/2), round(height - tall), round(width), tall,
+			p.Hue(s.Shard), fmt.Sprintf("%s: %.2f of the mean, %s", s.Shard, s.OfMean, diagnosis.LoadText(s.Load))})
+	}
+	c.Lines = []Box{{Y: round(height - height/most), W: chartWidth, Title: "mean"}}
+	return c
+}
+
+// shades is how many degrees of heat are told apart.
+const shades = 6
+
+// Degree is how hot a part is, from 0 for nothing to shades, beside the hottest one. It goes by
+// the root: what has a tenth of the most is still to be seen.
+func Degree(share, most float64) int {
+	if share <= 0 || most <= 0 {
+		return 0
+	}
+	return max(1, min(shades, int(math.Ceil(math.Sqrt(share/most)*shades))))
+}
+
+// mostOf is the largest share of a range of keys in a part of the time.
+func mostOf(c *heat.Course) (most float64) {
+	for _, r := range c.Ranges {
+		for _, share := range r.Shares {
+			most = max(most, share)
+		}
+	}
+	return most
+}
+
+// HeatMap draws keys against time: a line for each range of keys, the lowest above, its shard on
+// the left, and a column for each part of the time.
+func (p page) HeatMap(h Heat) []Chart {
+	if h.Course == nil || len(h.Course.Ranges) == 0 {
+		return nil
+	}
+	return drawn(func(width float64) Chart { return p.heatMap(*h.Course, width) })
+}
+
+func (p page) heatMap(course heat.Course, chartWidth float64) Chart {
+	const line, strip = 11.0, 10.0
+	left := min(200, chartWidth*0.3) // for the bounds of ranges
+	c := Chart{W: chartWidth, H: line*float64(len(course.Ranges)) + axisHeight}
+	step := (chartWidth - left) / float64(len(course.Samples))
+	most := mostOf(&course)
+	for i, r := range course.Ranges {
+		y := line * float64(i)
+		c.Boxes = append(c.Boxes, Box{left - strip - 2, y, strip, line, p.Hue(r.Shard), string(r.Shard)})
+		if i%2 == 0 || len(course.Ranges) < 20 {
+			c.Labels = append(c.Labels, Label{0, y + line - 1.5, clip(r.From, int((left-strip-6)/letter)), ""})
+		}
+		for at, share := range r.Shares {
+			if degree := Degree(share, most); degree > 0 {
+				c.Boxes = append(c.Boxes, Box{round(left + float64(at)*step), y, round(step + 0.1), line,
+					fmt.Sprintf("heat%d", degree), cellText(course, r, at)})
+			}
+		}
+	}
+	marks := max(1, len(course.Samples)/max(1, int((chartWidth-left)/90)))
+	for at := 0; at < len(course.Samples); at += marks {
+		x := round(left + float64(at)*step)
+		c.Labels = append(c.Labels, Label{x, c.H - 5, clockText(course.From.Add(time.Duration(at) * course.Step)), ""})
+	}
+	return c
+}
+
+func cellText(course heat.Course, r heat.CourseRange, at int) string {
+	chunks := ""
+	if r.Chunks > 1 {
+		chunks = ", " + humanize.Count(int64(r.Chunks), "chunk")
+	}
+	return fmt.Sprintf("%s UTC, from %s on %s%s: %s of the queries", clockText(course.From.Add(
+		time.Duration(at)*course.Step)), r.From, r.Shard, chunks, humanize.Percent(r.Shares[at]))
+}
+
+// MapHeat is the load of a collection on its map.
+type MapHeat struct {
+	// Cells are the operations a second of the hottest chunk in each cell; none where no query is
+	// sampled. Shards are those of the shards of the map.
+	Cells  []float64 `json:"cells"`
+	Shards []float64 `json:"shards"`
+}
+
+// Warm puts the load on a map of the same chunks.
+func (m *ChunkMap) Warm(h *heat.Map) {
+	m.Heat = &MapHeat{Cells: []float64{}, Shards: make([]float64, len(m.Shards))}
+	for i, shard := range m.Shards {
+		for _, s := range h.Shards {
+			if s.Shard == shard.ID {
+				m.Heat.Shards[i] = s.Load.Total()
+			}
+		}
+	}
+	if h.Samples == h.Inserts || len(h.Chunks) == 0 {
+		return // nobody knows of which chunk it is
+	}
+	for _, cell := range m.Cells {
+		most := 0.0
+		for _, c := range h.Chunks[cell.First:min(cell.Last+1, len(h.Chunks))] {
+			most = max(most, c.Load.Total())
+		}
+		m.Heat.Cells = append(m.Heat.Cells, most)
+	}
+}
