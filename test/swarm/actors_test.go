@@ -21,7 +21,7 @@ import (
 	"shardsh/test/swarm/trace"
 )
 
-// write is a client that increments keys and reads them.
+// write is a client that increments keys and reads them: at any time, or where and when a range moves.
 func (w *world) write(n int) {
 	actor := fmt.Sprintf("w%d", n)
 	p, err := w.begin(actor, 0)
@@ -31,18 +31,34 @@ func (w *world) write(n int) {
 	p.quiet = true
 	defer p.end()
 	r := rand.New(rand.NewPCG(w.scenario.Seed, uint64(100+n)))
-	for range w.scenario.Ops {
-		time.Sleep(time.Duration(r.IntN(8000)) * time.Millisecond)
-		c := w.scenario.Colls[r.IntN(w.scenario.Writable)]
-		key := int64(r.IntN(12)) * int64(10*len(c.Chunks)) / 12
-		switch r.IntN(5) {
-		case 0:
-			w.read(p, c.NS, key)
-		case 1:
-			w.scan(p, c.NS)
-		default:
-			w.increment(p, c.NS, key)
+	for done := 0; done < w.scenario.Ops; {
+		pause := time.Duration(r.IntN(8000)) * time.Millisecond
+		if r.IntN(2) == 0 {
+			time.Sleep(pause)
+			c := w.scenario.Colls[r.IntN(w.scenario.Writable)]
+			w.operation(p, r, c.NS, int64(r.IntN(12))*int64(10*len(c.Chunks))/12)
+			done++
+			continue
 		}
+		near, there := w.events.next([]string{"clone", "catchUp", "committed"}[r.IntN(3)], pause)
+		if !there {
+			continue
+		}
+		for range 1 + r.IntN(4) {
+			w.operation(p, r, near.ns, near.key+5*int64(r.IntN(2)))
+			done++
+		}
+	}
+}
+
+func (w *world) operation(p *process, r *rand.Rand, ns string, key int64) {
+	switch r.IntN(5) {
+	case 0:
+		w.read(p, ns, key)
+	case 1:
+		w.scan(p, ns)
+	default:
+		w.increment(p, ns, key)
 	}
 }
 

@@ -300,7 +300,18 @@ func (o *observer) migration(m mock.MigrationEvent) {
 		e.By = by
 	}
 	o.world.note(e)
-	o.world.events.happened(m.Name)
+	o.world.events.happened(m.Name, place{m.Namespace, keyIn(e)})
+}
+
+// keyIn returns the least key of a range that is a number, or one near its end.
+func keyIn(e trace.Event) int64 {
+	switch min, max := e.Range(); {
+	case min != trace.MinKey:
+		return int64(min)
+	case max != trace.MaxKey:
+		return int64(max) - 10
+	}
+	return 0
 }
 
 // lookAtLease notes who holds the lease, and what it names. The lock is held.

@@ -137,6 +137,11 @@ func draw(seed uint64) *scenario {
 	for range 1 + r.IntN(3) {
 		s.Runners = append(s.Runners, drawRunner(r, s))
 	}
+	if r.IntN(6) == 0 { // a plan that nobody else gets in the way of
+		alone := s.Runners[0]
+		alone.Verb, alone.NS, alone.Undo, s.Balancer = "apply", "", true, "off"
+		s.Runners = []runner{alone}
+	}
 	for n := range s.Runners {
 		for range r.IntN(4) {
 			s.Cuts = append(s.Cuts, drawCut(r, fmt.Sprintf("r%d", n)))

@@ -130,15 +130,19 @@ func boundOf(b *Bound) Bound {
 }
 
 // Fence is that no migration of the balancer commits after balancerStop has answered, until
-// somebody starts it again.
+// somebody starts it again. A start that comes while the stop waits for its answer is the later one.
 func Fence(t Trace) (found []Violation) {
 	fence := 0
+	asked := map[int]bool{} // stops that no start came after
 	for _, e := range t {
 		switch {
-		case e.Ev == CmdEnd && e.Cmd == "balancerStop" && e.Code == 0:
+		case e.Ev == CmdBegin && e.Cmd == "balancerStop":
+			asked[e.Op] = true
+		case e.Ev == CmdEnd && e.Cmd == "balancerStop" && e.Code == 0 && asked[e.Op]:
 			fence = e.Seq
 		case e.Ev == CmdBegin && e.Cmd == "balancerStart":
 			fence = 0
+			clear(asked)
 		case e.Ev == MigrationCommitted && e.By == "balancer" && fence > 0:
 			found = append(found, Violation{
 				"fence", fmt.Sprintf("a migration of %s commits though balancerStop has answered", e.NS),

@@ -80,7 +80,7 @@ func OneRunner(t Trace) (found []Violation) {
 func SwitchedOff(t Trace) (found []Violation) {
 	var named []string
 	off := map[string]Event{}
-	theirs := map[string]bool{} // an administrator has switched it
+	theirs := map[string]bool{} // an administrator has switched it, or given it this name
 	given := false
 	for _, e := range t {
 		switch {
@@ -96,6 +96,8 @@ func SwitchedOff(t Trace) (found []Violation) {
 			named = e.Names
 		case e.Ev == CmdBegin && !ofRunner(e.By) && e.Cmd == "configureCollectionBalancing":
 			theirs[e.NS] = true
+		case e.Ev == CmdBegin && e.Cmd == "renameCollection":
+			theirs[e.To] = true // what is off under its old name is so under the new one
 		case e.Ev == Catalog && e.Entry != nil && e.Entry.Of == "collections":
 			if !e.Entry.NoBalance || e.Entry.Gone {
 				delete(off, e.Entry.ID)
@@ -190,8 +192,8 @@ func show(b *Bound) string {
 	return b.String()
 }
 
-// Undone is that a plan that was undone leaves all ranges where they were, unless others have
-// moved some meanwhile.
+// Undone is that a plan that was undone leaves all ranges of a collection where they were, unless others
+// have moved some of it meanwhile.
 func Undone(t Trace) (found []Violation) {
 	c := newCatalog()
 	before := map[string]map[string]string{} // by actor
@@ -200,9 +202,9 @@ func Undone(t Trace) (found []Violation) {
 		actor, _, _ := strings.Cut(e.By, ".")
 		switch e.Ev {
 		case MigrationStart, MigrationCommitted:
-			for other := range before {
+			for other, layouts := range before {
 				if other != e.By {
-					delete(before, other)
+					delete(layouts, e.NS)
 				}
 			}
 		case Fault:
@@ -210,7 +212,7 @@ func Undone(t Trace) (found []Violation) {
 				clear(before)
 			}
 		case ProcessBegin:
-			if _, runs := before[actor]; !runs && e.Cmd == "apply" && e.Text == "" {
+			if e.Cmd == "apply" && e.Text == "" { // a new plan
 				before[actor] = c.layout()
 			}
 		case ProcessEnd:
