@@ -17,7 +17,6 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/plan"
-	"shardsh/bindings/script"
 	"shardsh/test/swarm/trace"
 )
 
@@ -225,7 +224,7 @@ func outcome(err error) string {
 // work is what a runner does in one of its lives.
 func (w *world) work(p *process, j job) error {
 	r := j.runner
-	c := action.Cluster{Client: p.client, Clock: script.WallClock()}
+	c := action.Cluster{Client: p.client, Clock: bubbleClock{}}
 	pace := action.Pace{Parallel: r.Parallel, MaxMoves: r.MaxMoves}
 	o := action.RunOptions{Pace: pace, PauseBalancing: r.Pause, Journal: p.journal}
 	switch {
@@ -268,6 +267,22 @@ func (w *world) apply(p *process, r runner, c action.Cluster, o action.RunOption
 	return finished(a.Run(p.ctx, c, listener{p}))
 }
 
+// bubbleClock is the time of the bubble.
+type bubbleClock struct{}
+
+func (bubbleClock) Now() time.Time { return time.Now() }
+
+func (bubbleClock) Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // errStopped says that a run has ended early without a mistake, as by a limit.
 var errStopped = errors.New("it has stopped early")
 
@@ -300,7 +315,7 @@ func (w *world) settle() {
 		if err != nil {
 			panic(err)
 		}
-		_, err = action.GiveBack{}.Run(p.ctx, action.Cluster{Client: p.client, Clock: script.WallClock()}, listener{p})
+		_, err = action.GiveBack{}.Run(p.ctx, action.Cluster{Client: p.client, Clock: bubbleClock{}}, listener{p})
 		w.note(trace.Event{Ev: trace.ProcessEnd, By: p.name, Code: errorCode(err), Text: outcome(err)})
 		p.end()
 		if err == nil {

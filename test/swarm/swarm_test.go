@@ -50,7 +50,7 @@ func TestSwarm(t *testing.T) {
 			t.Errorf("seed %d: %s", seed, v)
 		}
 		if len(found) > 0 && *least > 0 {
-			t.Logf("what it needs: %s", shrink(t, s, found[0].Rule, *least))
+			t.Logf("what it needs, for shardsh test:\n%s", shrink(t, s, found[0].Rule, *least).script(found[0].Rule))
 		}
 		if *stops && t.Failed() {
 			return
