@@ -339,7 +339,22 @@ func (w *world) settle() {
 	for _, c := range w.scenario.Colls[:w.scenario.Writable] {
 		w.noteIndexes(c.NS)
 	}
+	w.noteIdentities()
 	w.note(trace.Event{Ev: trace.Rest, Names: broken})
+}
+
+// noteIdentities notes the uuid of each collection on each shard that has it.
+func (w *world) noteIdentities() {
+	w.cluster.Lock()
+	shards := w.cluster.ShardIDs()
+	w.cluster.Unlock()
+	for _, ns := range w.watched() {
+		for _, id := range shards {
+			if uuid, there := w.cluster.Plants().Identity(id, ns); there {
+				w.note(trace.Event{Ev: trace.Metadata, Node: string(id), NS: ns, Text: fmt.Sprintf("%x", uuid.Data)})
+			}
+		}
+	}
 }
 
 // noteIndexes notes the indexes of each owner of a collection.

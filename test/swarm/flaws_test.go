@@ -22,6 +22,8 @@ func TestKnownFlawsAreFound(t *testing.T) {
 		{"balancerStop after a step-down", "fence", false, mock.Flaws{}},
 		{"indexes during a migration", "indexes", true, mock.Flaws{StopJoins: true, IndexesOfTheStart: true}},
 		{"range deletions of an aborted migration", "rest", false, mock.Flaws{StopJoins: true, KeepsAbortedDeletions: true}},
+		{"unshardCollection leaves old uuids", "C8", false, mock.Flaws{StopJoins: true, UnshardKeepsUUIDs: true}},
+		{"an early abort of a resharding", "abort", false, mock.Flaws{StopJoins: true, LosesEarlyAborts: true}},
 	} {
 		if tt.rare && *seeds < 1000 {
 			continue // it takes minutes

@@ -3,6 +3,7 @@ package swarm
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -122,7 +123,7 @@ func (o *observer) both(of string, found map[[2]string]trace.Entry) (ids [][2]st
 func sameEntry(a, b trace.Entry) bool {
 	zones := slices.Equal(a.Zones, b.Zones)
 	a.Zones, b.Zones = nil, nil
-	return zones && a.Of == b.Of && a.ID == b.ID && a.UUID == b.UUID && a.NoBalance == b.NoBalance && a.Frozen == b.Frozen &&
+	return zones && a.Of == b.Of && a.ID == b.ID && a.UUID == b.UUID && a.Unsplittable == b.Unsplittable && a.NoBalance == b.NoBalance && a.Frozen == b.Frozen &&
 		a.Draining == b.Draining && a.Zone == b.Zone && a.Min == b.Min && a.Max == b.Max && a.Mode == b.Mode && a.Gone == b.Gone
 }
 
@@ -133,7 +134,10 @@ func shardEntry(doc bson.Raw) (e trace.Entry, ok bool) {
 
 func collectionEntry(doc bson.Raw) (e trace.Entry, ok bool) {
 	c, err := catalog.ParseCollection(doc)
-	e = trace.Entry{ID: c.Namespace, NoBalance: c.NoBalance, Frozen: !c.AllowMigrations || !c.PermitMigrations}
+	e = trace.Entry{
+		ID: c.Namespace, UUID: fmt.Sprintf("%x", c.UUID.Data), Unsplittable: c.Unsplittable, NoBalance: c.NoBalance,
+		Frozen: !c.AllowMigrations || !c.PermitMigrations,
+	}
 	dropped, _ := doc.Lookup("dropped").BooleanOK()
 	return e, err == nil && !dropped
 }

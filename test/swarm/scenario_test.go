@@ -245,6 +245,14 @@ func drawThings(r *rand.Rand, s *scenario) []thing {
 		return []thing{fate(at, `{"mockStepDown": 1}`), {at + time.Duration(r.IntN(100))*time.Millisecond, "admin",
 			`{"balancerStop": 1}`, on, nth}}
 	}
+	if n := len(s.Colls); s.Colls[n-1].NS == spareName && r.IntN(5) == 0 {
+		list := []thing{{at, "admin", fmt.Sprintf(`{"unshardCollection": %q, "toShard": "s%d"}`, spareName, r.IntN(s.Shards)), on, nth}}
+		if r.IntN(2) == 0 {
+			soon := at + time.Duration(r.IntN(200))*time.Millisecond
+			list = append(list, thing{soon, "admin", fmt.Sprintf(`{"abortUnshardCollection": %q}`, spareName), on, nth})
+		}
+		return list
+	}
 	command := drawCommand(r, s)
 	if strings.Contains(command, "balancerStop") {
 		return []thing{{at, "admin", command, on, nth}, {until, "admin", `{"balancerStart": 1}`, on, nth}}

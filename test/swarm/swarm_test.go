@@ -21,6 +21,7 @@ var (
 var checkers = []trace.Checker{
 	trace.Chunks, trace.Zones, trace.Orphaned, trace.Removed, trace.Writes, trace.Rounds(throttle), trace.Fence,
 	trace.Migrations, trace.Unchanged, trace.OneRunner, trace.SwitchedOff, trace.Undone, trace.Indexes, trace.Rested,
+	trace.Identities, trace.Aborted,
 }
 
 // throttle is balancerMigrationsThrottlingMs, in microseconds.

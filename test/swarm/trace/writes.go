@@ -36,7 +36,7 @@ var counter = porcupine.NondeterministicModel{
 	Equal: func(a, b any) bool { return a == b },
 }
 
-// Writes says that no acknowledged write is lost or done twice: what writers have done to a
+// Writes is M9, that a scan has no key twice, and more. It says that no acknowledged write is lost or done twice: what writers have done to a
 // key, and seen of it, happened in some order, one after the other. A scan at rest reads each
 // key once.
 func Writes(t Trace) (found []Violation) {
@@ -94,7 +94,7 @@ func (h *history) end(e Event) (found []Violation) {
 	for _, row := range e.Rows {
 		if _, twice := seen[row.Key]; twice {
 			found = append(found, Violation{
-				"writes", fmt.Sprintf("%s: key %d is there twice", e.NS, row.Key),
+				"M9", fmt.Sprintf("%s: key %d is there twice", e.NS, row.Key),
 				[]int{e.Seq},
 			})
 		}
