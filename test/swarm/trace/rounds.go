@@ -132,7 +132,8 @@ func (r *rounds) clone(e Event) {
 	}
 	was, is := zoneOf(r.then, e), zoneOf(r.c.entries, e)
 	shard := [2]string{"shards", e.To}
-	if was != "" && was == is && !slices.Contains(r.then[shard].Zones, is) && !slices.Contains(r.c.entries[shard].Zones, is) {
+	had, has := r.then[shard].Zones, r.c.entries[shard].Zones
+	if was != "" && was == is && !slices.Contains(had, is) && !slices.Contains(has, is) {
 		r.fail("S3", e, "the balancer moves a range of zone %s to %s, which is not in it", is, e.To)
 	}
 }

@@ -36,9 +36,9 @@ var counter = porcupine.NondeterministicModel{
 	Equal: func(a, b any) bool { return a == b },
 }
 
-// Writes is M9, that a scan has no key twice, and more. It says that no acknowledged write is lost or done twice: what writers have done to a
-// key, and seen of it, happened in some order, one after the other. A scan at rest reads each
-// key once.
+// Writes says that no acknowledged write is lost or done twice: what writers have done to a
+// key, and seen of it, happened in some order, one after the other. No scan has a key twice, which
+// is M9.
 func Writes(t Trace) (found []Violation) {
 	histories := map[string]*history{}
 	of := func(ns string) *history {
