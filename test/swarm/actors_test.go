@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer/action"
+	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mongoerr"
@@ -217,6 +218,9 @@ func outcome(err error) string {
 	}
 	if *texts {
 		return fmt.Sprintf("%T: %v", err, err)
+	}
+	if errors.Is(err, apply.ErrNothingToUndo) {
+		return trace.NothingToUndo
 	}
 	return fmt.Sprintf("%T", err)
 }

@@ -36,6 +36,9 @@ const (
 	Rest               = "rest"                   // the end; Names are what the cluster finds broken
 )
 
+// NothingToUndo is the Text of the end of a process that has found nothing to undo in a journal.
+const NothingToUndo = "nothing to undo"
+
 // Bound is a bound of a chunk. The keys of the swarm have one number.
 type Bound int64
 

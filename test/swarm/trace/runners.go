@@ -35,6 +35,8 @@ func OneRunner(t Trace) (found []Violation) {
 		case Lease:
 			holder = e.By
 		case ProcessBegin:
+			doing[actor] = e.Cmd
+			moved[actor] = moved[actor] && e.Text != "" // by this plan
 			limits[e.By] = e.Limit
 		case Kill:
 			dead[e.By] = true
@@ -193,10 +195,11 @@ func show(b *Bound) string {
 }
 
 // Undone is that a plan that was undone leaves all ranges of a collection where they were, unless others
-// have moved some of it meanwhile.
+// have moved some of it meanwhile, and that there is something to undo where a plan has moved something.
 func Undone(t Trace) (found []Violation) {
 	c := newCatalog()
 	before := map[string]map[string]string{} // by actor
+	doing, moved := map[string]string{}, map[string]bool{}
 	for _, e := range t {
 		c.take(e)
 		actor, _, _ := strings.Cut(e.By, ".")
@@ -207,6 +210,7 @@ func Undone(t Trace) (found []Violation) {
 					delete(layouts, e.NS)
 				}
 			}
+			moved[e.By] = doing[e.By] == "apply" && (moved[e.By] || e.Ev == MigrationCommitted)
 		case Fault:
 			if strings.Contains(e.Text, "AddShard") {
 				clear(before)
@@ -216,6 +220,10 @@ func Undone(t Trace) (found []Violation) {
 				before[actor] = c.layout()
 			}
 		case ProcessEnd:
+			if e.Cmd == "undo" && e.Text == NothingToUndo && moved[actor] {
+				found = append(found, Violation{"undo", e.By + " finds nothing to undo of a plan that has moved ranges", []int{e.Seq}})
+				moved[actor] = false
+			}
 			was, known := before[actor]
 			if e.Cmd != "undo" || e.Code != 0 || !known {
 				continue
