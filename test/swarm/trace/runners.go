@@ -35,8 +35,6 @@ func OneRunner(t Trace) (found []Violation) {
 		case Lease:
 			holder = e.By
 		case ProcessBegin:
-			doing[actor] = e.Cmd
-			moved[actor] = moved[actor] && e.Text != "" // by this plan
 			limits[e.By] = e.Limit
 		case Kill:
 			dead[e.By] = true
@@ -216,6 +214,8 @@ func Undone(t Trace) (found []Violation) {
 				clear(before)
 			}
 		case ProcessBegin:
+			doing[actor] = e.Cmd
+			moved[actor] = moved[actor] && e.Text != "" // by this plan
 			if e.Cmd == "apply" && e.Text == "" { // a new plan
 				before[actor] = c.layout()
 			}
