@@ -216,7 +216,7 @@ func Undone(t Trace) (found []Violation) {
 		case ProcessBegin:
 			doing[actor] = e.Cmd
 			moved[actor] = moved[actor] && e.Text != "" // by this plan
-			if e.Cmd == "apply" && e.Text == "" { // a new plan
+			if e.Cmd == "apply" && e.Text == "" {       // a new plan
 				before[actor] = c.layout()
 			}
 		case ProcessEnd:
