@@ -221,7 +221,8 @@ func Undone(t Trace) (found []Violation) {
 			}
 		case ProcessEnd:
 			if e.Cmd == "undo" && e.Text == NothingToUndo && moved[actor] {
-				found = append(found, Violation{"undo", e.By + " finds nothing to undo of a plan that has moved ranges", []int{e.Seq}})
+				text := e.By + " finds nothing to undo of a plan that has moved ranges"
+				found = append(found, Violation{"undo", text, []int{e.Seq}})
 				moved[actor] = false
 			}
 			was, known := before[actor]
