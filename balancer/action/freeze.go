@@ -3,7 +3,6 @@ package action
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 
 	"shardsh/balancer/apply"
@@ -17,11 +16,15 @@ func (c Cluster) holds(
 	lease *atomic.Pointer[live.LeasedCluster], r *serial,
 ) func(context.Context, pace.Moment) (string, error) {
 	freeze := live.NewFreeze(c.Client, c.Clock.Now)
-	var mu sync.Mutex // held during a look
+	looking := make(chan struct{}, 1) // full during a look
 	resting := false
 	return func(ctx context.Context, at pace.Moment) (string, error) {
-		mu.Lock()
-		defer mu.Unlock()
+		select {
+		case looking <- struct{}{}:
+		case <-ctx.Done(): // a look may take as long as the network
+			return "", context.Cause(ctx)
+		}
+		defer func() { <-looking }()
 		if at.Refused {
 			freeze.Forget()
 		}

@@ -2,14 +2,22 @@ package action
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
+	"shardsh/balancer/pace"
 	"shardsh/balancer/plan"
 	"shardsh/balancer/runner"
 )
@@ -176,4 +184,50 @@ func (w *world) runs(verb string, clock apply.Clock, r Reporter) error {
 		err = fmt.Errorf("%+v", result)
 	}
 	return err
+}
+
+// A step that waits for the look of another one goes on when its run is to end, however long that
+// look takes.
+func TestHoldsHearsTheEnd(t *testing.T) {
+	asked := make(chan struct{})
+	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://nowhere").SetDialer(dialer(func(ctx context.Context) {
+		select {
+		case asked <- struct{}{}:
+		case <-ctx.Done():
+		}
+		<-ctx.Done()
+	})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := Cluster{Client: client, Clock: ticking{now: time.Now}}.holds(new(atomic.Pointer[live.LeasedCluster]), &serial{})
+	first, cancel := context.WithCancel(t.Context())
+	var over sync.WaitGroup
+	defer over.Wait()
+	defer cancel()
+	over.Go(func() { _, _ = look(first, pace.Moment{}) })
+	<-asked
+	ended, end := context.WithCancel(t.Context())
+	end()
+	told := make(chan error, 1)
+	over.Go(func() {
+		_, err := look(ended, pace.Moment{})
+		told <- err
+	})
+	select {
+	case err := <-told:
+		if !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second): // the first one takes 15 seconds at least
+		t.Error("it waits for the look of another one")
+	}
+}
+
+// dialer reaches nobody, once it has run.
+type dialer func(context.Context)
+
+func (d dialer) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
+	d(ctx)
+	return nil, ctx.Err()
 }

@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -14,13 +13,13 @@ import (
 )
 
 // Freeze finds out what wants the runs of shardsh to begin nothing: a pause, a quiesce, a
-// change of the feature compatibility version, or that somebody has stopped the balancer.
+// change of the feature compatibility version, or that somebody has stopped the balancer. It is not
+// for concurrent use.
 type Freeze struct {
 	client   *mongo.Client
 	commands CommandRunner
 	now      func() time.Time
 
-	mu sync.Mutex // holds what follows
 	// compatible is when the compatibility version was read last; refused says that it
 	// may not be read.
 	compatible time.Time
@@ -52,8 +51,6 @@ const compatibleFor = 5 * time.Second
 // Look finds out, with one command, rarely two. It asks for the balancer's mode only when
 // that was found stopped.
 func (f *Freeze) Look(ctx context.Context, stopped bool) (Frozen, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	is, err := f.records(ctx)
 	if err != nil || is != (Frozen{}) {
 		return is, err
@@ -81,8 +78,6 @@ func (f *Freeze) Look(ctx context.Context, stopped bool) (Frozen, error) {
 
 // Forget has the next Look read all anew.
 func (f *Freeze) Forget() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.compatible = time.Time{}
 }
 

@@ -86,6 +86,15 @@ func (p Plants) Indexes(id catalog.ShardID, ns string) (names []string) {
 	return names
 }
 
+// Identity returns the uuid of a collection on one shard; false where there is none.
+func (p Plants) Identity(id catalog.ShardID, ns string) (uuid bson.Binary, there bool) {
+	_ = p.on(id, ns, func(l *localCollection) error {
+		uuid, there = l.uuid, true
+		return nil
+	})
+	return uuid, there
+}
+
 // Index makes an index on one shard.
 func (p Plants) Index(id catalog.ShardID, ns string, spec store.IndexSpec) error {
 	return p.on(id, ns, func(l *localCollection) error { return l.docs.CreateIndex(spec) })

@@ -11,4 +11,10 @@ type Flaws struct {
 	// KeepsAbortedDeletions has a migration that fails leave its range deletions behind, which
 	// nobody carries out (SERVER-92437).
 	KeepsAbortedDeletions bool
+	// UnshardKeepsUUIDs has the shards that unshardCollection takes everything from keep the empty
+	// collection under its old uuid (SERVER-123346, 8.0 on).
+	UnshardKeepsUUIDs bool
+	// LosesEarlyAborts has an operation that reshards go on whose abort comes before its shards
+	// prepare, though the abort is answered (SERVER-115139).
+	LosesEarlyAborts bool
 }

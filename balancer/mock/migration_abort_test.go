@@ -1,6 +1,7 @@
 package mock_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -54,5 +55,36 @@ func TestIndexOperationsAbortMigrations(t *testing.T) {
 				t.Errorf("inconsistent: %v", found)
 			}
 		})
+	}
+}
+
+// Nothing is told of a migration that has failed but that it has, whenever that was.
+func TestNothingIsToldAfterAFailure(t *testing.T) {
+	failed := false
+	for wait := time.Duration(0); wait < 150*time.Millisecond; wait += 5 * time.Millisecond {
+		x := newMeeting(t, nil)
+		var told []string
+		x.cluster.Lock()
+		x.cluster.Migrations().Watch(func(e mock.MigrationEvent) { told = append(told, e.Name) })
+		x.cluster.Unlock()
+		x.start(mock.MoveRequest{Namespace: ns, From: "a", To: "c", Min: raw(t, d("k", 0)), Max: raw(t, d("k", 100)),
+			MaxChunkSizeBytes: 1 << 20})
+		x.sleep(wait)
+		x.ok(t, "db", d("createIndexes", "c", "indexes", bson.A{d("key", d("new", 1), "name", "new")}))
+		x.sleep(time.Minute)
+		x.cluster.Lock()
+		at := slices.Index(told, "failed")
+		failed = failed || at >= 0
+		want := mock.MigrationEvents()[:5] // up to committed
+		if at >= 0 {
+			want = want[:min(at, 4)]
+		}
+		if end := told[len(told)-1]; end != "done" && end != "failed" || !slices.Equal(told[:len(told)-1], want) {
+			t.Errorf("aborted after %v: %v", wait, told)
+		}
+		x.cluster.Unlock()
+	}
+	if !failed {
+		t.Error("none has failed")
 	}
 }

@@ -339,10 +339,14 @@ func (op *resharding) commit() error {
 	op.enter(reshardCommitting)
 	ns := plan.Namespace
 	for id, s := range op.rs.shards {
+		had := s.colls[ns] != nil
 		delete(s.colls, ns)
 		s.dropDeletions(ns)
-		if l := moved[id]; l != nil {
+		switch l := moved[id]; {
+		case l != nil:
 			s.colls[ns] = l
+		case had && op.rs.flaws.UnshardKeepsUUIDs && plan.Provenance == ByUnshard:
+			s.colls[ns] = newLocal(op.before.UUID, nil, ns)
 		}
 	}
 	op.rs.config.setTable(ns, table)
@@ -428,6 +432,9 @@ func (rs *Reshardings) Abort(ctx context.Context, deadline time.Time, ns string,
 	}
 	if err := rs.faults.reachShards(configShard); err != nil {
 		return err
+	}
+	if op.state == reshardInitializing && rs.flaws.LosesEarlyAborts {
+		return nil
 	}
 	op.aborted = mongoerr.New(mongoerr.ReshardCollectionAborted, "aborted")
 	return rs.clock.Await(ctx, deadline, func() bool { return rs.underWay[ns] != op })

@@ -13,15 +13,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"shardsh/balancer/action"
+	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/plan"
-	"shardsh/bindings/script"
 	"shardsh/test/swarm/trace"
 )
 
-// write is a client that increments keys and reads them.
+// write is a client that increments keys and reads them: at any time, or where and when a range moves.
 func (w *world) write(n int) {
 	actor := fmt.Sprintf("w%d", n)
 	p, err := w.begin(actor, 0)
@@ -31,18 +31,34 @@ func (w *world) write(n int) {
 	p.quiet = true
 	defer p.end()
 	r := rand.New(rand.NewPCG(w.scenario.Seed, uint64(100+n)))
-	for range w.scenario.Ops {
-		time.Sleep(time.Duration(r.IntN(8000)) * time.Millisecond)
-		c := w.scenario.Colls[r.IntN(w.scenario.Writable)]
-		key := int64(r.IntN(12)) * int64(10*len(c.Chunks)) / 12
-		switch r.IntN(5) {
-		case 0:
-			w.read(p, c.NS, key)
-		case 1:
-			w.scan(p, c.NS)
-		default:
-			w.increment(p, c.NS, key)
+	for done := 0; done < w.scenario.Ops; {
+		pause := time.Duration(r.IntN(8000)) * time.Millisecond
+		if r.IntN(2) == 0 {
+			time.Sleep(pause)
+			c := w.scenario.Colls[r.IntN(w.scenario.Writable)]
+			w.operation(p, r, c.NS, int64(r.IntN(12))*int64(10*len(c.Chunks))/12)
+			done++
+			continue
 		}
+		near, there := w.events.next([]string{"clone", "catchUp", "committed"}[r.IntN(3)], pause)
+		if !there {
+			continue
+		}
+		for range 1 + r.IntN(4) {
+			w.operation(p, r, near.ns, near.key+5*int64(r.IntN(2)))
+			done++
+		}
+	}
+}
+
+func (w *world) operation(p *process, r *rand.Rand, ns string, key int64) {
+	switch r.IntN(5) {
+	case 0:
+		w.read(p, ns, key)
+	case 1:
+		w.scan(p, ns)
+	default:
+		w.increment(p, ns, key)
 	}
 }
 
@@ -203,13 +219,16 @@ func outcome(err error) string {
 	if *texts {
 		return fmt.Sprintf("%T: %v", err, err)
 	}
+	if errors.Is(err, apply.ErrNothingToUndo) {
+		return trace.NothingToUndo
+	}
 	return fmt.Sprintf("%T", err)
 }
 
 // work is what a runner does in one of its lives.
 func (w *world) work(p *process, j job) error {
 	r := j.runner
-	c := action.Cluster{Client: p.client, Clock: script.WallClock()}
+	c := action.Cluster{Client: p.client, Clock: bubbleClock{}}
 	pace := action.Pace{Parallel: r.Parallel, MaxMoves: r.MaxMoves}
 	o := action.RunOptions{Pace: pace, PauseBalancing: r.Pause, Journal: p.journal}
 	switch {
@@ -252,6 +271,22 @@ func (w *world) apply(p *process, r runner, c action.Cluster, o action.RunOption
 	return finished(a.Run(p.ctx, c, listener{p}))
 }
 
+// bubbleClock is the time of the bubble.
+type bubbleClock struct{}
+
+func (bubbleClock) Now() time.Time { return time.Now() }
+
+func (bubbleClock) Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // errStopped says that a run has ended early without a mistake, as by a limit.
 var errStopped = errors.New("it has stopped early")
 
@@ -284,7 +319,7 @@ func (w *world) settle() {
 		if err != nil {
 			panic(err)
 		}
-		_, err = action.GiveBack{}.Run(p.ctx, action.Cluster{Client: p.client, Clock: script.WallClock()}, listener{p})
+		_, err = action.GiveBack{}.Run(p.ctx, action.Cluster{Client: p.client, Clock: bubbleClock{}}, listener{p})
 		w.note(trace.Event{Ev: trace.ProcessEnd, By: p.name, Code: errorCode(err), Text: outcome(err)})
 		p.end()
 		if err == nil {
@@ -308,7 +343,22 @@ func (w *world) settle() {
 	for _, c := range w.scenario.Colls[:w.scenario.Writable] {
 		w.noteIndexes(c.NS)
 	}
+	w.noteIdentities()
 	w.note(trace.Event{Ev: trace.Rest, Names: broken})
+}
+
+// noteIdentities notes the uuid of each collection on each shard that has it.
+func (w *world) noteIdentities() {
+	w.cluster.Lock()
+	shards := w.cluster.ShardIDs()
+	w.cluster.Unlock()
+	for _, ns := range w.watched() {
+		for _, id := range shards {
+			if uuid, there := w.cluster.Plants().Identity(id, ns); there {
+				w.note(trace.Event{Ev: trace.Metadata, Node: string(id), NS: ns, Text: fmt.Sprintf("%x", uuid.Data)})
+			}
+		}
+	}
 }
 
 // noteIndexes notes the indexes of each owner of a collection.

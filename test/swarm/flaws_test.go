@@ -16,16 +16,14 @@ func TestKnownFlawsAreFound(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, rule string
-		rare       bool
 		flaws      mock.Flaws
 	}{
-		{"balancerStop after a step-down", "fence", false, mock.Flaws{}},
-		{"indexes during a migration", "indexes", true, mock.Flaws{StopJoins: true, IndexesOfTheStart: true}},
-		{"range deletions of an aborted migration", "rest", false, mock.Flaws{StopJoins: true, KeepsAbortedDeletions: true}},
+		{"balancerStop after a step-down", "fence", mock.Flaws{}},
+		{"indexes during a migration", "indexes", mock.Flaws{StopJoins: true, IndexesOfTheStart: true}},
+		{"range deletions of an aborted migration", "rest", mock.Flaws{StopJoins: true, KeepsAbortedDeletions: true}},
+		{"unshardCollection leaves old uuids", "C8", mock.Flaws{StopJoins: true, UnshardKeepsUUIDs: true}},
+		{"an early abort of a resharding", "abort", mock.Flaws{StopJoins: true, LosesEarlyAborts: true}},
 	} {
-		if tt.rare && *seeds < 1000 {
-			continue // it takes minutes
-		}
 		t.Run(tt.name, func(t *testing.T) {
 			const within = 2000
 			for seed := range uint64(within) {

@@ -106,9 +106,10 @@ func (g *gate) take(draw func(int) int) *waiter {
 }
 
 // free are commands that pass the gate: they change nothing.
-var free = map[string]bool{
-	"hello": true, "isMaster": true, "ismaster": true, "endSessions": true, "ping": true, "killCursors": true,
-}
+var free = map[string]bool{"endSessions": true, "ping": true, "killCursors": true}
+
+// greets are those by which a driver knows a server.
+var greets = map[string]bool{"hello": true, "isMaster": true, "ismaster": true}
 
 // direct runs the cluster until over is closed: it waits until all stands still, lets one command
 // go on, and lets time pass.
@@ -179,13 +180,21 @@ func (w *world) decide(next *waiter) (v verdict, goes bool) {
 	return verdict{c, true}, true
 }
 
-// Handle answers a command of a process.
+// Handle answers a command of a process. One that was killed hears nothing that it could use.
 func (p *process) Handle(ctx context.Context, req wire.Request) bson.Raw {
-	if free[req.Command] {
+	switch {
+	case greets[req.Command]:
+		return p.world.router.Handle(ctx, req)
+	case p.isGone():
+		return failed(interrupted)
+	case free[req.Command]:
 		return p.world.router.Handle(ctx, req)
 	}
 	a := askedOf(req)
 	v, there := p.world.gate.pass(ctx, p, a)
+	if !there && p.isGone() {
+		return failed(interrupted)
+	}
 	if !there || v.applies && !v.cut.After && (v.cut.Kill || v.cut.Code == 0) {
 		req.Client.Drop()
 		return failed(6)
@@ -193,11 +202,15 @@ func (p *process) Handle(ctx context.Context, req wire.Request) bson.Raw {
 	if v.applies && !v.cut.After {
 		return failed(v.cut.Code)
 	}
-	if v.applies && v.cut.Kill {
-		ctx = context.WithoutCancel(ctx) // the servers go on
+	if !v.applies || !v.cut.Kill { // or else the servers go on
+		var cancel context.CancelFunc
+		ctx, cancel = p.untilGone(ctx)
+		defer cancel()
 	}
 	reply := p.world.carryOut(ctx, p, req, a, v.applies)
 	switch {
+	case p.isGone():
+		return failed(interrupted)
 	case !v.applies:
 		return reply
 	case v.cut.Kill || v.cut.Code == 0:
@@ -205,6 +218,31 @@ func (p *process) Handle(ctx context.Context, req wire.Request) bson.Raw {
 		return failed(6)
 	}
 	return failed(v.cut.Code)
+}
+
+// interrupted is a code that no driver takes as a reason to try again.
+const interrupted = 11601
+
+func (p *process) isGone() bool {
+	select {
+	case <-p.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// untilGone returns a context that ends when the process is killed, as its connections do then.
+func (p *process) untilGone(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-p.gone:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 // carryOut has the router answer a command, and notes it.

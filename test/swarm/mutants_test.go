@@ -136,7 +136,7 @@ func (m mutant) run(t *testing.T, seeds uint64) string {
 			t.Fatal(err)
 		}
 	}
-	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-overlay", overlay, "-o", program, "./test/swarm")
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-tags", "mutant", "-overlay", overlay, "-o", program, "./test/swarm")
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -3,6 +3,7 @@ package swarm
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -26,6 +27,7 @@ type observer struct {
 	inRound bool
 	tasks   map[deletion]bool
 	waiting map[catalog.ShardID]int // tasks of each shard
+	movers  map[[3]string]string    // who has begun a migration of a collection, from and to a shard
 }
 
 // deletion is a range that waits for its deletion.
@@ -39,7 +41,7 @@ func newObserver(w *world) *observer {
 	return &observer{
 		world: w, written: map[string]uint64{}, tables: map[string]*catalog.RoutingTable{},
 		entries: map[[2]string]trace.Entry{}, tasks: map[deletion]bool{},
-		waiting: map[catalog.ShardID]int{},
+		waiting: map[catalog.ShardID]int{}, movers: map[[3]string]string{},
 	}
 }
 
@@ -121,7 +123,7 @@ func (o *observer) both(of string, found map[[2]string]trace.Entry) (ids [][2]st
 func sameEntry(a, b trace.Entry) bool {
 	zones := slices.Equal(a.Zones, b.Zones)
 	a.Zones, b.Zones = nil, nil
-	return zones && a.Of == b.Of && a.ID == b.ID && a.UUID == b.UUID && a.NoBalance == b.NoBalance && a.Frozen == b.Frozen &&
+	return zones && a.Of == b.Of && a.ID == b.ID && a.UUID == b.UUID && a.Unsplittable == b.Unsplittable && a.NoBalance == b.NoBalance && a.Frozen == b.Frozen &&
 		a.Draining == b.Draining && a.Zone == b.Zone && a.Min == b.Min && a.Max == b.Max && a.Mode == b.Mode && a.Gone == b.Gone
 }
 
@@ -132,7 +134,10 @@ func shardEntry(doc bson.Raw) (e trace.Entry, ok bool) {
 
 func collectionEntry(doc bson.Raw) (e trace.Entry, ok bool) {
 	c, err := catalog.ParseCollection(doc)
-	e = trace.Entry{ID: c.Namespace, NoBalance: c.NoBalance, Frozen: !c.AllowMigrations || !c.PermitMigrations}
+	e = trace.Entry{
+		ID: c.Namespace, UUID: fmt.Sprintf("%x", c.UUID.Data), Unsplittable: c.Unsplittable, NoBalance: c.NoBalance,
+		Frozen: !c.AllowMigrations || !c.PermitMigrations,
+	}
 	dropped, _ := doc.Lookup("dropped").BooleanOK()
 	return e, err == nil && !dropped
 }
@@ -289,18 +294,38 @@ func (o *observer) tell(event string, id catalog.ShardID, in, not map[deletion]b
 // migration notes what a migration has come to.
 func (o *observer) migration(m mock.MigrationEvent) {
 	o.look()
-	e := trace.Event{
-		Ev: "migration." + m.Name, Node: string(m.From), NS: m.Namespace, From: string(m.From), To: string(m.To), By: "balancer",
-	}
+	e := trace.Event{Ev: "migration." + m.Name, Node: string(m.From), NS: m.Namespace, From: string(m.From), To: string(m.To)}
 	doc := bson.D{{Key: "min", Value: m.Min}, {Key: "max", Value: m.Max}}
 	if raw, err := bson.Marshal(doc); err == nil {
 		e.Min, e.Max = boundIn(raw, "min"), boundIn(raw, "max")
 	}
-	if by := o.world.asking.mover(m.Namespace, e.Min, string(m.To)); by != "" {
-		e.By = by
-	}
+	e.By = o.mover(m, e.Min)
 	o.world.note(e)
-	o.world.events.happened(m.Name)
+	o.world.events.happened(m.Name, place{m.Namespace, keyIn(e)})
+}
+
+// mover returns who has begun a migration, which may go on when its command has ended.
+func (o *observer) mover(m mock.MigrationEvent, min *trace.Bound) string {
+	id := [3]string{m.Namespace, string(m.From), string(m.To)}
+	by, known := o.movers[id]
+	if !known || m.Name == "start" {
+		by = cmp.Or(o.world.asking.mover(m.Namespace, min, string(m.To)), "balancer")
+	}
+	if o.movers[id] = by; m.Name == "done" || m.Name == "failed" {
+		delete(o.movers, id)
+	}
+	return by
+}
+
+// keyIn returns the least key of a range that is a number, or one near its end.
+func keyIn(e trace.Event) int64 {
+	switch min, max := e.Range(); {
+	case min != trace.MinKey:
+		return int64(min)
+	case max != trace.MaxKey:
+		return int64(max) - 10
+	}
+	return 0
 }
 
 // lookAtLease notes who holds the lease, and what it names. The lock is held.

@@ -137,6 +137,11 @@ func draw(seed uint64) *scenario {
 	for range 1 + r.IntN(3) {
 		s.Runners = append(s.Runners, drawRunner(r, s))
 	}
+	if r.IntN(6) == 0 { // a plan that nobody else gets in the way of
+		alone := s.Runners[0]
+		alone.Verb, alone.NS, alone.Undo, s.Balancer = "apply", "", true, "off"
+		s.Runners = []runner{alone}
+	}
 	for n := range s.Runners {
 		for range r.IntN(4) {
 			s.Cuts = append(s.Cuts, drawCut(r, fmt.Sprintf("r%d", n)))
@@ -239,6 +244,14 @@ func drawThings(r *rand.Rand, s *scenario) []thing {
 	case 4: // and somebody wants the balancer to stop
 		return []thing{fate(at, `{"mockStepDown": 1}`), {at + time.Duration(r.IntN(100))*time.Millisecond, "admin",
 			`{"balancerStop": 1}`, on, nth}}
+	}
+	if n := len(s.Colls); s.Colls[n-1].NS == spareName && r.IntN(5) == 0 {
+		list := []thing{{at, "admin", fmt.Sprintf(`{"unshardCollection": %q, "toShard": "s%d"}`, spareName, r.IntN(s.Shards)), on, nth}}
+		if r.IntN(2) == 0 {
+			soon := at + time.Duration(r.IntN(200))*time.Millisecond
+			list = append(list, thing{soon, "admin", fmt.Sprintf(`{"abortUnshardCollection": %q}`, spareName), on, nth})
+		}
+		return list
 	}
 	command := drawCommand(r, s)
 	if strings.Contains(command, "balancerStop") {

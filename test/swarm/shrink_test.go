@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"shardsh/balancer/mock"
 	"shardsh/test/swarm/trace"
 )
 
@@ -15,7 +14,7 @@ import (
 func shrink(t *testing.T, s *scenario, rule string, runs int) *scenario {
 	fails := func(s *scenario) bool {
 		runs--
-		return slices.ContainsFunc(check(run(t, s)), func(v trace.Violation) bool { return v.Rule == rule })
+		return s.breaks(t, rule)
 	}
 	for smaller := true; smaller && runs > 0; {
 		smaller = false
@@ -82,32 +81,6 @@ func (s *scenario) String() string {
 	return b.String()
 }
 
-// What a failure does not need is left out.
-func TestShrink(t *testing.T) {
-	if testing.Short() {
-		t.Skip("dozens of runs")
-	}
-	for seed := range uint64(100) {
-		s := draw(seed)
-		s.Flaws = mock.Flaws{}
-		found := func(s *scenario) bool {
-			return slices.ContainsFunc(check(run(t, s)), func(v trace.Violation) bool { return v.Rule == "fence" })
-		}
-		if !found(s) {
-			continue
-		}
-		small := shrink(t, s, "fence", 60)
-		things := len(small.Things) + len(small.Cuts)
-		for _, r := range small.Runners {
-			if r.Verb != "" {
-				things++
-			}
-		}
-		if things > 3 || small.Writers > 0 || !found(small) { // a step-down and a stop, and a move if they wait for one
-			t.Errorf("it needs %d things: %s", things, small)
-		}
-		t.Log(small)
-		return
-	}
-	t.Error("nothing was found")
+func (s *scenario) breaks(t *testing.T, rule string) bool {
+	return slices.ContainsFunc(check(run(t, s)), func(v trace.Violation) bool { return v.Rule == rule })
 }

@@ -21,6 +21,7 @@ var (
 var checkers = []trace.Checker{
 	trace.Chunks, trace.Zones, trace.Orphaned, trace.Removed, trace.Writes, trace.Rounds(throttle), trace.Fence,
 	trace.Migrations, trace.Unchanged, trace.OneRunner, trace.SwitchedOff, trace.Undone, trace.Indexes, trace.Rested,
+	trace.Identities, trace.Aborted,
 }
 
 // throttle is balancerMigrationsThrottlingMs, in microseconds.
@@ -50,7 +51,7 @@ func TestSwarm(t *testing.T) {
 			t.Errorf("seed %d: %s", seed, v)
 		}
 		if len(found) > 0 && *least > 0 {
-			t.Logf("what it needs: %s", shrink(t, s, found[0].Rule, *least))
+			t.Logf("what it needs, for shardsh test:\n%s", shrink(t, s, found[0].Rule, *least).script(found[0].Rule))
 		}
 		if *stops && t.Failed() {
 			return

@@ -97,7 +97,7 @@ func newWorld(s *scenario, dir string) (*world, error) {
 	w := &world{
 		scenario: s, began: time.Now(), dir: dir, chance: rand.New(rand.NewPCG(s.Seed, 26)), gate: newGate(), sent: map[string]int{},
 	}
-	w.events.seen, w.events.cond = map[string]int{}, sync.NewCond(&w.events.mu)
+	w.events.seen, w.events.ears, w.events.cond = map[string]int{}, map[string][]chan place{}, sync.NewCond(&w.events.mu)
 	w.cluster, err = mock.New(mock.Config{
 		Topology: topology, Start: w.began, Version: s.Release, FCV: s.FCV, Seed: s.Seed, Flaws: s.Flaws,
 		Parameters: map[string]any{"orphanCleanupDelaySecs": 15},
@@ -221,6 +221,7 @@ type migrationEvents struct {
 	mu    sync.Mutex
 	cond  *sync.Cond
 	seen  map[string]int
+	ears  map[string][]chan place // of who waits for the next one
 	ended bool
 }
 
@@ -234,11 +235,38 @@ func (m *migrationEvents) await(event string, nth int) bool {
 	return m.seen[event] > nth
 }
 
-func (m *migrationEvents) happened(event string) {
+// place is where a migration is under way: the least key of its range, or one of it.
+type place struct {
+	ns  string
+	key int64
+}
+
+// next waits for the next event of a kind, and says where; false when none has come in d.
+func (m *migrationEvents) next(event string, d time.Duration) (place, bool) {
+	told := make(chan place, 1)
+	m.mu.Lock()
+	m.ears[event] = append(m.ears[event], told)
+	m.mu.Unlock()
+	select {
+	case at := <-told:
+		return at, true
+	case <-time.After(d):
+		return place{}, false
+	}
+}
+
+func (m *migrationEvents) happened(event string, at place) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.seen[event]++
 	m.cond.Broadcast()
+	if at.ns == spareName || at.ns == renamedName {
+		return // nobody writes there
+	}
+	for _, ear := range m.ears[event] {
+		ear <- at
+	}
+	delete(m.ears, event)
 }
 
 func (m *migrationEvents) end() {
@@ -319,14 +347,15 @@ func (p *process) end() {
 	p.world.mu.Lock()
 	p.world.living = slices.DeleteFunc(p.world.living, func(o *process) bool { return o == p })
 	p.world.mu.Unlock()
-	_ = p.client.Disconnect(context.Background()) // it may have been killed
+	_ = p.client.Disconnect(context.Background()) // its server is in memory
 	p.cancel()
 	p.stop()
 	p.ended.Wait()
 }
 
-// kill ends a process where it stands. What its goroutines do afterwards reaches nobody, and
-// its journal is the one that it had.
+// kill ends a process where it stands: what its goroutines do afterwards fails, and its journal is
+// the one that it had. Its connections stay, as a driver that looks for a server reads a closed channel
+// without end when its client is disconnected meanwhile, and no time passes then.
 func (w *world) kill(p *process) {
 	if p.killed || p.client == nil {
 		return
@@ -337,10 +366,7 @@ func (w *world) kill(p *process) {
 		_ = os.WriteFile(p.journal+".kept", data, 0o600)
 	}
 	close(p.gone)
-	_ = p.pipe.Close()
 	p.cancel()
-	p.stop()
-	w.all.Go(func() { _ = p.client.Disconnect(p.ctx) }) // at once, as that has ended
 }
 
 // end ends the run.

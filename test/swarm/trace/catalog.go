@@ -87,8 +87,9 @@ func batches(t Trace, after func(c *catalog, changed []string, last Event)) {
 	}
 }
 
-// Chunks is C1 to C5: chunks cover the key space, their versions differ and share an epoch,
-// their shards exist, their history begins with their shard and falls.
+// Chunks is C1 to C5 and C7: chunks cover the key space, their versions differ and share an epoch,
+// their shards exist, their history begins with their shard and falls. A collection that is not sharded
+// has one.
 func Chunks(t Trace) (found []Violation) {
 	batches(t, func(c *catalog, changed []string, last Event) {
 		for _, ns := range changed {
@@ -134,6 +135,9 @@ func (c *catalog) checkChunks(ns string, chunks []Chunk, seq int) (found []Viola
 	}
 	if at != MaxKey {
 		fail("C1", "the chunks end at %s", at)
+	}
+	if entry, _ := c.entry("collections", ns); entry.Unsplittable && len(chunks) != 1 {
+		fail("C7", "it is not sharded, and has %d chunks", len(chunks))
 	}
 	return found
 }
@@ -190,6 +194,49 @@ func Orphaned(t Trace) (found []Violation) {
 					"C9", "chunks of " + ns + ", which does not exist",
 					[]int{e.Seq},
 				})
+			}
+		}
+	}
+	return found
+}
+
+// Identities is C8: at rest a collection has on each shard the uuid that the catalog has.
+func Identities(t Trace) (found []Violation) {
+	c := newCatalog()
+	for _, e := range t {
+		c.take(e)
+		if e.Ev != Metadata {
+			continue
+		}
+		if entry, known := c.entry("collections", e.NS); known && entry.UUID != e.Text {
+			text := fmt.Sprintf("%s has the uuid %s on %s, and %s in the catalog", e.NS, e.Text, e.Node, entry.UUID)
+			found = append(found, Violation{"C8", text, []int{e.Seq}})
+		}
+	}
+	return found
+}
+
+// resharding are the commands that give a collection another key or place, and those that give them up.
+var resharding = map[string]string{
+	"reshardCollection": "", "moveCollection": "", "unshardCollection": "",
+	"abortReshardCollection": "aborts", "abortMoveCollection": "aborts", "abortUnshardCollection": "aborts",
+}
+
+// Aborted is that an operation that reshards a collection does not end well when its abort was answered.
+func Aborted(t Trace) (found []Violation) {
+	aborted := map[string]Event{}
+	for _, e := range t {
+		does, of := resharding[e.Cmd]
+		switch {
+		case of && does == "" && e.Ev == CmdBegin:
+			delete(aborted, e.NS)
+		case of && does == "aborts" && e.Ev == CmdEnd && e.Code == 0:
+			aborted[e.NS] = e
+		case e.Ev == Catalog && e.Before != nil && e.After != nil && e.Before.Epoch != e.After.Epoch:
+			if answer, was := aborted[e.NS]; was {
+				text := fmt.Sprintf("%s is resharded though %s has answered", e.NS, answer.Cmd)
+				found = append(found, Violation{"abort", text, []int{answer.Seq, e.Seq}})
+				delete(aborted, e.NS)
 			}
 		}
 	}

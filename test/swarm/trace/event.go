@@ -31,9 +31,13 @@ const (
 	RangeRegistered    = "rangedeletion.register" // a range waits for its deletion on Node
 	RangeDone          = "rangedeletion.done"     // it was deleted, or is not to be
 	Endless            = "endless"                // a process still runs long after all has healed
+	Metadata           = "metadata"               // Text is the uuid that NS has on Node, at rest
 	Index              = "index"                  // Names are the indexes of an owner of NS, at rest
 	Rest               = "rest"                   // the end; Names are what the cluster finds broken
 )
+
+// NothingToUndo is the Text of the end of a process that has found nothing to undo in a journal.
+const NothingToUndo = "nothing to undo"
 
 // Bound is a bound of a chunk. The keys of the swarm have one number.
 type Bound int64
@@ -95,18 +99,20 @@ type History struct {
 // Entry is a document of config.collections, config.shards or config.tags, or a setting.
 type Entry struct {
 	// Of is collections, shards, tags or settings.
-	Of        string   `json:"of"`
-	ID        string   `json:"id"`
-	Gone      bool     `json:"gone,omitempty"`
-	UUID      string   `json:"uuid,omitempty"`
-	NoBalance bool     `json:"noBalance,omitempty"`
-	Frozen    bool     `json:"frozen,omitempty"` // allowMigrations is false
-	Draining  bool     `json:"draining,omitempty"`
-	Zones     []string `json:"zones,omitempty"`
-	Zone      string   `json:"zone,omitempty"`
-	Min       Bound    `json:"min,omitempty"`
-	Max       Bound    `json:"max,omitempty"`
-	Mode      string   `json:"mode,omitempty"`
+	Of        string `json:"of"`
+	ID        string `json:"id"`
+	Gone      bool   `json:"gone,omitempty"`
+	UUID      string `json:"uuid,omitempty"`
+	NoBalance bool   `json:"noBalance,omitempty"`
+	Frozen    bool   `json:"frozen,omitempty"` // allowMigrations is false
+	// Unsplittable: it is tracked, and not sharded.
+	Unsplittable bool     `json:"unsplittable,omitempty"`
+	Draining     bool     `json:"draining,omitempty"`
+	Zones        []string `json:"zones,omitempty"`
+	Zone         string   `json:"zone,omitempty"`
+	Min          Bound    `json:"min,omitempty"`
+	Max          Bound    `json:"max,omitempty"`
+	Mode         string   `json:"mode,omitempty"`
 }
 
 // Event is one thing that happened. T is in microseconds since the start.

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Migrations is M1, M2, M5 and M6: a shard takes part in one migration at a time, nothing is
-// cloned into a range that waits for its deletion, a commit gives the versions that it
-// should, and the owner of a range changes by a commit and by nothing else.
+// Migrations is M1, M2 and M4 to M6: a shard takes part in one migration at a time, nothing is
+// cloned into a range that waits for its deletion, a commit comes later than all before it and gives the
+// versions that it should, and the owner of a range changes by a commit and by nothing else.
 func Migrations(t Trace) []Violation {
 	m := &migrations{
 		c: newCatalog(), giving: map[string]Event{}, taking: map[string]Event{},
@@ -134,8 +134,12 @@ func (m *migrations) moved(e Event, was Chunk, before []Chunk, after Trace) {
 		m.fail("M6", events, "%s: %s was on %s, and no migration has committed", e.NS, e.After, was.Shard)
 	}
 	var newest uint32
+	var latest uint64
 	for _, c := range before {
-		newest = max(newest, c.Major)
+		newest, latest = max(newest, c.Major), max(latest, c.Since)
+	}
+	if e.After.Since != 0 && e.After.Since <= latest {
+		m.fail("M4", events, "%s: %s was moved at %d, and another chunk at %d", e.NS, e.After, e.After.Since, latest)
 	}
 	if e.After.Major != newest+1 {
 		m.fail("M5", events, "%s: %s was moved when the collection was at %d", e.NS, e.After, newest)

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -19,7 +20,7 @@ func migrationOf(e Event) migration {
 	return m
 }
 
-// Rounds is S1, S2, S4, S7 and S8: what the rounds of the balancer choose, and how they
+// Rounds is S1 to S4, S7 and S8: what the rounds of the balancer choose, and how they
 // follow one another. throttle is the least time between two batches, in microseconds.
 func Rounds(throttle int64) Checker {
 	return func(t Trace) []Violation {
@@ -37,8 +38,8 @@ type rounds struct {
 	found    []Violation
 
 	in     bool
-	drains map[string]bool // the shards that were draining when the round began
-	number int64           // of rounds that have ended, in the term
+	then   map[[2]string]Entry // the catalog's documents when the round began
+	number int64               // of rounds that have ended, in the term
 	term   int64
 	busy   []string // shards of migrations of the round
 	moved  bool     // the round has moved something
@@ -59,6 +60,8 @@ func (r *rounds) take(e Event) {
 		r.turn(e)
 	case MigrationStart:
 		r.start(e)
+	case "migration.clone":
+		r.clone(e)
 	case MigrationDone, MigrationFailed:
 		m := migrationOf(e)
 		m.min = MinKey // which may not have been known
@@ -83,10 +86,7 @@ func (r *rounds) turn(e Event) {
 			r.fail("S8", e, "the number of rounds falls from %d to %d", r.number, e.Number)
 		}
 		r.in, r.number, r.busy, r.moved = true, e.Number, nil, false
-		r.drains = map[string]bool{}
-		for id, entry := range r.c.entries {
-			r.drains[id[1]] = r.drains[id[1]] || id[0] == "shards" && entry.Draining
-		}
+		r.then = maps.Clone(r.c.entries)
 		return
 	}
 	if r.in && e.Number <= r.number { // more than one when rounds with nothing to do follow it at once
@@ -113,13 +113,40 @@ func (r *rounds) start(e Event) {
 		})
 	}
 	r.moved = true
-	if to, known := r.c.entry("shards", e.To); known && to.Draining && r.drains[e.To] {
+	if to, known := r.c.entry("shards", e.To); known && to.Draining && r.then[[2]string{"shards", e.To}].Draining {
 		r.fail("S2", e, "the balancer moves to %s, which is draining", e.To)
 	}
 	from, _ := r.c.entry("shards", e.From)
 	if chunk, there := r.c.chunks[e.NS][boundOf(e.Min)]; e.Min != nil && there && chunk.Jumbo && !from.Draining {
 		r.fail("S4", e, "the balancer moves %s, which is jumbo", chunk)
 	}
+}
+
+// clone looks at a migration whose bounds are known. What has changed since the round began may not have
+// been seen.
+func (r *rounds) clone(e Event) {
+	m := migrationOf(e)
+	m.min = MinKey
+	if !r.open[m] {
+		return
+	}
+	was, is := zoneOf(r.then, e), zoneOf(r.c.entries, e)
+	shard := [2]string{"shards", e.To}
+	had, has := r.then[shard].Zones, r.c.entries[shard].Zones
+	if was != "" && was == is && !slices.Contains(had, is) && !slices.Contains(has, is) {
+		r.fail("S3", e, "the balancer moves a range of zone %s to %s, which is not in it", is, e.To)
+	}
+}
+
+// zoneOf returns the zone that all of a range is in.
+func zoneOf(entries map[[2]string]Entry, e Event) string {
+	min, max := e.Range()
+	for id, tag := range entries {
+		if id[0] == "tags" && tag.UUID == e.NS && tag.Min <= min && max <= tag.Max {
+			return tag.Zone
+		}
+	}
+	return ""
 }
 
 func boundOf(b *Bound) Bound {
@@ -130,15 +157,19 @@ func boundOf(b *Bound) Bound {
 }
 
 // Fence is that no migration of the balancer commits after balancerStop has answered, until
-// somebody starts it again.
+// somebody starts it again. A start that comes while the stop waits for its answer is the later one.
 func Fence(t Trace) (found []Violation) {
 	fence := 0
+	asked := map[int]bool{} // stops that no start came after
 	for _, e := range t {
 		switch {
-		case e.Ev == CmdEnd && e.Cmd == "balancerStop" && e.Code == 0:
+		case e.Ev == CmdBegin && e.Cmd == "balancerStop":
+			asked[e.Op] = true
+		case e.Ev == CmdEnd && e.Cmd == "balancerStop" && e.Code == 0 && asked[e.Op]:
 			fence = e.Seq
 		case e.Ev == CmdBegin && e.Cmd == "balancerStart":
 			fence = 0
+			clear(asked)
 		case e.Ev == MigrationCommitted && e.By == "balancer" && fence > 0:
 			found = append(found, Violation{
 				"fence", fmt.Sprintf("a migration of %s commits though balancerStop has answered", e.NS),

@@ -80,7 +80,7 @@ func OneRunner(t Trace) (found []Violation) {
 func SwitchedOff(t Trace) (found []Violation) {
 	var named []string
 	off := map[string]Event{}
-	theirs := map[string]bool{} // an administrator has switched it
+	theirs := map[string]bool{} // an administrator has switched it, or given it this name
 	given := false
 	for _, e := range t {
 		switch {
@@ -96,6 +96,8 @@ func SwitchedOff(t Trace) (found []Violation) {
 			named = e.Names
 		case e.Ev == CmdBegin && !ofRunner(e.By) && e.Cmd == "configureCollectionBalancing":
 			theirs[e.NS] = true
+		case e.Ev == CmdBegin && e.Cmd == "renameCollection":
+			theirs[e.To] = true // what is off under its old name is so under the new one
 		case e.Ev == Catalog && e.Entry != nil && e.Entry.Of == "collections":
 			if !e.Entry.NoBalance || e.Entry.Gone {
 				delete(off, e.Entry.ID)
@@ -190,30 +192,39 @@ func show(b *Bound) string {
 	return b.String()
 }
 
-// Undone is that a plan that was undone leaves all ranges where they were, unless others have
-// moved some meanwhile.
+// Undone is that a plan that was undone leaves all ranges of a collection where they were, unless others
+// have moved some of it meanwhile, and that there is something to undo where a plan has moved something.
 func Undone(t Trace) (found []Violation) {
 	c := newCatalog()
 	before := map[string]map[string]string{} // by actor
+	doing, moved := map[string]string{}, map[string]bool{}
 	for _, e := range t {
 		c.take(e)
 		actor, _, _ := strings.Cut(e.By, ".")
 		switch e.Ev {
 		case MigrationStart, MigrationCommitted:
-			for other := range before {
+			for other, layouts := range before {
 				if other != e.By {
-					delete(before, other)
+					delete(layouts, e.NS)
 				}
 			}
+			moved[e.By] = doing[e.By] == "apply" && (moved[e.By] || e.Ev == MigrationCommitted)
 		case Fault:
 			if strings.Contains(e.Text, "AddShard") {
 				clear(before)
 			}
 		case ProcessBegin:
-			if _, runs := before[actor]; !runs && e.Cmd == "apply" && e.Text == "" {
+			doing[actor] = e.Cmd
+			moved[actor] = moved[actor] && e.Text != "" // by this plan
+			if e.Cmd == "apply" && e.Text == "" {       // a new plan
 				before[actor] = c.layout()
 			}
 		case ProcessEnd:
+			if e.Cmd == "undo" && e.Text == NothingToUndo && moved[actor] {
+				text := e.By + " finds nothing to undo of a plan that has moved ranges"
+				found = append(found, Violation{"undo", text, []int{e.Seq}})
+				moved[actor] = false
+			}
 			was, known := before[actor]
 			if e.Cmd != "undo" || e.Code != 0 || !known {
 				continue

@@ -8,7 +8,8 @@ import (
 )
 
 var checkers = map[string]Checker{
-	"C1": Chunks, "C2": Chunks, "C3": Chunks, "C4": Chunks, "C5": Chunks, "C6": Zones, "C9": Orphaned, "C10": Removed, "writes": Writes,
+	"C1": Chunks, "C2": Chunks, "C3": Chunks, "C4": Chunks, "C5": Chunks, "C6": Zones, "C7": Chunks, "C8": Identities, "C9": Orphaned, "abort": Aborted, "M4": Migrations, "M9": Writes,
+	"S3": Rounds(1_000_000), "C10": Removed, "writes": Writes,
 	"S1": Rounds(1_000_000), "S2": Rounds(1_000_000), "S4": Rounds(1_000_000), "S7": Rounds(1_000_000), "S8": Rounds(1_000_000),
 	"fence": Fence, "M1": Migrations, "M2": Migrations, "M5": Migrations, "M6": Migrations, "S10": Unchanged,
 	"lease": OneRunner, "one runner": OneRunner, "limit": OneRunner, "switched off": SwitchedOff, "undo": Undone,

@@ -37,8 +37,8 @@ var counter = porcupine.NondeterministicModel{
 }
 
 // Writes says that no acknowledged write is lost or done twice: what writers have done to a
-// key, and seen of it, happened in some order, one after the other. A scan at rest reads each
-// key once.
+// key, and seen of it, happened in some order, one after the other. No scan has a key twice, which
+// is M9.
 func Writes(t Trace) (found []Violation) {
 	histories := map[string]*history{}
 	of := func(ns string) *history {
@@ -94,7 +94,7 @@ func (h *history) end(e Event) (found []Violation) {
 	for _, row := range e.Rows {
 		if _, twice := seen[row.Key]; twice {
 			found = append(found, Violation{
-				"writes", fmt.Sprintf("%s: key %d is there twice", e.NS, row.Key),
+				"M9", fmt.Sprintf("%s: key %d is there twice", e.NS, row.Key),
 				[]int{e.Seq},
 			})
 		}
