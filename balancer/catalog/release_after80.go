@@ -93,3 +93,8 @@ func (r Release) ReadsDayWindows() bool { return r.AtLeast(Release83) }
 
 // IgnoresDayWindows is explained at ReadsDayWindows.
 func (r Release) IgnoresDayWindows() bool { return r.runs(Release83, 0) && !r.ReadsDayWindows() }
+
+// NullsInArrays reports whether a path of a query leads to null at each element of an array
+// that is no document, and at an empty array (SERVER-36681). That it goes by the server and
+// not by the compatibility version is inferred: a parameter brings the old way back.
+func (r Release) NullsInArrays() bool { return r.runs(Release90, 0) }

@@ -13,6 +13,7 @@ import (
 	"shardsh/balancer/mock/clock"
 	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mongoerr"
 )
@@ -76,9 +77,9 @@ func (c *Cluster) ConfigDB() *ConfigDB { return c.config }
 func onConfigServer(db string) bool { return db == "config" || db == "admin" }
 
 // newDocs returns an empty collection whose duplicate key errors name it.
-func newDocs(ns string) *store.Collection {
+func newDocs(l expr.Language, ns string) *store.Collection {
 	docs := store.New()
-	docs.Namespace = ns
+	docs.Namespace, docs.Language = ns, l
 	return docs
 }
 
@@ -87,7 +88,7 @@ func newDocs(ns string) *store.Collection {
 func (cfg *ConfigDB) data(ns string) *store.Collection {
 	coll := cfg.held(ns)
 	if coll == nil {
-		coll = newDocs(ns)
+		coll = newDocs(expr.Language{}, ns)
 		cfg.collections[ns] = coll
 	}
 	return coll

@@ -40,7 +40,7 @@ func (p Plants) Collection(id catalog.ShardID, ns string, uuid bson.Binary) erro
 	case s.colls[ns] != nil:
 		return mongoerr.New(mongoerr.NamespaceExists, "shard %s has %s", id, ns)
 	}
-	s.colls[ns] = newLocal(uuid, nil, ns)
+	s.colls[ns] = newLocal(LanguageOf(p.c.release), uuid, nil, ns)
 	return nil
 }
 
@@ -99,7 +99,7 @@ func (p Plants) DropIndex(id catalog.ShardID, ns, name string) error {
 // Options gives a collection other options on one shard.
 func (p Plants) Options(id catalog.ShardID, ns string, options bson.D) error {
 	return p.on(id, ns, func(l *localCollection) error {
-		made := newLocal(l.uuid, options, ns)
+		made := newLocal(l.docs.Language, l.uuid, options, ns)
 		l.options, l.validator, l.warnOnly, l.lenient = options, made.validator, made.warnOnly, made.lenient
 		return nil
 	})
