@@ -13,8 +13,8 @@ import (
 	"shardsh/balancer/mock/clock"
 	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
-	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mongoerr"
 )
 

@@ -27,7 +27,7 @@ type foreign struct {
 	// noDisk: stages that keep more than a server would are refused.
 	noDisk   bool
 	language expr.Language
-	Of     map[string]foreignCollection
+	Of       map[string]foreignCollection
 }
 
 // foreignCollection is a collection, or a view and the collection it stands on.
