@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
@@ -48,6 +49,8 @@ type ConfigDB struct {
 	clock *clock.Clock
 	ids   *ids.Source
 
+	// compatibility is the feature compatibility version, for who has no lock.
+	compatibility atomic.Pointer[string]
 	// collections are by namespace; held returns one with all that it has.
 	collections map[string]*store.Collection
 	// unread are by namespace, too.

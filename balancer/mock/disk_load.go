@@ -203,6 +203,9 @@ func (l *loading) collection(key, value []byte) error {
 func (l *loading) place(form disk.Collection, docs *store.Collection) (*localCollection, error) {
 	if form.Shard == disk.ConfigNumber {
 		l.c.config.collections[form.Namespace] = docs
+		if form.Namespace == compatibilityIn {
+			l.c.config.noteCompatibility()
+		}
 		return nil, nil
 	}
 	s := l.shards[uint64(form.Shard)]

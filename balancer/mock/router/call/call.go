@@ -122,7 +122,7 @@ func (c *Call) Outside(compute func(ctx context.Context) error) error {
 }
 
 // Language is that of the release that runs on the node.
-func (c *Call) Language() expr.Language { return mock.LanguageOf(c.Node.Release()) }
+func (c *Call) Language() expr.Language { return c.Cluster.Language(c.Node.Release()) }
 
 // NoDisk reports whether the command's stages may not go to a server's disk.
 func (c *Call) NoDisk() bool {
