@@ -113,6 +113,25 @@ func (p Plants) UUID(id catalog.ShardID, ns string, uuid bson.Binary) error {
 	})
 }
 
+// ChunkHistory has the chunk of a bound forget when it came to its shard, as a restore of config
+// from an older backup does: its history begins with another one.
+func (p Plants) ChunkHistory(ns string, bound bson.Raw, begins catalog.ShardID) error {
+	p.c.clock.Lock()
+	defer p.c.clock.Unlock()
+	coll, err := p.c.config.Sharded(ns)
+	if err != nil {
+		return err
+	}
+	key, err := coll.Pattern.Key(bound)
+	if err != nil {
+		return err
+	}
+	chunk := p.c.config.table(ns).Find(key)
+	chunk.History = []catalog.ChunkHistory{{ValidAfter: chunk.OnCurrentShardSince, Shard: begins}}
+	chunk.Version.Minor++
+	return p.c.config.tables[ns].Put(chunk)
+}
+
 // ForgetDeletions has a shard forget the range deletions of a collection that wait there; what
 // they were to delete stays.
 func (p Plants) ForgetDeletions(id catalog.ShardID, ns string) {
