@@ -93,3 +93,29 @@ func (r Release) ReadsDayWindows() bool { return r.AtLeast(Release83) }
 
 // IgnoresDayWindows is explained at ReadsDayWindows.
 func (r Release) IgnoresDayWindows() bool { return r.runs(Release83, 0) && !r.ReadsDayWindows() }
+
+// NullsInArrays reports whether a path of a query leads to null at each element of an array
+// that is no document, and at an empty array (SERVER-36681). That it goes by the server and
+// not by the compatibility version is inferred: a parameter brings the old way back.
+func (r Release) NullsInArrays() bool { return r.runs(Release90, 0) }
+
+// FindsChunkHistories reports whether checkMetadataConsistency looks at the histories of chunks
+// (SERVER-104975). That 8.0.20 has it, and 8.1 and 8.2 do not, is inferred.
+func (r Release) FindsChunkHistories() bool {
+	if r.Line() == Release80 {
+		return r.runs(Release80, 20)
+	}
+	return r.runs(Release83, 0)
+}
+
+// FindsMalformedBuckets reports whether checkMetadataConsistency finds buckets of a time series
+// without its options. That it began with 8.3 and not with 9.0 is inferred.
+func (r Release) FindsMalformedBuckets() bool { return r.runs(Release83, 0) }
+
+// FindsUniqueIndexes reports whether checkMetadataConsistency finds unique indexes of sharded
+// collections that do not begin with the shard key.
+func (r Release) FindsUniqueIndexes() bool { return r.runs(Release90, 0) }
+
+// ShowsCriticalSections reports whether serverStatus of shards counts the critical sections that
+// are held.
+func (r Release) ShowsCriticalSections() bool { return r.runs(Release83, 0) }

@@ -79,6 +79,11 @@ func TestWhatDiffersAfter80(t *testing.T) {
 		{"config servers look for zones that end early", Release.FindsMaxKeyZones, "---------x"},
 		{"reads of orphans end", Release.EndsReadsOfOrphans, "-----xxxxx"},
 		{"range deletions without an index are found", Release.FindsLostDeletions, "-----xxxxx"},
+		{"histories of chunks are looked at", Release.FindsChunkHistories, "---x----xx"},
+		{"buckets without options are found", Release.FindsMalformedBuckets, "--------xx"},
+		{"unique indexes without the shard key are found", Release.FindsUniqueIndexes, "---------x"},
+		{"serverStatus shows critical sections", Release.ShowsCriticalSections, "--------xx"},
+		{"null matches within arrays", Release.NullsInArrays, "---------x"},
 		{"serverStatus has the field service", Release.ShowsServices, "xxxxxxxx--"},
 		{"shards own metadata", Release.ShardsOwnMetadata, "---------x"},
 		{"compound wildcard indexes serve the key", Release.WildcardServesKey, "xx--xx----"},
@@ -91,7 +96,7 @@ func TestWhatDiffersAfter80(t *testing.T) {
 			}
 		}
 	}
-	if r := Release90.WithFCV("8.3"); r.ShardsOwnMetadata() || r.FindsMaxKeyZones() || !r.BlocksChunkOperations() {
+	if r := Release90.WithFCV("8.3"); !r.NullsInArrays() || r.ShardsOwnMetadata() || r.FindsMaxKeyZones() || !r.BlocksChunkOperations() {
 		t.Error("what shards own goes by the compatibility version, the flag does not")
 	}
 	old := Release83.WithFCV("8.0")

@@ -57,7 +57,7 @@ func (l *localCollection) asCapped(uuid bson.Binary, ns string, size int64) (*lo
 		}
 	}
 	options = append(options, bson.E{Key: "capped", Value: true}, bson.E{Key: "size", Value: LimitOption(size)})
-	capped := newLocal(uuid, options, ns)
+	capped := newLocal(l.docs.Language, uuid, options, ns)
 	for doc := range l.docs.Documents() {
 		if _, err := capped.docs.Insert(doc); err != nil {
 			return nil, err

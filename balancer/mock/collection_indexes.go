@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer/mock/clock"
 	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mongoerr"
 )
@@ -290,6 +291,8 @@ type expiry struct {
 	ns    string
 	index store.IndexSpec
 	after time.Duration
+
+	language expr.Language
 }
 
 // indexes returns the TTL indexes of all collections. That of the sessions is
@@ -305,7 +308,7 @@ func (tm *ttlMonitor) indexes() []expiry {
 				seconds, isTTL := spec.Options.Lookup("expireAfterSeconds").AsInt64OK()
 				known := slices.ContainsFunc(list, func(e expiry) bool { return e.ns == ns && e.index.Name == spec.Name })
 				if isTTL && !known {
-					list = append(list, expiry{ns, spec, time.Duration(seconds) * time.Second})
+					list = append(list, expiry{ns, spec, time.Duration(seconds) * time.Second, local.docs.Language})
 				}
 			}
 		}
@@ -371,7 +374,7 @@ func (e expiry) filter(now time.Time) (*filter.Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return filter.Compile(raw)
+	return filter.CompileWith(raw, filter.Options{Language: e.language})
 }
 
 // SetExpiry changes how long the documents of an index stay, or makes a

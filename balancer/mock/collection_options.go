@@ -12,6 +12,7 @@ import (
 	"shardsh/balancer/mock/clock"
 	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mock/store/update"
 	"shardsh/balancer/mongoerr"
@@ -19,13 +20,13 @@ import (
 
 // newLocal returns an empty collection of a shard. Its options have been
 // checked.
-func newLocal(uuid bson.Binary, options bson.D, ns string) *localCollection {
-	l := &localCollection{uuid: uuid, options: options, docs: newDocs(ns)}
+func newLocal(language expr.Language, uuid bson.Binary, options bson.D, ns string) *localCollection {
+	l := &localCollection{uuid: uuid, options: options, docs: newDocs(language, ns)}
 	for _, o := range options {
 		switch v := o.Value.(type) {
 		case bson.Raw:
 			if o.Key == "validator" {
-				l.validator, _ = filter.Compile(v)
+				l.validator, _ = filter.CompileWith(v, filter.Options{Language: language})
 			}
 		case int32:
 			l.limit(o.Key, int64(v))
@@ -238,8 +239,8 @@ func (cs *Collections) refuseView(ns string) error {
 }
 
 // filled makes a collection of documents. It ends with ctx, with its cause.
-func filled(ctx context.Context, ns string, indexes []store.IndexSpec, contents []bson.Raw) (*store.Collection, error) {
-	docs := newDocs(ns)
+func filled(ctx context.Context, l expr.Language, ns string, indexes []store.IndexSpec, contents []bson.Raw) (*store.Collection, error) {
+	docs := newDocs(l, ns)
 	for _, spec := range indexes {
 		if err := docs.CreateIndex(spec); err != nil {
 			return nil, err
@@ -290,9 +291,9 @@ func (rq *Request) ReplaceCollection(ns string, contents []bson.Raw) error {
 			rq.env.ids.Tick()
 			return nil
 		}
-		indexes := local.docs.Indexes()
+		indexes, language := local.docs.Indexes(), local.docs.Language
 		err := rq.compute(func(ctx context.Context) error {
-			docs, err = filled(ctx, ns, indexes, prepared)
+			docs, err = filled(ctx, language, ns, indexes, prepared)
 			return err
 		})
 		if err != nil {

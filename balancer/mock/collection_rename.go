@@ -218,7 +218,7 @@ func (cs *Collections) Modify(ns string, changes, told bson.D, index *IndexChang
 			}
 			set(&options, change.Key, change.Value)
 		}
-		like := newLocal(l.uuid, options, ns)
+		like := newLocal(l.docs.Language, l.uuid, options, ns)
 		l.options, l.validator, l.warnOnly, l.lenient = options, like.validator, like.warnOnly, like.lenient
 		l.maxBytes, l.maxDocs = like.maxBytes, like.maxDocs
 		l.trim()

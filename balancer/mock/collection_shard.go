@@ -328,7 +328,7 @@ func (cs *Collections) spread(ns string, like *localCollection, table *catalog.R
 
 // emptyLike returns a collection on a shard with the indexes it has elsewhere.
 func (cs *Collections) emptyLike(ns string, like *localCollection, id catalog.ShardID) *localCollection {
-	l := newLocal(like.uuid, like.options, ns)
+	l := newLocal(like.docs.Language, like.uuid, like.options, ns)
 	for _, spec := range like.docs.Indexes() {
 		if spec.Name == "_id_" {
 			continue
@@ -383,7 +383,7 @@ func (cs *Collections) CreateSessions() error {
 	if err != nil {
 		return err
 	}
-	local := newLocal(cs.ids.NewUUID(), nil, sessionsNamespace)
+	local := newLocal(LanguageOf(cs.release), cs.ids.NewUUID(), nil, sessionsNamespace)
 	ttl, err := bson.Marshal(bson.D{{Key: "expireAfterSeconds", Value: int32(sessionsTTL)}})
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -37,12 +38,28 @@ func (cfg *ConfigDB) setCompatibility(fields bson.D) error {
 	if err != nil {
 		return err
 	}
+	defer cfg.noteCompatibility()
 	coll := cfg.data(compatibilityIn)
 	if record, _, found := coll.ByID(textValue(compatibilityID)); found {
 		return coll.Update(record, doc)
 	}
 	_, err = coll.Insert(doc)
 	return err
+}
+
+// noteCompatibility keeps the version where it is read without the lock.
+func (cfg *ConfigDB) noteCompatibility() {
+	_, doc, _ := cfg.data(compatibilityIn).ByID(textValue(compatibilityID))
+	version, _ := doc.Lookup("version").StringValueOK()
+	cfg.compatibility.Store(&version)
+}
+
+// Language returns the query language of a node on which a release runs. It needs no lock.
+func (c *Cluster) Language(r catalog.Release) expr.Language {
+	if version := c.config.compatibility.Load(); version != nil {
+		r = r.WithFCV(*version)
+	}
+	return LanguageOf(r)
 }
 
 // CompatibilityVersion returns the feature compatibility version as it is now.

@@ -55,7 +55,7 @@ func (c *Cluster) Inconsistencies(db, coll string, indexes bool) ([]Inconsistenc
 		i.inspect(indexes)
 		found = append(found, i.found...)
 	}
-	found = append(found, c.misplaced(wanted)...)
+	found = append(append(found, c.misplaced(wanted)...), c.malformedBuckets(wanted)...)
 	slices.SortStableFunc(found, func(a, b Inconsistency) int {
 		return cmp.Compare(a.Details[0].Value.(string), b.Details[0].Value.(string))
 	})
@@ -78,6 +78,7 @@ func (i *inspection) inspect(indexes bool) {
 	}
 	i.checkRouting(func(yield func(bson.Raw) bool) {
 		for chunk := range c.config.table(ns).All() {
+			i.checkHistory(chunk)
 			if !yield(chunkDocument(i.coll, chunk)) {
 				return
 			}
@@ -189,6 +190,7 @@ func (i *inspection) checkShards() {
 	for _, id := range c.ShardIDs() {
 		shard := bson.E{Key: "shard", Value: string(id)}
 		i.checkDeletions(id)
+		i.checkUniqueIndexes(id)
 		local, owns := c.shards[id].colls[ns], c.config.table(ns).Count(id) > 0
 		switch {
 		case local == nil && owns:

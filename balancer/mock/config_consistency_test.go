@@ -7,6 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store/expr"
 )
 
 // Routing tables that can't be in the mock, as documents of config.chunks.
@@ -122,7 +123,7 @@ func TestInconsistentShards(t *testing.T) {
 		}, []string{"TrackedUnshardedCollectionHasMultipleChunks",
 			"TrackedUnshardedCollectionHasInvalidKey"}, []string{"namespace", "uuid", "numChunks"}, false},
 		{"a collection elsewhere", func(_ *testing.T, c *Cluster) {
-			c.shards["b"].colls["db.u"] = newLocal(c.ids.NewUUID(), nil,
+			c.shards["b"].colls["db.u"] = newLocal(expr.Language{}, c.ids.NewUUID(), nil,
 				"db.u")
 		},
 			[]string{"MisplacedCollection"}, []string{"namespace", "shard", "localUUID"}, false},

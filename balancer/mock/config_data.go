@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
@@ -14,6 +15,7 @@ import (
 	"shardsh/balancer/mock/ids"
 	"shardsh/balancer/mock/store"
 	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -47,6 +49,8 @@ type ConfigDB struct {
 	clock *clock.Clock
 	ids   *ids.Source
 
+	// compatibility is the feature compatibility version, for who has no lock.
+	compatibility atomic.Pointer[string]
 	// collections are by namespace; held returns one with all that it has.
 	collections map[string]*store.Collection
 	// unread are by namespace, too.
@@ -76,9 +80,9 @@ func (c *Cluster) ConfigDB() *ConfigDB { return c.config }
 func onConfigServer(db string) bool { return db == "config" || db == "admin" }
 
 // newDocs returns an empty collection whose duplicate key errors name it.
-func newDocs(ns string) *store.Collection {
+func newDocs(l expr.Language, ns string) *store.Collection {
 	docs := store.New()
-	docs.Namespace = ns
+	docs.Namespace, docs.Language = ns, l
 	return docs
 }
 
@@ -87,7 +91,7 @@ func newDocs(ns string) *store.Collection {
 func (cfg *ConfigDB) data(ns string) *store.Collection {
 	coll := cfg.held(ns)
 	if coll == nil {
-		coll = newDocs(ns)
+		coll = newDocs(expr.Language{}, ns)
 		cfg.collections[ns] = coll
 	}
 	return coll

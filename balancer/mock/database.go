@@ -286,7 +286,7 @@ func (cs *Collections) localPrimary(ns string, options bson.D) *localCollection 
 	s := cs.shards[primary]
 	l := s.colls[ns]
 	if l == nil {
-		l = newLocal(cs.ids.NewUUID(), options, ns)
+		l = newLocal(LanguageOf(cs.release), cs.ids.NewUUID(), options, ns)
 		s.colls[ns] = l
 		cs.changes.noteCreated(ns, options)
 	}

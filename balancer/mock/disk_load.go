@@ -173,7 +173,7 @@ func (l *loading) collection(key, value []byte) error {
 	if err := bson.Unmarshal(value, &form); err != nil {
 		return err
 	}
-	docs := newDocs(form.Namespace)
+	docs := newDocs(LanguageOf(l.c.release), form.Namespace)
 	for _, index := range form.Indexes {
 		if err := docs.CreateIndex(indexSpec(index)); err != nil {
 			return fmt.Errorf("index %s: %w", index.Name, err)
@@ -203,6 +203,9 @@ func (l *loading) collection(key, value []byte) error {
 func (l *loading) place(form disk.Collection, docs *store.Collection) (*localCollection, error) {
 	if form.Shard == disk.ConfigNumber {
 		l.c.config.collections[form.Namespace] = docs
+		if form.Namespace == compatibilityIn {
+			l.c.config.noteCompatibility()
+		}
 		return nil, nil
 	}
 	s := l.shards[uint64(form.Shard)]
@@ -213,7 +216,7 @@ func (l *loading) place(form disk.Collection, docs *store.Collection) (*localCol
 	if err != nil {
 		return nil, err
 	}
-	local := newLocal(form.UUID, options, form.Namespace)
+	local := newLocal(docs.Language, form.UUID, options, form.Namespace)
 	local.docs = docs
 	s.colls[form.Namespace] = local
 	return local, nil

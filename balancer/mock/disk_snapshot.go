@@ -226,7 +226,7 @@ func (pb metadataBuilder) collections() error {
 			if s == nil {
 				return fmt.Errorf("a chunk of %s is on the shard %s, which is not there", coll.Namespace, id)
 			}
-			local := newLocal(coll.UUID, nil, coll.Namespace)
+			local := newLocal(LanguageOf(pb.c.release), coll.UUID, nil, coll.Namespace)
 			index := store.IndexSpec{Name: indexName(coll.Pattern), Key: coll.Pattern.Doc(), Unique: coll.Unique}
 			if _, there := local.keyIndex(coll.Pattern); !there {
 				if err := local.docs.CreateIndex(index); err != nil {

@@ -40,7 +40,7 @@ func (p Plants) Collection(id catalog.ShardID, ns string, uuid bson.Binary) erro
 	case s.colls[ns] != nil:
 		return mongoerr.New(mongoerr.NamespaceExists, "shard %s has %s", id, ns)
 	}
-	s.colls[ns] = newLocal(uuid, nil, ns)
+	s.colls[ns] = newLocal(LanguageOf(p.c.release), uuid, nil, ns)
 	return nil
 }
 
@@ -108,7 +108,7 @@ func (p Plants) DropIndex(id catalog.ShardID, ns, name string) error {
 // Options gives a collection other options on one shard.
 func (p Plants) Options(id catalog.ShardID, ns string, options bson.D) error {
 	return p.on(id, ns, func(l *localCollection) error {
-		made := newLocal(l.uuid, options, ns)
+		made := newLocal(l.docs.Language, l.uuid, options, ns)
 		l.options, l.validator, l.warnOnly, l.lenient = options, made.validator, made.warnOnly, made.lenient
 		return nil
 	})
@@ -120,6 +120,25 @@ func (p Plants) UUID(id catalog.ShardID, ns string, uuid bson.Binary) error {
 		l.uuid = uuid
 		return nil
 	})
+}
+
+// ChunkHistory has the chunk of a bound forget when it came to its shard, as a restore of config
+// from an older backup does: its history begins with another one.
+func (p Plants) ChunkHistory(ns string, bound bson.Raw, begins catalog.ShardID) error {
+	p.c.clock.Lock()
+	defer p.c.clock.Unlock()
+	coll, err := p.c.config.Sharded(ns)
+	if err != nil {
+		return err
+	}
+	key, err := coll.Pattern.Key(bound)
+	if err != nil {
+		return err
+	}
+	chunk := p.c.config.table(ns).Find(key)
+	chunk.History = []catalog.ChunkHistory{{ValidAfter: chunk.OnCurrentShardSince, Shard: begins}}
+	chunk.Version.Minor++
+	return p.c.config.tables[ns].Put(chunk)
 }
 
 // ForgetDeletions has a shard forget the range deletions of a collection that wait there; what

@@ -155,7 +155,7 @@ func (m *migration) prepareReceiver() error {
 		return mongoerr.New(mongoerr.InvalidUUID, "shard %s has another collection of that name", m.receiver.id)
 	}
 	if to == nil {
-		to = newLocal(from.uuid, from.options, ns)
+		to = newLocal(from.docs.Language, from.uuid, from.options, ns)
 		m.receiver.colls[ns] = to
 	}
 	m.indexes = from.docs.Indexes()

@@ -11,6 +11,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/examples"
+	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/policy"
 )
@@ -153,7 +154,7 @@ func (tt jumboCase) play(t *testing.T) {
 	case tt.Fence != nil:
 		c.config.fence(exampleNS, key(tt.Fence[0]), key(tt.Fence[1]), readVersion(t, tt.Fence[2]))
 	default:
-		local := &localCollection{docs: newDocs(exampleNS)}
+		local := &localCollection{docs: newDocs(expr.Language{}, exampleNS)}
 		local.virtual.docs, local.virtual.bytes = tt.NumRecords, tt.DataSize
 		req := MoveRequest{MaxChunkSizeBytes: tt.MaxChunkSizeBytes, Force: tt.Force}
 		m := &migration{ms: c.migrations, virtualDocs: tt.Docs, req: req}

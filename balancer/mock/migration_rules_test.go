@@ -11,6 +11,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -65,7 +66,7 @@ func TestCloneHasALimitOfTime(t *testing.T) {
 		c, move := movable(t)
 		c.faults.slow = map[catalog.ShardID]Slowness{"B": {Bandwidth: (1 << 30) / 3600}} // a GiB an hour
 		coll := c.exampleCollection(t)
-		local := newLocal(coll.UUID, nil, exampleNS)
+		local := newLocal(expr.Language{}, coll.UUID, nil, exampleNS)
 		if err := local.makeKeyIndex(coll.Pattern, false); err != nil {
 			t.Fatal(err)
 		}
@@ -84,12 +85,12 @@ func TestRecipientWithDocumentsLacksAnIndex(t *testing.T) {
 	for _, docs := range []int{0, 1} {
 		c, move := movable(t)
 		coll := c.exampleCollection(t)
-		from := newLocal(coll.UUID, nil, exampleNS)
+		from := newLocal(expr.Language{}, coll.UUID, nil, exampleNS)
 		spec := store.IndexSpec{Name: "x_1", Key: rawDoc(t, bson.D{{Key: "x", Value: int32(1)}})}
 		if err := from.docs.CreateIndex(spec); err != nil {
 			t.Fatal(err)
 		}
-		to := newLocal(coll.UUID, nil, exampleNS)
+		to := newLocal(expr.Language{}, coll.UUID, nil, exampleNS)
 		for i := range docs {
 			if _, err := to.docs.Insert(rawDoc(t, bson.D{{Key: "_id", Value: int32(i)},
 				{Key: "x", Value: int32(100)}})); err != nil {
@@ -164,7 +165,7 @@ func TestChangeLogOfAMigration(t *testing.T) {
 			c, move := movable(t)
 			if tt.req.MaxChunkSizeBytes < 0 { // three documents where two are allowed
 				coll := c.exampleCollection(t)
-				local := newLocal(coll.UUID, nil, exampleNS)
+				local := newLocal(expr.Language{}, coll.UUID, nil, exampleNS)
 				c.shards["A"].colls[exampleNS] = local
 				local.virtual.add(virtualRange{min: exampleKey(t, coll.Pattern, "1"), max: exampleKey(t, coll.Pattern, "10"), docs: 3,
 					bytes: 6 << 20})

@@ -247,7 +247,7 @@ func (m *migration) countEnd(now time.Time, err error) {
 		switch i {
 		case 3: // step 4: the clone
 			counters.cloneTime += took
-		case 4: // step 5: the critical section
+		case criticalStep:
 			counters.criticalTime += took
 		}
 	}
@@ -285,6 +285,19 @@ func (st *Statistics) Migrations(id catalog.ShardID) bson.D {
 		{Key: "chunkMigrationConcurrency", Value: int32(st.parameters.Int("chunkMigrationConcurrency"))},
 		{Key: "unauthorizedDirectShardOps", Value: int64(0)},
 	}
+}
+
+// criticalStep is the donor's step in which the last modifications are copied and writes wait.
+const criticalStep = 4
+
+// CriticalSection returns how long a shard has been in the critical section of a migration; false
+// when it is in none. The commit at its end takes no time here.
+func (ms *Migrations) CriticalSection(id catalog.ShardID) (lasts time.Duration, held bool) {
+	s := ms.shards[id]
+	if s == nil || s.busy == nil || s.busy.donor != s || len(s.busy.donorTime) != criticalStep {
+		return 0, false
+	}
+	return ms.clock.Now().Sub(s.busy.stepEnd), true
 }
 
 // Section returns what a shard's serverStatus shows of the migration that it

@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store/expr"
 )
 
 // sized is a collection of so many documents and bytes, all virtual, in the
@@ -14,7 +15,7 @@ func sized(t *testing.T, docs, bytes int64) (*Cluster, catalog.Collection) {
 	t.Helper()
 	c := exampleCluster(t, 1000, catalog.Release{}, "c1 0 100 A 1|0 -")
 	coll := c.exampleCollection(t)
-	local := newLocal(coll.UUID, nil, exampleNS)
+	local := newLocal(expr.Language{}, coll.UUID, nil, exampleNS)
 	local.virtual.add(virtualRange{min: exampleKey(t, coll.Pattern, "0"), max: exampleKey(t, coll.Pattern, "100"), docs: docs,
 		bytes: bytes})
 	c.shards["A"].colls[exampleNS] = local

@@ -120,8 +120,8 @@ func DefaultTopology(n int) *Topology {
 }
 
 const (
-	// mostTopology is longer than the description of a million chunks.
-	mostTopology = 256 << 20
+	// mostTopology is longer than the description of ten million chunks.
+	mostTopology = 512 << 20
 	// pipePatience is how long a pipe with a topology may take.
 	pipePatience = 30 * time.Second
 )

@@ -10,6 +10,7 @@ import (
 
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/tree"
@@ -27,6 +28,8 @@ type RecordID uint64
 type Collection struct {
 	// Namespace is what duplicate key errors name; it may be empty.
 	Namespace string
+	// Language is that of partial indexes.
+	Language expr.Language
 
 	records tree.Records[bson.Raw]
 	indexes []*Index
@@ -43,7 +46,7 @@ type Collection struct {
 // New makes an empty collection with the index on _id.
 func New() *Collection {
 	id := document.Of(document.Field{Name: "_id", Value: value.Int32(1)})
-	ix, err := newIndex(IndexSpec{Name: "_id_", Key: id, Unique: true})
+	ix, err := newIndex(IndexSpec{Name: "_id_", Key: id, Unique: true}, expr.Language{})
 	if err != nil {
 		panic(fmt.Sprintf("the _id index: %v", err)) // a constant key pattern
 	}
@@ -61,7 +64,8 @@ func (c *Collection) Snapshot() *Collection {
 	if c.shown != nil && c.shown.Namespace == c.Namespace {
 		return c.shown
 	}
-	s := &Collection{Namespace: c.Namespace, records: c.records.Copy(), last: c.last, bytes: c.bytes, writes: c.writes}
+	s := &Collection{Namespace: c.Namespace, Language: c.Language, records: c.records.Copy(), last: c.last, bytes: c.bytes,
+		writes: c.writes}
 	s.indexes = make([]*Index, len(c.indexes))
 	for i, ix := range c.indexes {
 		copied := *ix

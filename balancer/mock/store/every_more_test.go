@@ -52,6 +52,7 @@ func mixedUses() []aUse {
 var accumulatorUses = map[string]string{
 	"$sum": `"$v"`, "$avg": `"$v"`, "$min": `"$v"`, "$max": `"$v"`, "$stdDevPop": `"$v"`, "$stdDevSamp": `"$v"`,
 	"$first": `"$v"`, "$last": `"$v"`, "$push": `"$v"`, "$addToSet": `"$k"`,
+	"$concatArrays": `{"$range": ["$k", {"$add": ["$k", 1]}]}`, "$setUnion": `{"$range": ["$k", {"$add": ["$k", 1]}]}`,
 	"$mergeObjects": `{"a": "$k"}`, "$count": `{}`,
 	"$firstN": `{"input": "$k", "n": 5000}`, "$lastN": `{"input": "$k", "n": 5000}`,
 	"$minN": `{"input": "$k", "n": 5000}`, "$maxN": `{"input": "$k", "n": 5000}`,

@@ -119,6 +119,7 @@ var scalarUses = map[string]string{
 	"$toInt": `["$$this"]`, "$toLong": `["$$this"]`, "$toDouble": `["$$this"]`, "$toDecimal": `["$$this"]`,
 	"$toString": `["$$this"]`, "$toBool": `["$$this"]`, "$toDate": `["$date"]`, "$toObjectId": `["$id"]`,
 	"$toUUID": `["$uuid"]`, "$convert": `{"input": "$$this", "to": "string"}`, "$toHashedIndexKey": `["$$this"]`,
+	"$createObjectId": `{}`, "$currentDate": `{}`, "$subtype": `[{"$toUUID": "$uuid"}]`,
 	"$tsSecond": `["$stamp"]`, "$tsIncrement": `["$stamp"]`,
 	"$dateAdd":        `{"startDate": "$date", "unit": "month", "amount": 1, "timezone": "Europe/Berlin"}`,
 	"$dateSubtract":   `{"startDate": "$date", "unit": "month", "amount": 1}`,
@@ -166,10 +167,12 @@ var wholeUses = map[string]string{
 	"$regexFind":    `{"input": "$text", "regex": "(b,?a?)+c"}`,
 	"$regexMatch":   `{"input": "$text", "regex": "(b,?a?)+c"}`,
 	"$regexFindAll": `{"input": "$text", "regex": "b,"}`,
-	"$sortArray":    `{"input": "$objects", "sortBy": {"k": 1}}`,
-	"$zip":          `{"inputs": ["$list", "$deep"]}`,
-	"$switch":       ``, // by generation
-	"$function":     ``, // not there
+	"$hash":         `{"input": "$text", "algorithm": "sha256"}`, "$hexHash": `{"input": "$text", "algorithm": "xxh64"}`,
+	"$serializeEJSON": `{"input": "$objects"}`, "$deserializeEJSON": `{"input": "$objects"}`,
+	"$sortArray": `{"input": "$objects", "sortBy": {"k": 1}}`,
+	"$zip":       `{"inputs": ["$list", "$deep"]}`,
+	"$switch":    ``, // by generation
+	"$function":  ``, // not there
 }
 
 // expressionUse gives an expression of an operator.
@@ -222,6 +225,7 @@ func projecting(t testing.TB, s *size, expression string) task {
 func compiled(t testing.TB, stages string, s *size) *pipeline.Pipeline {
 	p, err := pipeline.Compile(storetest.List(t, stages), pipeline.Env{
 		Collection: func(string) (iter.Seq[bson.Raw], error) { return slices.Values(s.docs), nil },
+		Language:   expr.Language{GathersArrays: true, CurrentDate: true, Hashes: true},
 	})
 	if err != nil {
 		t.Fatal(err)

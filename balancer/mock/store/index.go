@@ -70,7 +70,7 @@ type indexField struct {
 	hashed bool
 }
 
-func newIndex(spec IndexSpec) (*Index, error) {
+func newIndex(spec IndexSpec, l expr.Language) (*Index, error) {
 	ix := &Index{spec: spec, entries: tree.NewKeys()}
 	for name, v := range document.Fields(spec.Key) {
 		if err := checkIndexField(string(name), v); err != nil {
@@ -95,7 +95,7 @@ func newIndex(spec IndexSpec) (*Index, error) {
 	}
 	ix.hidden = value.Truthy(document.Lookup(spec.Options, "hidden"))
 	if p := document.Lookup(spec.Options, "partialFilterExpression"); value.IsObject(p) {
-		f, err := filter.Compile(p.Value)
+		f, err := filter.CompileWith(p.Value, filter.Options{Language: l})
 		if err != nil {
 			return nil, err
 		}
@@ -166,7 +166,7 @@ func checkIndexField(name string, v value.Value) error {
 // under another name with 85, and a value that a unique index does not admit
 // with 11000.
 func (c *Collection) CreateIndex(spec IndexSpec) error {
-	ix, err := newIndex(spec)
+	ix, err := newIndex(spec, c.Language)
 	if err != nil {
 		return err
 	}

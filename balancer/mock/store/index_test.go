@@ -8,6 +8,7 @@ import (
 
 	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/storetest"
 )
 
@@ -43,7 +44,7 @@ func TestIndexKeys(t *testing.T) {
 		{key: `{"a": "hashed"}`, doc: `{"a": [1]}`, code: 16766},
 	} {
 		t.Run(tc.key+tc.doc, func(t *testing.T) {
-			ix, err := newIndex(IndexSpec{Key: storetest.Raw(t, tc.key), Sparse: tc.sparse})
+			ix, err := newIndex(IndexSpec{Key: storetest.Raw(t, tc.key), Sparse: tc.sparse}, expr.Language{})
 			if err != nil {
 				t.Fatal(err)
 			}

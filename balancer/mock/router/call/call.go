@@ -121,6 +121,9 @@ func (c *Call) Outside(compute func(ctx context.Context) error) error {
 	return c.Node.CheckPrivileges(c.Cmd, c)
 }
 
+// Language is that of the release that runs on the node.
+func (c *Call) Language() expr.Language { return c.Cluster.Language(c.Node.Release()) }
+
 // NoDisk reports whether the command's stages may not go to a server's disk.
 func (c *Call) NoDisk() bool {
 	if v := c.Body.Lookup("allowDiskUse"); !v.IsZero() {
@@ -170,7 +173,7 @@ func (c *Call) Let() (bson.Raw, error) {
 
 // Settle evaluates variables. It computes.
 func (c *Call) Settle(variables bson.Raw) (bson.Raw, error) {
-	return expr.Settled(cmp.Or(c.limited, c.Ctx), variables)
+	return expr.Settled(cmp.Or(c.limited, c.Ctx), c.Language(), variables)
 }
 
 // Matches tells of each document whether a query matches it.

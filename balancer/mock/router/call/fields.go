@@ -142,7 +142,7 @@ func (c *Call) Filter(query bson.Raw) (*filter.Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return filter.CompileWith(query, filter.Options{Let: let, Now: c.Now})
+	return filter.CompileWith(query, filter.Options{Let: let, Now: c.Now, Language: c.Language()})
 }
 
 // Projection compiles one with the command's variables and time; filter is its query's.
@@ -151,7 +151,8 @@ func (c *Call) Projection(spec bson.Raw, filter *filter.Filter) (*projection.Pro
 	if err != nil {
 		return nil, err
 	}
-	return projection.CompileWith(spec, projection.Options{Filter: filter, Let: let, Now: c.Now})
+	return projection.CompileWith(spec, projection.Options{
+		Filter: filter, Let: let, Now: c.Now, Language: c.Language()})
 }
 
 // Text reads a required string field by hand: 4 when it is missing, 14 for

@@ -140,7 +140,9 @@ func validationOptions(c *call.Call, options bson.D) (bson.D, error) {
 		return nil, err
 	}
 	if len(validator) > 5 {
-		compile := func(context.Context) (*filter.Filter, error) { return filter.Compile(validator) }
+		compile := func(context.Context) (*filter.Filter, error) {
+			return filter.CompileWith(validator, filter.Options{Language: c.Language()})
+		}
 		if _, err := call.Outside(c, compile); err != nil {
 			return nil, err
 		}
@@ -203,7 +205,7 @@ func readView(c *call.Call, ns string, on bson.RawValue) (mock.View, error) {
 		}
 	}
 	_, err := call.Outside(c, func(context.Context) (*pipeline.Pipeline, error) {
-		return pipeline.Compile(stages, pipeline.Env{})
+		return pipeline.Compile(stages, pipeline.Env{Language: c.Language()})
 	})
 	if err != nil {
 		if mongoerr.Is(err, oneStageField) {

@@ -47,3 +47,39 @@ func TestMembersByRelease(t *testing.T) {
 		}
 	}
 }
+
+// Counters of serverStatus on a shard, by the release that has them (manual, serverStatus; the fields of
+// critical sections are those of the server's sharding_statistics.h).
+func TestCountersByRelease(t *testing.T) {
+	section := d("activeWaitersCount", int64(0), "activeCatchupCount", int64(0), "activeCommitCount", int64(0), "totalTimeWaiting", int64(0),
+		"totalTimeActiveCatchupMillis", int64(0), "totalTimeActiveCommitMillis", int64(0))
+	want, err := bson.Marshal(section)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for version, has := range map[string]struct{ sections, killed bool }{
+		"8.0.20": {false, false}, "8.1": {false, false}, "8.2.5": {false, true}, "8.3": {true, true}, "9.0": {true, true},
+	} {
+		release, err := catalog.ParseRelease(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		topology, err := mock.ParseTopology([]byte(routertest.StateS0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := routertest.New(t, mock.Config{Topology: topology, Version: release})
+		shard := &tester{T: t, Router: router.Member{ID: "shardA", Set: "rsA", Address: "127.0.0.1:27018"}.Of(x.Router), Cluster: x.Cluster}
+		status := shard.OK("admin", d("serverStatus", 1))
+		for _, name := range []string{"databaseCriticalSectionStatistics", "collectionCriticalSectionStatistics"} {
+			got, there := status.Lookup("shardingStatistics", name).DocumentOK()
+			if there != has.sections || there && got.String() != bson.Raw(want).String() {
+				t.Errorf("%s: %s is %s", version, name, got)
+			}
+		}
+		n, there := status.Lookup("metrics", "operation", "killedDueToRangeDeletion").Int64OK()
+		if there != has.killed || n != 0 {
+			t.Errorf("%s: killed by range deletions: %d, %t", version, n, there)
+		}
+	}
+}

@@ -26,6 +26,7 @@ func memberSections(id catalog.ShardID) []call.Section {
 		{Name: "catalogStats", Show: catalogCounts},
 		{Name: "featureCompatibilityVersion", Show: compatibilityStatus},
 		{Name: "globalLock", Show: globalLock},
+		{Name: "metrics", Show: killedByDeletions},
 		{Name: "opcountersRepl", Show: func(*call.Call) any {
 			return call.Longs("insert", "query", "update", "delete", "getmore", "command")
 		}},
@@ -135,10 +136,41 @@ func memberShardingStatistics(c *call.Call) any {
 			stats = append(stats, zoneScanCounts(c)...)
 		}
 	}
+	if c.Node.Release().ShowsCriticalSections() {
+		stats = append(stats, criticalSections(c)...)
+	}
 	stats = append(stats,
 		bson.E{Key: "rangeDeleterTasks", Value: call.Smallest(int64(c.Cluster.Statistics().RangeDeletions(id)))},
 		bson.E{Key: "configServerInShardCache", Value: slices.Contains(c.Cluster.ShardIDs(), mock.ConfigServerID)})
 	return append(stats, reshardingStatistics(c)...)
+}
+
+// criticalSections are those that the shard is in: of collections during a migration, of databases
+// never, since movePrimary takes no time. Nobody is seen to wait: whoever would has a turn later.
+func criticalSections(c *call.Call) bson.D {
+	section := func(catchup, millis int64) bson.D {
+		return bson.D{
+			{Key: "activeWaitersCount", Value: int64(0)}, {Key: "activeCatchupCount", Value: catchup},
+			{Key: "activeCommitCount", Value: int64(0)}, {Key: "totalTimeWaiting", Value: int64(0)},
+			{Key: "totalTimeActiveCatchupMillis", Value: millis}, {Key: "totalTimeActiveCommitMillis", Value: int64(0)},
+		}
+	}
+	active := int64(0)
+	lasts, held := c.Cluster.Migrations().CriticalSection(c.Node.Member.ID)
+	if held {
+		active = 1
+	}
+	return bson.D{{Key: "databaseCriticalSectionStatistics", Value: section(0, 0)},
+		{Key: "collectionCriticalSectionStatistics", Value: section(active, lasts.Milliseconds())}}
+}
+
+// killedByDeletions counts the reads that the deletion of a range has ended: none, since no read
+// lasts until then. Before 8.2 there is no such counter, and here no other of the section.
+func killedByDeletions(c *call.Call) any {
+	if !c.Node.Release().EndsReadsOfOrphans() {
+		return nil
+	}
+	return bson.D{{Key: "operation", Value: call.Longs("killedDueToRangeDeletion")}}
 }
 
 // zoneScanCounts are those of the search for zones that end early.

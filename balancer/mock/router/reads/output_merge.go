@@ -247,7 +247,7 @@ func (m MergeOutput) request(ctx context.Context, c *call.Call, doc bson.Raw) (m
 	if req.Query, err = m.where(doc); err != nil {
 		return req, err
 	}
-	if req.Filter, err = filter.Compile(req.Query); err != nil || m.matched == "keepExisting" {
+	if req.Filter, err = filter.CompileWith(req.Query, filter.Options{Language: c.Language()}); err != nil || m.matched == "keepExisting" {
 		return req, err
 	}
 	req.Update, err = m.update(ctx, c, doc, req.Filter)
@@ -284,7 +284,7 @@ func (m MergeOutput) where(doc bson.Raw) (bson.Raw, error) {
 // update returns what becomes of a document that a result is merged with.
 func (m MergeOutput) update(ctx context.Context, c *call.Call, doc bson.Raw, filter *filter.Filter) (
 	*update.Update, error) {
-	options := update.Options{Filter: filter, Now: c.Now}
+	options := update.Options{Filter: filter, Now: c.Now, Language: c.Language()}
 	how := bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: doc}
 	switch m.matched {
 	case "merge":
@@ -298,7 +298,7 @@ func (m MergeOutput) update(ctx context.Context, c *call.Call, doc bson.Raw, fil
 		options.Let = expr.LetLiteral("new", doc)
 	case "pipeline":
 		how = bson.RawValue{Type: bson.TypeArray, Value: m.pipeline}
-		let, err := expr.LetOf(ctx, m.let, doc, c.Now)
+		let, err := expr.LetOf(ctx, c.Language(), m.let, doc, c.Now)
 		if err != nil {
 			return nil, err
 		}

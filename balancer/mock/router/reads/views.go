@@ -12,6 +12,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/store"
+	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/pipeline"
 	"shardsh/balancer/mongoerr"
 )
@@ -24,8 +25,9 @@ type foreign struct {
 	now time.Time
 	Ctx context.Context // of who reads now
 	// noDisk: stages that keep more than a server would are refused.
-	noDisk bool
-	Of     map[string]foreignCollection
+	noDisk   bool
+	language expr.Language
+	Of       map[string]foreignCollection
 }
 
 // foreignCollection is a collection, or a view and the collection it stands on.
@@ -37,12 +39,14 @@ type foreignCollection struct {
 // environment is what pipelines of a database need from outside. The collections
 // they read are to be captured.
 func environment(c *call.Call, db string, let bson.Raw) (*foreign, pipeline.Env) {
-	f := &foreign{db: db, let: let, now: c.Now, Ctx: c.Ctx, noDisk: c.NoDisk(), Of: map[string]foreignCollection{}}
+	f := &foreign{db: db, let: let, now: c.Now, Ctx: c.Ctx, noDisk: c.NoDisk(), language: c.Language(),
+		Of: map[string]foreignCollection{}}
 	return f, f.env()
 }
 
 func (f *foreign) env() pipeline.Env {
-	return pipeline.Env{Now: func() time.Time { return f.now }, Variables: f.let, Collection: f.read, NoDisk: f.noDisk}
+	return pipeline.Env{Now: func() time.Time { return f.now }, Variables: f.let, Collection: f.read, NoDisk: f.noDisk,
+		Language: f.language}
 }
 
 // Capture captures collections and what they stand on, as far as that is views.

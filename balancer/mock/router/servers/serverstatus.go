@@ -80,7 +80,9 @@ func ServerStatus(c *call.Call) (bson.D, error) {
 		if asked.IsZero() && none || !asked.IsZero() && !args.TrueValue(asked) {
 			continue
 		}
-		reply = append(reply, bson.E{Key: s.Name, Value: s.Show(c)})
+		if shown := s.Show(c); shown != nil {
+			reply = append(reply, bson.E{Key: s.Name, Value: shown})
+		}
 	}
 	return reply, nil
 }

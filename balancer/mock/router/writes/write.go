@@ -312,7 +312,7 @@ func UpdateRequest(c *call.Call, q, u bson.RawValue, options bson.Raw) (mock.Upd
 	}
 	update, err := update.Compile(u, update.Options{
 		ArrayFilters: arrayFilters, Filter: filter, Let: let, Now: c.Now, NewID: func() bson.ObjectID { return newID(c) },
-		Stamp: func(doc bson.Raw) bson.Raw { return stampedOutside(c, doc) },
+		Stamp: func(doc bson.Raw) bson.Raw { return stampedOutside(c, doc) }, Language: c.Language(),
 	})
 	if err != nil {
 		return req, err

@@ -196,7 +196,7 @@ func (c *Compiler) CompileAccumulator(name string, arg value.Value, sc *Scope) (
 		acc, err = c.oneArgument(name, arg, sc, start)
 		return acc, true, err
 	}
-	if start, ok := groupAccumulators[name]; ok {
+	if start, ok := sc.Language.groupAccumulator(name); ok {
 		acc, err = c.oneArgument(name, arg, sc, start)
 		return acc, true, err
 	}
@@ -443,6 +443,7 @@ func Accumulators() []string {
 	names := []string{"$count", "$median", "$percentile"}
 	names = slices.AppendSeq(names, maps.Keys(listAccumulators))
 	names = slices.AppendSeq(names, maps.Keys(groupAccumulators))
+	names = slices.AppendSeq(names, maps.Keys(newGroupAccumulators))
 	names = slices.AppendSeq(names, maps.Keys(countAccumulators))
 	names = slices.AppendSeq(names, maps.Keys(topNames))
 	slices.Sort(names)

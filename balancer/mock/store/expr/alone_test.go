@@ -18,7 +18,7 @@ type Expr struct {
 // compileAlone compiles an expression. Variables come from let, and
 // $$NOW is now.
 func compileAlone(v bson.RawValue, let bson.Raw, now time.Time) (*Expr, error) {
-	sc, err := NewScope(let)
+	sc, err := NewScope(Language{}, let)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"slices"
+
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
@@ -56,29 +58,81 @@ func variableName(v value.Value) (string, error) {
 	return name, CheckVariable(name)
 }
 
+// itemSlots are where the variables of an item are: the item, what else there is, and, where
+// the language has it, the place of the item, which comes last.
+type itemSlots struct {
+	slots []int
+	place bool
+}
+
+// bindItem makes a scope with variables for an item. $$IDX is the place unless arrayIndexAs,
+// which is absent or the last of raw, has another name; two of one name fail with twice.
+func bindItem(sc *Scope, names []string, raw []value.Value, twice int32) (*Scope, itemSlots, error) {
+	s := itemSlots{place: sc.Language.Hashes}
+	if s.place {
+		as := raw[len(raw)-1]
+		name := value.TextAt(as.Value)
+		switch {
+		case value.IsAbsent(as):
+			name = "IDX"
+		case slices.Contains(names, name):
+			return nil, s, servererr.Of(twice, "the variable %s is defined twice", name)
+		default:
+			if err := CheckVariable(name); err != nil {
+				return nil, s, err
+			}
+		}
+		names = append(names, name)
+	}
+	inner, slots := sc.With(names...)
+	s.slots = slots
+	return inner, s, nil
+}
+
+// set gives the variables their values.
+func (s itemSlots) set(c *Evaluation, at int, vs ...value.Value) {
+	if s.place {
+		vs = append(vs, value.Int32(int32(at)))
+	}
+	for i, v := range vs {
+		c.Set(s.slots[i], v)
+	}
+}
+
+// itemArguments adds the name of an item's place, where the language has it.
+func itemArguments(sc *Scope, names ...string) []string {
+	if sc.Language.Hashes {
+		return append(names, "arrayIndexAs")
+	}
+	return names
+}
+
 // perItem compiles what is done with each item of a list: from the list, what is done,
-// and the optional name of the variable that the item is in, whose slot it returns.
-func (c *Compiler) perItem(raw []value.Value, sc *Scope) (list, each Expression, slot int, err error) {
+// and the optional name of the variable that the item is in.
+func (c *Compiler) perItem(raw []value.Value, sc *Scope, twice int32) (list, each Expression, s itemSlots, err error) {
 	as, err := variableName(raw[2])
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, nil, s, err
 	}
 	if list, err = c.Compile(raw[0], sc); err != nil {
-		return nil, nil, 0, err
+		return nil, nil, s, err
 	}
-	inner, slots := sc.With(as)
+	inner, s, err := bindItem(sc, []string{as}, raw, twice)
+	if err != nil {
+		return nil, nil, s, err
+	}
 	each, err = c.Compile(raw[1], inner)
-	return list, each, slots[0], err
+	return list, each, s, err
 }
 
 func (c *Compiler) mapForm(name string, arg value.Value, sc *Scope) (Expression, error) {
 	raw, err := NamedValues(name, arg, Named{
-		Args: []string{"input", "in", "as"}, NotObject: 16878, Unknown: 16879, Missing: []int32{16880, 16882},
+		Args: itemArguments(sc, "input", "in", "as"), NotObject: 16878, Unknown: 16879, Missing: []int32{16880, 16882},
 	})
 	if err != nil {
 		return nil, err
 	}
-	input, body, slot, err := c.perItem(raw, sc)
+	input, body, slots, err := c.perItem(raw, sc, 9375801)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +147,7 @@ func (c *Compiler) mapForm(name string, arg value.Value, sc *Scope) (Expression,
 		list := c.Meter.Items(in)
 		size := 0
 		for i, v := range list {
-			c.Set(slot, v)
+			slots.set(c, i, v)
 			if list[i], err = body.Eval(c); err != nil {
 				return value.Value{}, err
 			}
@@ -108,12 +162,13 @@ func (c *Compiler) mapForm(name string, arg value.Value, sc *Scope) (Expression,
 
 func (c *Compiler) filter(name string, arg value.Value, sc *Scope) (Expression, error) {
 	raw, err := NamedValues(name, arg, Named{
-		Args: []string{"input", "cond", "as", "limit"}, NotObject: 28646, Unknown: 28647, Missing: []int32{28648, 28650},
+		Args: itemArguments(sc, "input", "cond", "as", "limit"), NotObject: 28646, Unknown: 28647,
+		Missing: []int32{28648, 28650},
 	})
 	if err != nil {
 		return nil, err
 	}
-	input, cond, slot, err := c.perItem(raw, sc)
+	input, cond, slots, err := c.perItem(raw, sc, 9375802)
 	if err != nil {
 		return nil, err
 	}
@@ -139,11 +194,13 @@ func (c *Compiler) filter(name string, arg value.Value, sc *Scope) (Expression, 
 			return value.Value{}, err
 		}
 		var kept []value.Value
+		at := -1
 		for _, v := range c.Meter.Fields(in.Value) {
 			if most >= 0 && len(kept) == most {
 				break
 			}
-			c.Set(slot, v)
+			at++
+			slots.set(c, at, v)
 			ok, err := cond.Eval(c)
 			if err != nil {
 				return value.Value{}, err
@@ -177,7 +234,7 @@ func filterLimit(limit Expression, c *Evaluation) (int, error) {
 
 func (c *Compiler) reduce(name string, arg value.Value, sc *Scope) (Expression, error) {
 	raw, err := NamedValues(name, arg, Named{
-		Args: []string{"input", "initialValue", "in"}, NotObject: 40075, Unknown: 40076,
+		Args: itemArguments(sc, "input", "initialValue", "in"), NotObject: 40075, Unknown: 40076,
 		Missing: []int32{40077, 40078, 40079},
 	})
 	if err != nil {
@@ -191,7 +248,10 @@ func (c *Compiler) reduce(name string, arg value.Value, sc *Scope) (Expression, 
 	if err != nil {
 		return nil, err
 	}
-	inner, slots := sc.With("this", "value")
+	inner, slots, err := bindItem(sc, []string{"this", "value"}, raw, 9298401)
+	if err != nil {
+		return nil, err
+	}
 	body, err := c.Compile(raw[2], inner)
 	if err != nil {
 		return nil, err
@@ -205,12 +265,13 @@ func (c *Compiler) reduce(name string, arg value.Value, sc *Scope) (Expression, 
 			return value.Value{}, servererr.Of(40080, "$reduce requires that 'input' be an array, found: %s", in)
 		}
 		acc, err := initial.Eval(c)
+		at := -1
 		for _, v := range c.Meter.Fields(in.Value) {
 			if err != nil {
 				break
 			}
-			c.Set(slots[0], v)
-			c.Set(slots[1], acc)
+			at++
+			slots.set(c, at, v, acc)
 			acc, err = body.Eval(c)
 		}
 		return acc, err

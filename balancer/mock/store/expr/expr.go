@@ -32,6 +32,8 @@ type Scope struct {
 	slots  map[string]int
 	size   int           // how many slots there are, those of outer scopes too
 	Values []value.Value // initial, by slot
+	// Language is that of the release.
+	Language Language
 	// early has the first error that constants made. It is shared with inner scopes,
 	// and nil where such an error counts at once.
 	early *error
@@ -48,13 +50,13 @@ func (s *Scope) slot(name string) (int, bool) {
 }
 
 // NewScope makes a scope of constant variables: those of a command's let.
-func NewScope(let bson.Raw) (*Scope, error) { return newScopeIn(nil, let) }
+func NewScope(l Language, let bson.Raw) (*Scope, error) { return newScopeIn(nil, l, let) }
 
-func newScopeIn(w *quota.Meter, let bson.Raw) (*Scope, error) {
+func newScopeIn(w *quota.Meter, l Language, let bson.Raw) (*Scope, error) {
 	if document.IsEmpty(let) {
-		return &Scope{}, nil
+		return &Scope{Language: l}, nil
 	}
-	sc := &Scope{slots: map[string]int{}}
+	sc := &Scope{slots: map[string]int{}, Language: l}
 	ctx := NewEvaluation(sc, time.Time{}, w)
 	for name, v := range document.Fields(let) {
 		if err := CheckVariable(string(name)); err != nil && string(name) != nowName {
@@ -77,7 +79,8 @@ func newScopeIn(w *quota.Meter, let bson.Raw) (*Scope, error) {
 
 // With adds variables; their slots follow those there already.
 func (s *Scope) With(names ...string) (inner *Scope, slots []int) {
-	inner = &Scope{outer: s, slots: make(map[string]int, len(names)), size: s.size, Values: s.Values, early: s.early}
+	inner = &Scope{outer: s, slots: make(map[string]int, len(names)), size: s.size, Values: s.Values,
+		Language: s.Language, early: s.early}
 	for _, name := range names {
 		slots = append(slots, inner.size)
 		inner.slots[name] = inner.size
@@ -241,19 +244,19 @@ func (c *Compiler) usualOperator(name string, arg value.Value, sc *Scope) (Expre
 	if c.forms == nil {
 		c.forms = c.specialForms()
 	}
-	if f, ok := c.forms[name]; ok {
+	if f, ok := c.forms[name]; ok && sc.Language.has(name) {
 		return f(name, arg, sc)
 	}
 	return nil, servererr.New(mongoerr.InvalidPipelineOperator, "Unrecognized expression '%s'", name)
 }
 
 // Known reports whether there is an operator of that name.
-func Known(name string) bool {
+func (l Language) Known(name string) bool {
 	c := Compiler{}
 	_, isFunction := functions[name]
 	_, isNamed := namedFunctions[name]
 	_, isForm := c.specialForms()[name]
-	return isFunction || isNamed || isForm
+	return isFunction || isNamed || isForm && l.has(name)
 }
 
 // Literal is a value as it stands.

@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"maps"
+
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
@@ -50,6 +52,7 @@ func (c *Compiler) specialForms() map[string]operatorCompiler {
 	for name := range countAccumulators {
 		forms[name] = c.accumulateN
 	}
+	maps.Copy(forms, c.newForms())
 	return forms
 }
 

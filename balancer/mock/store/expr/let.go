@@ -24,12 +24,12 @@ func literally(v value.Value) value.Value {
 // Settled evaluates the variables of a command, so that whoever is given them
 // need not: each stands for its value as it is. It fails with the cause of ctx
 // when that ends.
-func Settled(ctx context.Context, let bson.Raw) (bson.Raw, error) {
+func Settled(ctx context.Context, l Language, let bson.Raw) (bson.Raw, error) {
 	if document.IsEmpty(let) {
 		return let, nil
 	}
 	w := quota.New(ctx)
-	sc, err := newScopeIn(w, let)
+	sc, err := newScopeIn(w, l, let)
 	if err == nil {
 		err = w.Over()
 	}
@@ -64,11 +64,11 @@ func settled(name string, v value.Value) document.Field {
 // LetOf evaluates variables over a document, for a command that takes them as a
 // let of its own. Without any there is "new", the document ($merge). It fails with
 // the cause of ctx when that ends.
-func LetOf(ctx context.Context, let, doc bson.Raw, now time.Time) (bson.Raw, error) {
+func LetOf(ctx context.Context, l Language, let, doc bson.Raw, now time.Time) (bson.Raw, error) {
 	if let == nil {
 		return LetLiteral("new", doc), nil
 	}
-	sc, err := NewScope(nil)
+	sc, err := NewScope(l, nil)
 	if err != nil {
 		return nil, err
 	}

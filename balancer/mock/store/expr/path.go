@@ -103,10 +103,15 @@ func (Root) Eval(c *Evaluation) (value.Value, error) { return c.Root, nil }
 type nowVariable struct{}
 
 func (nowVariable) Eval(c *Evaluation) (value.Value, error) {
+	return value.Date(c.time().UnixMilli()), nil
+}
+
+// time is that of the command.
+func (c *Evaluation) time() time.Time {
 	if c.Now.IsZero() {
-		return value.Date(time.Now().UnixMilli()), nil
+		return time.Now()
 	}
-	return value.Date(c.Now.UnixMilli()), nil
+	return c.Now
 }
 
 type clusterTimeVariable struct{}

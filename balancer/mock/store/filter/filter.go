@@ -38,6 +38,8 @@ type Options struct {
 	// Plain is a query inside an update, in which $expr, $jsonSchema, $where and $text
 	// are not allowed.
 	Plain bool
+	// Language is that of the release.
+	Language expr.Language
 }
 
 // node decides about a document.
@@ -76,6 +78,9 @@ func (m *Matching) work() *quota.Meter {
 	return m.Meter
 }
 
+// nulls reports whether paths lead to null within arrays.
+func (m *Matching) nulls() bool { return m.Filter != nil && m.Filter.Scope.Language.NullInArrays }
+
 // goOn takes a step, and reports whether matching is to go on: an expression
 // or a pattern has failed, or the work has ended.
 func (m *Matching) goOn(bytes int) bool {
@@ -93,7 +98,7 @@ func Compile(filter bson.Raw) (*Filter, error) {
 
 // CompileWith is Compile for a query with variables.
 func CompileWith(filter bson.Raw, o Options) (*Filter, error) {
-	sc, err := expr.NewScope(o.Let)
+	sc, err := expr.NewScope(o.Language, o.Let)
 	if err != nil {
 		return nil, err
 	}
@@ -292,7 +297,7 @@ type pathNode struct {
 
 func (n *pathNode) Match(doc []byte, m *Matching) bool {
 	matches := false
-	paths.Walker{Meter: m.work(), At: &m.at}.Walk(doc, n.path, n.expand, func(v value.Value, index int) bool {
+	paths.Walker{Meter: m.work(), At: &m.at, Nulls: m.nulls()}.Walk(doc, n.path, n.expand, func(v value.Value, index int) bool {
 		if !m.goOn(0) {
 			return true
 		}

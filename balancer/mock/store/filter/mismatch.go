@@ -192,7 +192,7 @@ func (m mismatch) reasons(c queryClause, inverted bool) bson.D {
 
 // result returns what the expression of $expr gives.
 func (m mismatch) result(c queryClause) any {
-	sc, err := expr.NewScope(nil)
+	sc, err := expr.NewScope(expr.Language{}, nil)
 	if err != nil {
 		return nil
 	}

@@ -31,6 +31,9 @@ func Walk(w *quota.Meter, doc []byte, path []string, expand bool, visit func(v v
 type Walker struct {
 	Meter *quota.Meter
 	At    *Finder // nil for one path
+	// Nulls visits as missing, too, where a path ends within an array: at each element
+	// that is no object, and at an empty array.
+	Nulls bool
 }
 
 func (p Walker) lookup(doc []byte, name string) value.Value {
@@ -75,7 +78,12 @@ func (p Walker) array(arr value.Value, path []string, expand bool, visit func(v 
 	for _, v := range p.Meter.Fields(arr.Value) {
 		i++
 		inside := func(v value.Value, _ int) bool { return visit(v, i) }
-		if value.IsObject(v) && p.Walk(v.Value, path, expand, inside) {
+		switch {
+		case value.IsObject(v):
+			if p.Walk(v.Value, path, expand, inside) {
+				return true
+			}
+		case p.Nulls && !numeric && visit(value.Value{}, i):
 			return true
 		}
 		if !numeric || at != i {
@@ -94,7 +102,9 @@ func (p Walker) array(arr value.Value, path []string, expand bool, visit func(v 
 			return true
 		}
 	}
-	return false
+	// Nothing there, or not the place that a number asks for.
+	nowhere := i < 0 || numeric && at > i
+	return p.Nulls && nowhere && visit(value.Value{}, -1)
 }
 
 // EachValue gives the values at a path, of an array at the end its elements.

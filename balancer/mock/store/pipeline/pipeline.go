@@ -34,6 +34,8 @@ type Env struct {
 	Variables bson.Raw
 	// NoDisk: stages that keep more than a server's 100 MiB fail.
 	NoDisk bool
+	// Language is that of the release.
+	Language expr.Language
 }
 
 // stage turns the documents before it into those after it. compute holds the
@@ -66,7 +68,7 @@ type Pipeline struct {
 // documents of their own or write them ($collStats, $out and so on) belong to
 // the caller, who takes them off the ends; here they are out of place.
 func Compile(stages []bson.Raw, env Env) (*Pipeline, error) {
-	sc, err := expr.NewScope(env.Variables)
+	sc, err := expr.NewScope(env.Language, env.Variables)
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func (r *execution) foreign(name string) ([]bson.Raw, error) {
 func (r *execution) index(s stage, docs []bson.Raw, path []string) joinIndex {
 	ix, ok := r.seen.byKey[s]
 	if !ok {
-		ix = indexDocuments(r.meter, docs, path)
+		ix = indexDocuments(paths.Walker{Meter: r.meter, Nulls: r.env.Language.NullInArrays}, docs, path)
 		r.seen.byKey[s] = ix
 	}
 	return ix
@@ -222,11 +222,11 @@ func (s *lookupStage) join(r *execution, ctx *expr.Evaluation, doc bson.Raw, can
 // joinIndex has the places of documents by the values at a path.
 type joinIndex map[string][]int
 
-func indexDocuments(w *quota.Meter, docs []bson.Raw, path []string) joinIndex {
+func indexDocuments(w paths.Walker, docs []bson.Raw, path []string) joinIndex {
 	ix := joinIndex{}
 	for i, doc := range docs {
-		paths.Walk(w, doc, path, true, func(v value.Value, _ int) bool {
-			if w.Step(1) != nil {
+		w.Walk(doc, path, true, func(v value.Value, _ int) bool {
+			if w.Meter.Step(1) != nil {
 				return true
 			}
 			key := value.Encoded(joinKey(v))

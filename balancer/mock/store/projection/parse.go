@@ -106,7 +106,7 @@ func (p *Parser) field(name string, v value.Value, prefix []string) error {
 		return servererr.Of(17308, "Unsupported argument to $meta: %s", value.TextAt(arg.Value))
 	case op == "$meta":
 		return servererr.Of(40218, "query requires %s metadata, but it is not available", value.TextAt(arg.Value))
-	case !p.Add && !expr.Known(op):
+	case !p.Add && !p.Scope.Language.Known(op):
 		return servererr.Of(31325, "Unknown expression %s", op)
 	}
 	return p.computed(path, v)

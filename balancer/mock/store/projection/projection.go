@@ -44,6 +44,8 @@ type Options struct {
 	Filter *filter.Filter
 	Let    bson.Raw
 	Now    time.Time
+	// Language is that of the release.
+	Language expr.Language
 }
 
 // Compile compiles the projection of a find command. An empty one
@@ -58,7 +60,7 @@ func CompileWith(spec bson.Raw, o Options) (*Projection, error) {
 	if document.IsEmpty(spec) {
 		return nil, nil
 	}
-	sc, err := expr.NewScope(o.Let)
+	sc, err := expr.NewScope(o.Language, o.Let)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +165,7 @@ func (p *Projection) projectField(ctx *expr.Evaluation, kid *fieldNode, v value.
 	case slicedLeaf:
 		return kid.slice.of(v), nil
 	case elemLeaf:
-		return firstElement(ctx, kid.elem, v)
+		return firstElement(ctx, p.Scope, kid.elem, v)
 	case computedLeaf:
 		if p.Mode == adding {
 			return v, nil // replaced where it stands
@@ -280,12 +282,12 @@ func (s *sliceRange) of(v value.Value) value.Value {
 	return document.Array(list[from:min(from+s.limit, n)])
 }
 
-func firstElement(ctx *expr.Evaluation, test filter.ValueTest, v value.Value) (value.Value, error) {
+func firstElement(ctx *expr.Evaluation, sc *expr.Scope, test filter.ValueTest, v value.Value) (value.Value, error) {
 	if !value.IsArray(v) {
 		return value.Value{}, nil
 	}
 	for _, e := range ctx.Meter.Fields(v.Value) {
-		m := &filter.Matching{Evaluation: ctx, Index: -1}
+		m := &filter.Matching{Evaluation: ctx, Filter: &filter.Filter{Scope: sc}, Index: -1}
 		ok := test.Test(document.Array([]value.Value{e}), m)
 		if m.Err != nil {
 			return value.Value{}, m.Err

@@ -175,10 +175,10 @@ func makePullAll(_ string, arg value.Value) (modifier, error) {
 	return removeElements(func(_ *quota.Meter, v value.Value) (bool, error) { return gone[value.Encoded(v)], nil }), nil
 }
 
-// makePull removes elements by a query on them when they are documents, by
+// pull makes $pull. It removes elements by a query on them when they are documents, by
 // operators on their value, or by equality.
-func makePull(path string, arg value.Value) (modifier, error) {
-	c := &filter.Compiler{Scope: &expr.Scope{}, Plain: true}
+func (u *Update) pull(path string, arg value.Value) (modifier, error) {
+	c := &filter.Compiler{Scope: &expr.Scope{Language: u.options.Language}, Plain: true}
 	m := func(w *quota.Meter) *filter.Matching {
 		return &filter.Matching{Meter: w, Filter: &filter.Filter{Scope: c.Scope}, Index: -1}
 	}

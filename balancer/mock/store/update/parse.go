@@ -56,7 +56,7 @@ var modifierMakers = map[string]func(path string, arg value.Value) (modifier, er
 	"$set": makeSet, "$setOnInsert": makeSet, "$unset": makeUnset,
 	"$inc": makeInc, "$mul": makeMul, "$min": makeMin, "$max": makeMax, "$bit": makeBit,
 	"$currentDate": makeCurrentDate,
-	"$push":        makePush, "$addToSet": makeAddToSet, "$pop": makePop, "$pull": makePull, "$pullAll": makePullAll,
+	"$push":        makePush, "$addToSet": makeAddToSet, "$pop": makePop, "$pullAll": makePullAll,
 }
 
 func (u *Update) compileOperators(doc []byte) error {
@@ -64,6 +64,9 @@ func (u *Update) compileOperators(doc []byte) error {
 	for opName, arg := range document.Fields(doc) {
 		op := string(opName)
 		maker, ok := modifierMakers[op]
+		if op == "$pull" {
+			maker, ok = u.pull, true
+		}
 		if !ok && op != "$rename" {
 			return servererr.FailedToParse(
 				"Unknown modifier: %s. Expected a valid update modifier or pipeline-style update specified "+
@@ -229,7 +232,8 @@ func conflict(path, at string) error {
 func (u *Update) compileArrayFilters() error {
 	u.filters = map[string]*filter.Filter{}
 	for _, raw := range u.options.ArrayFilters {
-		f, err := filter.CompileWith(raw, filter.Options{Let: u.options.Let, Now: u.options.Now, Plain: true})
+		f, err := filter.CompileWith(raw, filter.Options{
+			Let: u.options.Let, Now: u.options.Now, Language: u.options.Language, Plain: true})
 		if err != nil {
 			return mongoerr.Wrap(err, "Error parsing array filter")
 		}

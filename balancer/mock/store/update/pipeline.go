@@ -56,7 +56,7 @@ func compileUpdatePipeline(list []value.Value, o Options) (*pipeline.Pipeline, e
 		}
 		stages = append(stages, s.Value)
 	}
-	env := pipeline.Env{Variables: o.Let}
+	env := pipeline.Env{Variables: o.Let, Language: o.Language}
 	if !o.Now.IsZero() {
 		env.Now = fixedClock(o.Now)
 	}

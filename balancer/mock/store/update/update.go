@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/expr"
 	"shardsh/balancer/mock/store/filter"
 	"shardsh/balancer/mock/store/paths"
 	"shardsh/balancer/mock/store/pipeline"
@@ -43,6 +44,8 @@ type Options struct {
 	Now time.Time
 	// Let holds the variables of a pipeline update.
 	Let bson.Raw
+	// Language is that of the release.
+	Language expr.Language
 	// NewID makes the _id of an upserted document; nil for random ones.
 	NewID func() bson.ObjectID
 	// Stamp, if there is one, fills in what a document of the client's own
@@ -111,7 +114,7 @@ func (u *Update) ApplyIn(ctx context.Context, doc bson.Raw) (out bson.Raw, chang
 // Upsert returns the document to insert when nothing matched: the equalities of
 // the filter with the update applied, _id first.
 func (u *Update) Upsert(ctx context.Context, query bson.Raw) (bson.Raw, error) {
-	f, err := filter.CompileWith(query, filter.Options{Let: u.options.Let, Now: u.options.Now})
+	f, err := filter.CompileWith(query, filter.Options{Let: u.options.Let, Now: u.options.Now, Language: u.options.Language})
 	if err != nil {
 		return nil, err
 	}

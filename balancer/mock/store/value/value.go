@@ -120,6 +120,12 @@ func ObjectID(id bson.ObjectID) Value {
 	return Value{Type: bson.TypeObjectID, Value: append([]byte(nil), id[:]...)}
 }
 
+// Binary makes binary data of the plain subtype.
+func Binary(data []byte) Value {
+	b := binary.LittleEndian.AppendUint32(make([]byte, 0, len(data)+5), uint32(len(data)))
+	return Value{Type: bson.TypeBinary, Value: append(append(b, bson.TypeBinaryGeneric), data...)}
+}
+
 // Object makes a value of a document's bytes, which it keeps.
 func Object(doc []byte) Value { return Value{Type: bson.TypeEmbeddedDocument, Value: doc} }
 

@@ -1,0 +1,72 @@
+package mock
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// The kinds of inconsistencies that are new since 8.1, as far as the mock's state can have them.
+// Names are the server's; details and texts are ours.
+
+// checkHistory reports a chunk whose history does not begin with the shard that it is on, since
+// it is there. A chunk of a cluster that never moved one may have none.
+func (i *inspection) checkHistory(chunk catalog.Chunk) {
+	if !i.cluster.release.FindsChunkHistories() || len(chunk.History) == 0 {
+		return
+	}
+	newest := chunk.History[0]
+	if newest.Shard == chunk.Shard && newest.ValidAfter == cmp.Or(chunk.OnCurrentShardSince, newest.ValidAfter) {
+		return
+	}
+	i.report("CorruptedChunkHistory", "Found a chunk whose history does not begin with its shard",
+		bson.E{Key: "collectionUUID", Value: i.coll.UUID}, bson.E{Key: "chunk", Value: chunkDocument(i.coll, chunk)})
+}
+
+// checkUniqueIndexes reports unique indexes that do not begin with the shard key: no shard can
+// tell whether another has the same value.
+func (i *inspection) checkUniqueIndexes(id catalog.ShardID) {
+	local := i.cluster.shards[id].colls[i.coll.Namespace]
+	if local == nil || i.coll.Unsplittable || !i.cluster.installed.onShard(id).FindsUniqueIndexes() {
+		return
+	}
+	fields := i.coll.Pattern.Fields()
+	for _, spec := range local.docs.Indexes() {
+		if !spec.Unique || spec.Name == "_id_" {
+			continue
+		}
+		if has := fieldNames(spec.Key); len(has) >= len(fields) && slices.Equal(has[:len(fields)], fields) {
+			continue
+		}
+		i.report("IncompatibleUniqueIndexOnShardedCollection", "Found a unique index that does not begin with the shard key",
+			bson.E{Key: "shard", Value: string(id)}, bson.E{Key: "indexName", Value: spec.Name},
+			bson.E{Key: "key", Value: spec.Key}, bson.E{Key: "shardKey", Value: i.coll.Pattern.Doc()})
+	}
+}
+
+// malformedBuckets finds what has the name of the buckets of a time series, and no options of
+// one.
+func (c *Cluster) malformedBuckets(wanted func(ns string) bool) []Inconsistency {
+	var found []Inconsistency
+	for _, id := range c.ShardIDs() {
+		if !c.installed.onShard(id).FindsMalformedBuckets() {
+			continue
+		}
+		for ns, local := range c.shards[id].colls {
+			_, name, _ := strings.Cut(ns, ".")
+			isSeries := func(o bson.E) bool { return o.Key == "timeseries" }
+			if !strings.HasPrefix(name, "system.buckets.") || !wanted(ns) || slices.ContainsFunc(local.options, isSeries) {
+				continue
+			}
+			found = append(found, Inconsistency{"MalformedTimeseriesBucketsCollection",
+				"Found a collection of buckets without options of a time series", bson.D{
+					{Key: "namespace", Value: ns}, {Key: "shard", Value: string(id)}, {Key: "collectionUUID", Value: local.uuid},
+				}})
+		}
+	}
+	return found
+}

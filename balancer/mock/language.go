@@ -1,0 +1,17 @@
+package mock
+
+import (
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/store/expr"
+)
+
+// LanguageOf returns the query language of a release. Expressions go by the compatibility
+// version, what null matches by the server.
+func LanguageOf(r catalog.Release) expr.Language {
+	return expr.Language{
+		GathersArrays: r.AtLeast(catalog.Release81),
+		CurrentDate:   r.AtLeast(catalog.Release82),
+		Hashes:        r.AtLeast(catalog.Release83),
+		NullInArrays:  r.NullsInArrays(),
+	}
+}
