@@ -339,14 +339,14 @@ func (op *resharding) commit() error {
 	op.enter(reshardCommitting)
 	ns := plan.Namespace
 	for id, s := range op.rs.shards {
-		had := s.colls[ns] != nil
+		was := s.colls[ns]
 		delete(s.colls, ns)
 		s.dropDeletions(ns)
 		switch l := moved[id]; {
 		case l != nil:
 			s.colls[ns] = l
-		case had && op.rs.flaws.UnshardKeepsUUIDs && plan.Provenance == ByUnshard:
-			s.colls[ns] = newLocal(op.before.UUID, nil, ns)
+		case was != nil && op.rs.flaws.UnshardKeepsUUIDs && plan.Provenance == ByUnshard:
+			s.colls[ns] = newLocal(was.docs.Language, op.before.UUID, nil, ns)
 		}
 	}
 	op.rs.config.setTable(ns, table)
