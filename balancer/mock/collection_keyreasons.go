@@ -34,7 +34,8 @@ func unusable(docs *store.Collection, pattern catalog.KeyPattern, purpose string
 				reasons = append(reasons, r.text)
 			}
 		}
-		all = append(all, fmt.Sprintf("Index %s cannot be used for sharding because: %s", ix.Name, strings.Join(reasons, " ")))
+		all = append(all,
+			fmt.Sprintf("Index %s cannot be used for sharding because: %s", ix.Name, strings.Join(reasons, " ")))
 		if ix.Sparse {
 			shown = fmt.Sprintf(" Index %s cannot be used for sharding because [ Index key is sparse. ]", ix.Name)
 		}

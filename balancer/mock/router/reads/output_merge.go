@@ -247,7 +247,8 @@ func (m MergeOutput) request(ctx context.Context, c *call.Call, doc bson.Raw) (m
 	if req.Query, err = m.where(doc); err != nil {
 		return req, err
 	}
-	if req.Filter, err = filter.CompileWith(req.Query, filter.Options{Language: c.Language()}); err != nil || m.matched == "keepExisting" {
+	req.Filter, err = filter.CompileWith(req.Query, filter.Options{Language: c.Language()})
+	if err != nil || m.matched == "keepExisting" {
 		return req, err
 	}
 	req.Update, err = m.update(ctx, c, doc, req.Filter)
