@@ -239,7 +239,8 @@ func (cs *Collections) refuseView(ns string) error {
 }
 
 // filled makes a collection of documents. It ends with ctx, with its cause.
-func filled(ctx context.Context, l expr.Language, ns string, indexes []store.IndexSpec, contents []bson.Raw) (*store.Collection, error) {
+func filled(ctx context.Context, l expr.Language, ns string, indexes []store.IndexSpec, contents []bson.Raw,
+) (*store.Collection, error) {
 	docs := newDocs(l, ns)
 	for _, spec := range indexes {
 		if err := docs.CreateIndex(spec); err != nil {

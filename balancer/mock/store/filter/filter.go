@@ -297,7 +297,8 @@ type pathNode struct {
 
 func (n *pathNode) Match(doc []byte, m *Matching) bool {
 	matches := false
-	paths.Walker{Meter: m.work(), At: &m.at, Nulls: m.nulls()}.Walk(doc, n.path, n.expand, func(v value.Value, index int) bool {
+	walker := paths.Walker{Meter: m.work(), At: &m.at, Nulls: m.nulls()}
+	walker.Walk(doc, n.path, n.expand, func(v value.Value, index int) bool {
 		if !m.goOn(0) {
 			return true
 		}

@@ -114,7 +114,8 @@ func (u *Update) ApplyIn(ctx context.Context, doc bson.Raw) (out bson.Raw, chang
 // Upsert returns the document to insert when nothing matched: the equalities of
 // the filter with the update applied, _id first.
 func (u *Update) Upsert(ctx context.Context, query bson.Raw) (bson.Raw, error) {
-	f, err := filter.CompileWith(query, filter.Options{Let: u.options.Let, Now: u.options.Now, Language: u.options.Language})
+	o := filter.Options{Let: u.options.Let, Now: u.options.Now, Language: u.options.Language}
+	f, err := filter.CompileWith(query, o)
 	if err != nil {
 		return nil, err
 	}
