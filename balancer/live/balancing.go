@@ -149,16 +149,33 @@ func writeErrorAt(reply bson.Raw, statement int) error {
 	return nil
 }
 
-// balancingNow returns which of some collections have their balancing disabled.
-func (d *Executor) balancingNow(ctx context.Context, namespaces []string) (off map[string]bool, err error) {
-	docs, err := d.find(ctx, "collections", bson.D{
-		{Key: "_id", Value: bson.D{{Key: "$in", Value: namespaces}}}, {Key: "noBalance", Value: true}, notDropped,
-	}, bson.E{Key: "projection", Value: bson.D{{Key: "_id", Value: 1}}})
-	off = map[string]bool{}
+// balancingOf is what config.collections says of a collection.
+type balancingOf struct {
+	off  bool
+	uuid bson.Binary
+}
+
+// balancingNow returns whether balancing is disabled of those of some collections that are
+// there.
+func (d *Executor) balancingNow(ctx context.Context, namespaces []string) (map[string]balancingOf, error) {
+	return d.balancingWhere(ctx, bson.E{Key: "_id", Value: bson.D{{Key: "$in", Value: namespaces}}})
+}
+
+func (d *Executor) balancingWhere(ctx context.Context, which bson.E) (map[string]balancingOf, error) {
+	docs, err := d.find(ctx, "collections", bson.D{which, notDropped},
+		bson.E{Key: "projection", Value: bson.D{{Key: "noBalance", Value: 1}, {Key: "uuid", Value: 1}}})
+	now := map[string]balancingOf{}
 	for _, doc := range docs {
-		off[text(doc, "_id")] = true
+		off, _ := doc.Lookup("noBalance").BooleanOK()
+		now[text(doc, "_id")] = balancingOf{off, uuidOf(doc)}
 	}
-	return off, err
+	return now, err
+}
+
+// uuidOf returns the uuid of a document of config.collections; zero without one.
+func uuidOf(doc bson.Raw) bson.Binary {
+	subtype, data, _ := doc.Lookup("uuid").BinaryOK()
+	return bson.Binary{Subtype: subtype, Data: data}
 }
 
 // configured is an entry of the change log about a command that only switches something:

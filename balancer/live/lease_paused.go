@@ -16,6 +16,8 @@ import (
 type Paused struct {
 	Namespace string
 	Since     time.Time // cluster time
+	// uuid finds the collection when it was renamed; records of earlier versions have none.
+	uuid bson.Binary
 	// entry is the _id of the change log's entry of our own command, if that is known.
 	entry string
 }
@@ -25,11 +27,12 @@ type pausedDoc struct {
 	ID struct {
 		Namespace string `bson:"paused"`
 	} `bson:"_id"`
-	Since time.Time `bson:"since"`
-	Entry string    `bson:"entry,omitempty"`
+	UUID  bson.Binary `bson:"uuid"`
+	Since time.Time   `bson:"since"`
+	Entry string      `bson:"entry,omitempty"`
 }
 
-func (d pausedDoc) paused() Paused { return Paused{d.ID.Namespace, d.Since, d.Entry} }
+func (d pausedDoc) paused() Paused { return Paused{d.ID.Namespace, d.Since, d.UUID, d.Entry} }
 
 // ofPaused selects the documents of paused collections: no other _id is a document.
 func ofPaused() bson.D {
@@ -80,11 +83,16 @@ func namesOf(list []Paused) []string {
 // notedAtOnce is how many collections one command records.
 const notedAtOnce = 1000
 
-// NotePaused records that the balancing of collections is about to be disabled.
-func (l *Lease) NotePaused(ctx context.Context, namespaces []string) error {
+// NotePaused records that the balancing of collections is about to be disabled, with their
+// uuids where they are known.
+func (l *Lease) NotePaused(ctx context.Context, namespaces []string, uuids map[string]bson.Binary) error {
 	return l.note(ctx, namespaces, func(ns string) mongo.WriteModel {
 		stage := bson.D{{Key: "$replaceWith", Value: bson.D{
 			{Key: "_id", Value: "$_id"}, {Key: "since", Value: clusterTime}, {Key: "fence", Value: l.fence}}}}
+		if uuid, known := uuids[ns]; known {
+			doc := stage[0].Value.(bson.D)
+			stage[0].Value = append(doc, bson.E{Key: "uuid", Value: uuid})
+		}
 		return mongo.NewUpdateOneModel().SetFilter(bson.D{{Key: "_id", Value: pausedID(ns)}}).
 			SetUpsert(true).SetUpdate(mongo.Pipeline{stage})
 	})

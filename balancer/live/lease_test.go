@@ -135,7 +135,7 @@ func TestLeaseOnALaggingShard(t *testing.T) {
 			return err
 		}, 10 * time.Second},
 		{"renewing it", func() error { return lease.Renew(t.Context()) }, 0},
-		{"noting what is switched off, which has to stay", func() error { return lease.NotePaused(t.Context(), []string{"a.b"}) }, 10 * time.Second},
+		{"noting what is switched off, which has to stay", func() error { return lease.NotePaused(t.Context(), []string{"a.b"}, nil) }, 10 * time.Second},
 		{"leaving the note", func() error { return lease.Release(t.Context()) }, 0},
 		{"taking it again", func() (err error) {
 			lease, err = live.AcquireLease(t.Context(), live.LeaseCollectionOf(c.client), leaseOptions("balance"))

@@ -86,15 +86,19 @@ func (t *LeasedCluster) pause(ctx context.Context, namespaces []string) error {
 		if err := t.ensure(ctx); err != nil {
 			return err
 		}
-		off, err := t.executor.balancingNow(ctx, some)
+		now, err := t.executor.balancingNow(ctx, some)
 		if err != nil {
 			return err
 		}
-		some = slices.DeleteFunc(slices.Clone(some), func(ns string) bool { return off[ns] })
-		if err := t.lease.NotePaused(ctx, some); err != nil {
+		some = slices.DeleteFunc(slices.Clone(some), func(ns string) bool { return now[ns].off })
+		uuids := map[string]bson.Binary{}
+		for ns, is := range now {
+			uuids[ns] = is.uuid
+		}
+		if err := t.lease.NotePaused(ctx, some, uuids); err != nil {
 			return err
 		}
-		t.note(some)
+		t.note(some, uuids)
 		done, err := t.executor.setBalancing(ctx, some, false)
 		paused = append(paused, done...)
 		if failed = err; failed != nil {
@@ -104,11 +108,12 @@ func (t *LeasedCluster) pause(ctx context.Context, namespaces []string) error {
 	return errors.Join(failed, t.noteEntries(ctx, paused))
 }
 
-func (t *LeasedCluster) note(namespaces []string) {
+func (t *LeasedCluster) note(namespaces []string, uuids map[string]bson.Binary) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, ns := range namespaces {
-		t.paused[ns] = Paused{Namespace: ns, Since: t.lease.Holder().Expires.Add(-t.lease.o.For)}
+		t.paused[ns] = Paused{
+			Namespace: ns, Since: t.lease.Holder().Expires.Add(-t.lease.o.For), uuid: uuids[ns]}
 	}
 }
 
@@ -201,22 +206,33 @@ func (t *LeasedCluster) giveSomeBack(ctx context.Context, some []string, touched
 	if err := t.ensure(ctx); err != nil {
 		return err
 	}
-	off, err := t.executor.balancingNow(ctx, some)
+	now, err := t.executor.balancingNow(ctx, some)
+	if err != nil {
+		return err
+	}
+	renamed, err := t.renamed(ctx, some, now)
 	if err != nil {
 		return err
 	}
 	var on, kept, forget []string
+	recorded := map[string]string{} // the names of those that were renamed
 	for _, ns := range some {
+		name, other := renamed[ns]
 		switch {
-		case !off[ns]: // somebody has enabled it, or it was dropped
+		case !now[ns].off && !other: // somebody has enabled it, or it was dropped
 			forget = append(forget, ns)
 		case touched(ns):
 			kept = append(kept, ns)
+		case other:
+			on, recorded[name] = append(on, name), ns
 		default:
 			on = append(on, ns)
 		}
 	}
 	done, failed := t.executor.setBalancing(ctx, on, true)
+	for i, name := range done {
+		done[i] = cmp.Or(recorded[name], name)
+	}
 	forget = slices.Concat(forget, kept, done)
 	forgetting, cancel := Outlive(ctx, ctx, hurried)
 	defer cancel()
@@ -230,6 +246,36 @@ func (t *LeasedCluster) giveSomeBack(ctx context.Context, some []string, touched
 		delete(t.paused, ns)
 	}
 	return failed
+}
+
+// renamed returns the names that collections have now which are not there any more under those
+// that are recorded, and whose balancing is still disabled.
+func (t *LeasedCluster) renamed(ctx context.Context, some []string, now map[string]balancingOf) (
+	map[string]string, error) {
+	var uuids []bson.Binary
+	was := map[string]string{}
+	t.mu.Lock()
+	for _, ns := range some {
+		if _, there := now[ns]; !there && len(t.paused[ns].uuid.Data) > 0 {
+			uuids = append(uuids, t.paused[ns].uuid)
+			was[string(t.paused[ns].uuid.Data)] = ns
+		}
+	}
+	t.mu.Unlock()
+	if len(uuids) == 0 {
+		return nil, nil
+	}
+	found, err := t.executor.balancingWhere(ctx, bson.E{Key: "uuid", Value: bson.D{{Key: "$in", Value: uuids}}})
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{}
+	for name, is := range found {
+		if is.off {
+			names[was[string(is.uuid.Data)]] = name
+		}
+	}
+	return names, nil
 }
 
 // stillPaused returns those of some collections that are recorded.

@@ -130,6 +130,34 @@ func TestGiveBackManyCollections(t *testing.T) {
 	}
 }
 
+// A collection that is renamed while its balancing is disabled has it enabled under its new
+// name, by the run itself or by the next one.
+func TestGiveBackAfterRenames(t *testing.T) {
+	topology, names := manyCollections(3)
+	for _, next := range []bool{false, true} {
+		c := served(t, catalog.Release80, topology, asItIs)
+		lease := c.take(t, "balance")
+		if err := lease.SetBalancing(t.Context(), names, false); err != nil {
+			t.Fatal(err)
+		}
+		c.ok(t, "admin", e("renameCollection", names[1]), e("to", "shop.renamed"))
+		c.ok(t, "shop", e("drop", "c0002"))
+		if next {
+			if err := lease.Suspend(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			lease = c.take(t, "giving back")
+		}
+		if err := lease.End(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if off := c.off(t); len(off) > 0 {
+			t.Errorf("%v are off", off)
+		}
+		c.noLease(t)
+	}
+}
+
 // A cluster that stops answering just when a record is removed of what was given back holds
 // nobody up who does not want to wait.
 func TestGiveBackHangsAtTheRecord(t *testing.T) {
