@@ -121,7 +121,10 @@ func (cs *Collections) checkRenameAcross(from, to string) error {
 		}
 	}
 	primary, _ := cs.config.Primary(old)
-	if other, known := cs.config.Primary(db); known && other != primary {
+	switch other, known := cs.config.Primary(db); {
+	case !known:
+		return mongoerr.New(mongoerr.NamespaceNotFound, "database %s not found", db)
+	case other != primary:
 		return mongoerr.New(mongoerr.CommandFailed, "Source and destination collections must be on same shard")
 	}
 	return nil

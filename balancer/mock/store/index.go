@@ -135,11 +135,12 @@ func checkIndexField(name string, v value.Value) error {
 	if len(parts) > expr.MaxDepth {
 		return refuse("Index key has a field name of more than %d parts.", expr.MaxDepth)
 	}
-	for _, part := range parts {
+	for i, part := range parts {
 		if part == "" {
 			return refuse("Index keys cannot contain an empty field.")
 		}
-		if part[0] == '$' && part != "$**" && part != "$id" && part != "$ref" && part != "$db" {
+		ofReference := i > 0 && (part == "$id" || part == "$ref" || part == "$db")
+		if part[0] == '$' && part != "$**" && !ofReference {
 			return refuse("Index key contains an illegal field name: field name starts with '$'.")
 		}
 	}

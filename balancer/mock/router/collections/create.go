@@ -140,6 +140,9 @@ func validationOptions(c *call.Call, options bson.D) (bson.D, error) {
 		return nil, err
 	}
 	if len(validator) > 5 {
+		if err := mayValidate(c); err != nil {
+			return nil, err
+		}
 		compile := func(context.Context) (*filter.Filter, error) {
 			return filter.CompileWith(validator, filter.Options{Language: c.Language()})
 		}
@@ -154,6 +157,21 @@ func validationOptions(c *call.Call, options bson.D) (bson.D, error) {
 		}
 	}
 	return imagesOption(c, options)
+}
+
+// mayValidate refuses validators of collections of the servers' own.
+func mayValidate(c *call.Call) error {
+	ns, err := c.Namespace()
+	switch {
+	case err != nil:
+		return err
+	case strings.HasPrefix(ns, c.DB+".system."):
+		return mongoerr.New(mongoerr.InvalidOptions, "Document validators not allowed on system collection %s", ns)
+	case c.DB == "admin" || c.DB == "config" || c.DB == "local":
+		return mongoerr.New(mongoerr.InvalidOptions,
+			"Document validators are not allowed on collection %s in the %s internal database", ns, c.DB)
+	}
+	return nil
 }
 
 // imagesOption reads whether change streams shall show documents before and

@@ -17,9 +17,6 @@ func checkForm(c *call.Call, ns string, u bson.RawValue, multi bool) error {
 	if !isDoc {
 		return nil // a pipeline
 	}
-	if _, err := c.Cluster.ConfigDB().Sharded(ns); err != nil {
-		return nil
-	}
 	elems, err := doc.Elements()
 	if err != nil {
 		return err
@@ -30,14 +27,21 @@ func checkForm(c *call.Call, ns string, u bson.RawValue, multi bool) error {
 			operators++
 		}
 	}
+	var wrong error
 	switch {
 	case operators > 0 && operators < len(elems):
-		return mongoerr.New(mongoerr.UnsupportedFormat,
+		wrong = mongoerr.New(mongoerr.UnsupportedFormat,
 			"update document %s has mixed $operator and non-$operator style fields", doc)
 	case operators == 0 && multi:
-		return mongoerr.New(mongoerr.InvalidOptions, "Replacement-style updates cannot be {multi:true}")
+		wrong = mongoerr.New(mongoerr.InvalidOptions, "Replacement-style updates cannot be {multi:true}")
 	}
-	return nil
+	if wrong == nil {
+		return nil
+	}
+	if coll, tracked, err := c.Cluster.ConfigDB().Tracked(ns); err != nil || !tracked || coll.Unsplittable {
+		return err
+	}
+	return wrong
 }
 
 // checkUpsert refuses an upsert of many documents that does not name one shard.
@@ -45,9 +49,9 @@ func checkUpsert(c *call.Call, ns string, req mock.UpdateRequest) error {
 	if !req.Upsert || !req.Multi {
 		return nil
 	}
-	coll, err := c.Cluster.ConfigDB().Sharded(ns)
-	if err != nil {
-		return nil
+	coll, tracked, err := c.Cluster.ConfigDB().Tracked(ns)
+	if err != nil || !tracked || coll.Unsplittable {
+		return err
 	}
 	for _, field := range coll.Pattern.Fields() {
 		if v, ok := req.Filter.Equality(field); !ok || v.Type == bson.TypeArray {

@@ -1,0 +1,44 @@
+package collections_test
+
+import (
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/router/routertest"
+)
+
+// What servers refuse of collections of their own, and of names that are theirs, by the server's
+// own tests.
+func TestCollectionsOfServers(t *testing.T) {
+	x := routertest.NewRecordedState(t)
+	x.OK("doc1", d("insert", "plain", "documents", bson.A{d("_id", 1)}))
+	x.OK("admin", d("insert", "mine", "documents", bson.A{d("_id", 1)}))
+	validator := d("a", 1)
+	index := func(field string) bson.D {
+		return d("createIndexes", "plain", "indexes", bson.A{d("key", bson.D{{Key: field, Value: 1}}, "name", "i")})
+	}
+	for _, tt := range []struct {
+		name    string
+		db      string
+		command bson.D
+		code    int
+	}{
+		{"a validator in admin", "admin", d("create", "v", "validator", validator), 72},
+		{"none in admin", "admin", d("create", "w"), 0},
+		{"a validator of system.js", "doc1", d("create", "system.js", "validator", validator), 72},
+		{"a validator for a collection of admin", "admin", d("collMod", "mine", "validator", validator), 72},
+		{"a validator for a collection of config", "config", d("collMod", "shards", "validator", validator), 72},
+		{"a validator for one that is missing", "config", d("collMod", "nope", "validator", validator), 26},
+		{"no validator for one that is missing", "admin", d("collMod", "nope", "validator", d()), 26},
+		{"an index on $id", "doc1", index("$id"), 67},
+		{"an index on $ref.a", "doc1", index("$ref.a"), 67},
+		{"an index in a reference", "doc1", index("a.$id"), 0},
+		{"a rename to a database that is missing", "admin", d("renameCollection", "doc1.plain", "to", "gone.plain"), 26},
+	} {
+		reply := x.Run(tt.db, tt.command)
+		if code, _ := reply.Lookup("code").AsInt64OK(); int(code) != tt.code {
+			t.Errorf("%s: %s, want code %d", tt.name, reply, tt.code)
+		}
+	}
+}
