@@ -50,7 +50,7 @@ func collMod(c *call.Call) (bson.D, error) {
 			return nil, mongoerr.New(mongoerr.NotImplemented, "the mock does not support collections with %s", e.Key())
 		}
 	}
-	if !c.Cluster.Collections().Exists(ns) || isMissingInternal(c, ns) {
+	if !c.Cluster.Collections().Exists(ns) {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist")
 	}
 	if call.IsView(c, ns) {
@@ -135,15 +135,6 @@ func modifyView(c *call.Call, ns string) (bson.D, error) {
 		return nil, err
 	}
 	return bson.D{}, c.Cluster.Collections().ModifyView(ns, c.DB, view)
-}
-
-// isMissingInternal reports whether a collection of the config server's databases is not there:
-// those it holds come with the first document.
-func isMissingInternal(c *call.Call, ns string) bool {
-	return (c.DB == "admin" || c.DB == "config") &&
-		!slices.ContainsFunc(c.Cluster.Statistics().Collections(c.DB), func(info mock.CollectionInfo) bool {
-			return c.DB+"."+info.Name == ns
-		})
 }
 
 // modifiedOptions reads the validator and limits; nil takes an option away.

@@ -29,8 +29,6 @@ func TestCollectionsOfServers(t *testing.T) {
 		{"a validator of system.js", "doc1", d("create", "system.js", "validator", validator), 72},
 		{"a validator for a collection of admin", "admin", d("collMod", "mine", "validator", validator), 72},
 		{"a validator for a collection of config", "config", d("collMod", "shards", "validator", validator), 72},
-		{"a validator for one that is missing", "config", d("collMod", "nope", "validator", validator), 26},
-		{"no validator for one that is missing", "admin", d("collMod", "nope", "validator", d()), 26},
 		{"an index on $id", "doc1", index("$id"), 67},
 		{"an index on $ref.a", "doc1", index("$ref.a"), 67},
 		{"an index in a reference", "doc1", index("a.$id"), 0},
