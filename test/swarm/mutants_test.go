@@ -30,10 +30,10 @@ var mutants = []mutant{
 		"		equal(\"$token\", l.token),\n", "		equal(\"$_id\", \"$_id\"),\n", "lease, one runner",
 	}, {
 		"balancing is switched off before that is recorded", "balancer/live/leasedcluster_balancing.go",
-		"		if err := t.lease.NotePaused(ctx, some); err != nil {\n			return err\n		}\n		t.note(some)\n" +
+		"		if err := t.lease.NotePaused(ctx, some, uuids); err != nil {\n			return err\n		}\n		t.note(some, uuids)\n" +
 			"		done, err := t.executor.setBalancing(ctx, some, false)\n",
-		"		t.note(some)\n		done, err := t.executor.setBalancing(ctx, some, false)\n" +
-			"		if err := t.lease.NotePaused(ctx, some); err != nil {\n			return err\n		}\n", "switched off",
+		"		t.note(some, uuids)\n		done, err := t.executor.setBalancing(ctx, some, false)\n" +
+			"		if err := t.lease.NotePaused(ctx, some, uuids); err != nil {\n			return err\n		}\n", "switched off",
 	}, {
 		"what is off is forgotten before it is on", "balancer/live/leasedcluster_balancing.go",
 		"	done, failed := t.executor.setBalancing(ctx, on, true)\n",
