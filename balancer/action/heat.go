@@ -197,12 +197,7 @@ func (h Heat) on(ctx context.Context, source Source, s *catalog.Snapshot, report
 // firstHeated sorts collections: those whose queries are sampled come first, then those with most
 // data.
 func firstHeated(names []string, s *catalog.Snapshot, sampled []string) []string {
-	bytes := func(ns string) (sum int64) {
-		for _, data := range s.Collection(ns).Sizes {
-			sum += data.Bytes
-		}
-		return sum
-	}
+	bytes := func(ns string) int64 { return s.Collection(ns).Bytes() }
 	rank := func(ns string) int { return map[bool]int{false: 1}[slices.Contains(sampled, ns)] }
 	slices.SortStableFunc(names, func(a, b string) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(bytes(b), bytes(a)))

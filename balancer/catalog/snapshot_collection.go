@@ -53,6 +53,14 @@ func (c *CollectionState) CountOn(id ShardID) ChunkCount {
 	return ChunkCount{Chunks: int64(c.Table.Count(id)), Jumbo: int64(c.Table.JumboCount(id))}
 }
 
+// Bytes returns how much data all shards have of the collection, as far as that is known.
+func (c *CollectionState) Bytes() (sum int64) {
+	for _, data := range c.Sizes {
+		sum += data.Bytes
+	}
+	return sum
+}
+
 // Owners returns the shards that have chunks of the collection, by id.
 func (c *CollectionState) Owners() []ShardID {
 	if c.Table != nil {

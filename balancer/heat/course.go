@@ -1,6 +1,7 @@
 package heat
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -61,7 +62,7 @@ func stepOf(span time.Duration, parts int) time.Duration {
 func (c *Course) lay(m *Map, n int) {
 	for i := range n {
 		chunks := m.Chunks[i*len(m.Chunks)/n : (i+1)*len(m.Chunks)/n]
-		hottest := slices.MaxFunc(chunks, func(a, b Chunk) int { return int(max(-1, min(1, a.Samples-b.Samples))) })
+		hottest := slices.MaxFunc(chunks, func(a, b Chunk) int { return cmp.Compare(a.Samples, b.Samples) })
 		c.Ranges = append(c.Ranges, CourseRange{Min: chunks[0].Min, Max: chunks[len(chunks)-1].Max, Chunks: len(chunks),
 			Shard: hottest.Shard, Shares: make([]float64, len(c.Samples))})
 	}

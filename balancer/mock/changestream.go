@@ -229,7 +229,7 @@ func (l *localCollection) keepsImages() bool {
 // documentKey returns a document's shard key, where it has one, and its _id.
 func (cf *ChangeFeed) documentKey(ns string, doc bson.Raw) bson.D {
 	key := bson.D{}
-	if coll, sharded, err := cf.config.shardedEntry(ns); err == nil && sharded {
+	if coll, sharded, err := cf.config.ShardedEntry(ns); err == nil && sharded {
 		for _, name := range coll.Pattern.Fields() {
 			if v, err := doc.LookupErr(strings.Split(name, ".")...); err == nil && name != "_id" {
 				key = append(key, bson.E{Key: name, Value: v})

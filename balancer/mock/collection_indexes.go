@@ -134,7 +134,7 @@ func createAll(docs *store.Collection, specs []store.IndexSpec) error {
 // checkUniqueAgainstShardKey refuses unique indexes that a sharded collection
 // can't keep.
 func (ix *Indexes) checkUniqueAgainstShardKey(ns string, specs []store.IndexSpec) error {
-	coll, sharded, err := ix.config.shardedEntry(ns)
+	coll, sharded, err := ix.config.ShardedEntry(ns)
 	if err != nil || !sharded {
 		return err
 	}
@@ -207,7 +207,7 @@ func (ix *Indexes) Droppable(ns string) []string {
 
 // protected returns a sharded collection that needs an index of its shard key.
 func (ix *Indexes) protected(ns string) (coll catalog.Collection, is bool) {
-	coll, sharded, err := ix.config.shardedEntry(ns)
+	coll, sharded, err := ix.config.ShardedEntry(ns)
 	return coll, err == nil && sharded && needsIndex(ix.release, coll.Pattern)
 }
 

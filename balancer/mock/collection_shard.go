@@ -72,7 +72,7 @@ func (rq *Request) ShardCollection(req ShardRequest) error {
 			return err
 		}
 	}
-	existing, sharded, err := rq.env.config.shardedEntry(req.Namespace)
+	existing, sharded, err := rq.env.config.ShardedEntry(req.Namespace)
 	if err != nil {
 		return err
 	}

@@ -289,8 +289,8 @@ func (cfg *ConfigDB) Sharded(ns string) (catalog.Collection, error) {
 	return catalog.Collection{}, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 }
 
-// shardedEntry reads the entry of a collection; false when it is not sharded.
-func (cfg *ConfigDB) shardedEntry(ns string) (catalog.Collection, bool, error) {
+// ShardedEntry reads the entry of a collection; false when it is not sharded.
+func (cfg *ConfigDB) ShardedEntry(ns string) (catalog.Collection, bool, error) {
 	coll, ok, err := cfg.Tracked(ns)
 	return coll, ok && !coll.Unsplittable, err
 }

@@ -27,7 +27,7 @@ type zoneConfig interface {
 	ShardByID(id string) (catalog.Shard, error)
 	Collection(name string) *store.Collection
 	data(ns string) *store.Collection
-	shardedEntry(ns string) (catalog.Collection, bool, error)
+	ShardedEntry(ns string) (catalog.Collection, bool, error)
 	insert(collection string, doc bson.D) error
 	modify(collection, id string, change func(*bson.D)) (bool, error)
 }
@@ -180,7 +180,7 @@ func (zs *Zones) Assign(ns string, min, max bson.Raw, zone string) error {
 	if zs.members(zone) == 0 {
 		return mongoerr.New(mongoerr.ZoneNotFound, "zone %s does not exist", zone)
 	}
-	coll, sharded, err := zs.config.shardedEntry(ns)
+	coll, sharded, err := zs.config.ShardedEntry(ns)
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (zs *Zones) Assign(ns string, min, max bson.Raw, zone string) error {
 
 // Unassign removes exactly this range; none is not an error.
 func (zs *Zones) Unassign(ns string, min, max bson.Raw) error {
-	coll, sharded, err := zs.config.shardedEntry(ns)
+	coll, sharded, err := zs.config.ShardedEntry(ns)
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func (b *Balancer) scanZones() {
 func (b *Balancer) earlyZone() (bool, error) {
 	for _, raw := range b.config.Collection(configTags).Scan() {
 		ns, _ := raw.Lookup("ns").StringValueOK()
-		coll, known, err := b.config.shardedEntry(ns)
+		coll, known, err := b.config.ShardedEntry(ns)
 		if err != nil {
 			return false, err
 		}

@@ -299,7 +299,7 @@ func (rq *Request) checkKeyChange(ns string, req UpdateRequest, p documentChange
 	if p.shard == nil || req.Retryable && !req.Multi {
 		return nil
 	}
-	coll, sharded, err := rq.env.config.shardedEntry(ns)
+	coll, sharded, err := rq.env.config.ShardedEntry(ns)
 	if err != nil || !sharded {
 		return err
 	}

@@ -180,7 +180,7 @@ func (st *Statistics) RangeSize(req SizeRequest) (docs, bytes int64, err error) 
 
 // sizePattern returns the order that the range is in.
 func (st *Statistics) sizePattern(req SizeRequest) (catalog.KeyPattern, error) {
-	coll, sharded, err := st.config.shardedEntry(req.Namespace)
+	coll, sharded, err := st.config.ShardedEntry(req.Namespace)
 	if err != nil {
 		return catalog.KeyPattern{}, err
 	}

@@ -84,7 +84,7 @@ func (st *Statistics) AnalyzeKey(ns string, key bson.Raw, rate func(docs int64) 
 		return nil, nil
 	}
 	result.Unique = index.Unique && len(fieldNames(index.Key)) == pattern.Len()
-	_, result.Sharded, err = st.config.shardedEntry(ns)
+	_, result.Sharded, err = st.config.ShardedEntry(ns)
 	if err != nil {
 		return nil, err
 	}

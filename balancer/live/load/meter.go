@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -53,17 +54,11 @@ func (m *Meter) Read(ctx context.Context, look *catalog.Snapshot) (map[catalog.S
 
 // largest returns the sharded collections with most data.
 func largest(s *catalog.Snapshot, most int) []*catalog.CollectionState {
-	bytes := func(c *catalog.CollectionState) (sum int64) {
-		for _, data := range c.Sizes {
-			sum += data.Bytes
-		}
-		return sum
-	}
 	list := slices.DeleteFunc(slices.Clone(s.Collections()), func(c *catalog.CollectionState) bool {
 		return c.Unsplittable
 	})
 	slices.SortStableFunc(list, func(a, b *catalog.CollectionState) int {
-		return int(max(-1, min(1, bytes(b)-bytes(a))))
+		return cmp.Compare(b.Bytes(), a.Bytes())
 	})
 	return list[:min(most, len(list))]
 }

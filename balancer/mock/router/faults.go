@@ -187,8 +187,8 @@ func countTargets(cmd *call.Command, c *call.Call) {
 	if by == nil || !isText {
 		return
 	}
-	coll, tracked, err := c.Cluster.ConfigDB().Tracked(c.DB + "." + name)
-	if err != nil || !tracked || coll.Unsplittable {
+	coll, sharded, err := c.Cluster.ConfigDB().ShardedEntry(c.DB + "." + name)
+	if err != nil || !sharded {
 		by[call.ToUnsharded].Add(1)
 		return
 	}

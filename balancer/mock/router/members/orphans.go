@@ -22,8 +22,8 @@ func cleanupOrphaned(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	coll, tracked, err := c.Cluster.ConfigDB().Tracked(ns)
-	if err != nil || !tracked || coll.Unsplittable {
+	coll, sharded, err := c.Cluster.ConfigDB().ShardedEntry(ns)
+	if err != nil || !sharded {
 		return bson.D{}, err
 	}
 	if len(from) > 5 {

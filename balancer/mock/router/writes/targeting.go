@@ -38,7 +38,7 @@ func checkForm(c *call.Call, ns string, u bson.RawValue, multi bool) error {
 	if wrong == nil {
 		return nil
 	}
-	if coll, tracked, err := c.Cluster.ConfigDB().Tracked(ns); err != nil || !tracked || coll.Unsplittable {
+	if _, sharded, err := c.Cluster.ConfigDB().ShardedEntry(ns); err != nil || !sharded {
 		return err
 	}
 	return wrong
@@ -49,8 +49,8 @@ func checkUpsert(c *call.Call, ns string, req mock.UpdateRequest) error {
 	if !req.Upsert || !req.Multi {
 		return nil
 	}
-	coll, tracked, err := c.Cluster.ConfigDB().Tracked(ns)
-	if err != nil || !tracked || coll.Unsplittable {
+	coll, sharded, err := c.Cluster.ConfigDB().ShardedEntry(ns)
+	if err != nil || !sharded {
 		return err
 	}
 	for _, field := range coll.Pattern.Fields() {
