@@ -52,7 +52,7 @@ func (c checkedRunner) RunCommand(ctx context.Context, database string, command 
 type clientRunner struct{ client *mongo.Client }
 
 func (a clientRunner) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
-	ctx, command, cancel := timedOnce(ctx, command)
+	ctx, command, cancel := TimedOnce(ctx, command)
 	defer cancel()
 	ask := func() (bson.Raw, error) { return a.client.Database(database).RunCommand(ctx, command).Raw() }
 	if len(command) == 0 || !slices.Contains(repeatable, command[0].Key) {
@@ -62,14 +62,14 @@ func (a clientRunner) RunCommand(ctx context.Context, database string, command b
 }
 
 func (a clientRunner) RunCursorCommand(ctx context.Context, database string, command bson.D) ([]bson.Raw, error) {
-	ctx, command, cancel := timedOnce(ctx, command)
+	ctx, command, cancel := TimedOnce(ctx, command)
 	defer cancel()
 	return rows(ctx, func() (*mongo.Cursor, error) { return a.client.Database(database).RunCommandCursor(ctx, command) })
 }
 
-// timedOnce returns a command without maxTimeMS if the context has a deadline, which the
+// TimedOnce returns a command without maxTimeMS if the context has a deadline, which the
 // driver sends as maxTimeMS: servers refuse a command that has it twice.
-func timedOnce(ctx context.Context, command bson.D) (context.Context, bson.D, context.CancelFunc) {
+func TimedOnce(ctx context.Context, command bson.D) (context.Context, bson.D, context.CancelFunc) {
 	i := slices.IndexFunc(command, func(e bson.E) bool { return e.Key == "maxTimeMS" })
 	if _, limited := ctx.Deadline(); !limited || i < 0 {
 		return ctx, command, func() {}

@@ -53,7 +53,7 @@ func reachableSoon(ctx context.Context, dialer options.ContextDialer, host strin
 // Each calls put with all documents of a command that answers with a cursor, as they come. A
 // document is valid until put returns.
 func Each(ctx context.Context, client *mongo.Client, database string, command bson.D, put func(bson.Raw) error) error {
-	ctx, command, cancel := timedOnce(ctx, command)
+	ctx, command, cancel := TimedOnce(ctx, command)
 	defer cancel()
 	cursor, err := client.Database(database).RunCommandCursor(ctx, command)
 	if err != nil {

@@ -99,6 +99,8 @@ func verbs() []verb {
 			func() command { return new(testFlags) }},
 		{helping, "serve", "[options]", "serve the mock cluster on a port", serveText(),
 			func() command { return new(serveFlags) }},
+		{helping, "mcp", "[options] [address]", "tools for agents that speak MCP", mcpText(),
+			func() command { return new(mcpFlags) }},
 		{helping, "completion", "bash|zsh|fish", "print the completion script of your shell", completionText(),
 			func() command { return new(completionFlags) }},
 		{helping, "man", "", "print the manual page", manText(), func() command { return new(manFlags) }},

@@ -238,3 +238,16 @@ func (h *noting) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	}
 	return h.Handler.Handle(ctx, r)
 }
+
+// Who has a time limit (--timeout) gets the same advice: no command has its limit twice,
+// which servers refuse.
+func TestAdviceWithinATime(t *testing.T) {
+	c := collections()[3]
+	w := c.make(t, newMaker(1, 200), catalog.Release80)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	a, err := keyfacts.Advise(ctx, w.client, c.ns(), keyfacts.Options{})
+	if err != nil || a.Best == nil || !slices.Contains(c.right, a.Best.Key.String()) {
+		t.Errorf("%v, %s", err, a.Verdict)
+	}
+}

@@ -105,6 +105,8 @@ func (r *reading) natural(ctx context.Context, direction int, n int64, projectio
 
 // read returns the documents of a command, until they are too many bytes.
 func (r *reading) read(ctx context.Context, command bson.D) (docs []bson.Raw, err error) {
+	ctx, command, cancel := live.TimedOnce(ctx, command)
+	defer cancel()
 	cursor, err := r.client.Database(r.database).RunCommandCursor(ctx, command)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,107 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"shardsh/bindings/plaintext"
+)
+
+// Answer is what a tool returns.
+type Answer struct {
+	Answer    string   `json:"answer" jsonschema:"the answer, as the subcommand of shardsh prints it"`
+	Sources   []string `json:"sources" jsonschema:"what the answer comes from, when that was read, and what could not be"`
+	NextSteps []string `json:"next_steps" jsonschema:"tools to call, or what a person has to do"`
+	Truncated bool     `json:"truncated,omitempty" jsonschema:"the answer is cut: ask for less"`
+	Hash      string   `json:"hash,omitempty" jsonschema:"the hash of the plan, by which a person approves it"`
+}
+
+// Bounds of an answer, in characters and entries.
+const (
+	mostAnswer  = 16_000
+	mostEntries = 12
+	mostEntry   = 400
+)
+
+// bounded returns an answer that is not too long, with what is hidden in it spelled out.
+func (s *Server) bounded(a Answer) Answer {
+	a.Answer = strings.TrimRight(a.Answer, "\n")
+	whole := utf8.RuneCountInString(a.Answer)
+	a.Answer = s.clean(a.Answer, mostAnswer)
+	if whole > mostAnswer {
+		a.Truncated = true
+		a.Answer += fmt.Sprintf("\n… cut: these are the first %d of %d characters", mostAnswer, whole)
+	}
+	a.Sources, a.NextSteps = s.entries(a.Sources), s.entries(a.NextSteps)
+	return a
+}
+
+func (s *Server) entries(list []string) []string {
+	bounded := []string{}
+	for i, entry := range list {
+		if i == mostEntries {
+			return append(bounded, fmt.Sprintf("… and %d more", len(list)-mostEntries))
+		}
+		bounded = append(bounded, s.clean(entry, mostEntry))
+	}
+	return bounded
+}
+
+// clean returns the first characters of a text, without passwords, and with the
+// characters spelled out that people would not see.
+func (s *Server) clean(text string, most int) string {
+	if utf8.RuneCountInString(text) > most {
+		text = string([]rune(text)[:most]) + "…"
+	}
+	if s.Redact != nil {
+		text = s.Redact(text)
+	}
+	text = plaintext.Visible(text)
+	if !strings.ContainsFunc(text, unseen) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if unseen(r) {
+			fmt.Fprintf(&b, `\u{%X}`, r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// unseen reports whether a character has no form of its own, as those have that hide
+// texts from people: tags, selectors of variants, spaces without width.
+func unseen(r rune) bool {
+	return unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r)
+}
+
+// checkArguments refuses texts and lists that are too long for any question.
+func checkArguments(raw json.RawMessage) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	var arguments map[string]any
+	if err := json.Unmarshal(raw, &arguments); err != nil {
+		return fmt.Errorf("the arguments are not an object: %w", err)
+	}
+	for name, value := range arguments {
+		list, isList := value.([]any)
+		if !isList {
+			list = []any{value}
+		}
+		if len(list) > mostItems {
+			return fmt.Errorf("%s has %d entries: give at most %d", name, len(list), mostItems)
+		}
+		for _, v := range list {
+			if text, is := v.(string); is && utf8.RuneCountInString(text) > mostText {
+				return fmt.Errorf("%s is longer than %d characters", name, mostText)
+			}
+		}
+	}
+	return nil
+}

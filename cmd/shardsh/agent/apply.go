@@ -1,0 +1,67 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"shardsh/balancer/action"
+	"shardsh/bindings/actiontext"
+)
+
+type applyArguments struct {
+	Hash           string `json:"hash" jsonschema:"the hash of an approved plan, all 64 digits"`
+	PauseBalancing bool   `json:"pause_balancing,omitempty" jsonschema:"disable the cluster's own balancing of these collections meanwhile"`
+	For            string `json:"for,omitempty" jsonschema:"start no step after this time: 10m (default), 1h at most; call again to go on"`
+}
+
+// How long a call of apply starts steps.
+const (
+	usualApply   = 10 * time.Minute
+	longestApply = time.Hour
+)
+
+func (s *Server) addApply() {
+	add(s, tool{name: "apply", changes: true, about: "Carries out a plan that a person has approved by its hash, and " +
+		"no other; goes on with it when it was ended before. Nothing else changes the cluster."}, apply)
+}
+
+func apply(ctx context.Context, c *call, in applyArguments) (Answer, error) {
+	approved, err := c.Plans.Plan(in.Hash)
+	if err != nil {
+		return Answer{}, err
+	}
+	if err := c.Plans.check(in.Hash); err != nil {
+		return Answer{}, err
+	}
+	verb := action.Apply{Plan: approved, Approve: in.Hash}
+	verb.Parallel, verb.PauseBalancing, verb.For = action.DefaultParallel, in.PauseBalancing, usualApply
+	if in.For != "" {
+		if verb.For, err = time.ParseDuration(in.For); err != nil || verb.For <= 0 || verb.For > longestApply {
+			return Answer{}, fmt.Errorf("for takes a time up to 1h, such as 10m, not %q", in.For)
+		}
+	}
+	verb.Journal = c.Plans.journal(in.Hash)
+	if _, err := os.Stat(verb.Journal); !errors.Is(err, fs.ErrNotExist) {
+		verb.Plan, verb.Resume, verb.Journal = nil, verb.Journal, ""
+	}
+	cluster, err := c.Cluster(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	result, err := verb.Run(ctx, cluster, c)
+	if err != nil {
+		return Answer{}, argumentError(err)
+	}
+	a := Answer{Answer: actiontext.PlanResult(result), Hash: in.Hash, Sources: append(c.sources(),
+		"the plan and its journal: "+c.Plans.file(in.Hash))}
+	if !result.Finished {
+		a.NextSteps = append(a.NextSteps, fmt.Sprintf("apply {\"hash\": %q}: goes on, if it ended by a limit of time", in.Hash))
+	}
+	a.NextSteps = append(a.NextSteps, "check {}",
+		"to undo it, a person runs: shardsh apply --undo "+c.Plans.journal(in.Hash))
+	return a, nil
+}

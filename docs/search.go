@@ -1,0 +1,137 @@
+// Package docs has the documentation as the program carries it.
+package docs
+
+import (
+	"cmp"
+	"embed"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+//go:embed *.md
+var pages embed.FS
+
+// Section is a part of a page with its title.
+type Section struct {
+	Page    string // findings.md
+	Heading string
+	// Text begins with the title.
+	Text string
+}
+
+// Place returns where the section is: docs/findings.md, and its title.
+func (s Section) Place() string { return "docs/" + s.Page + ": " + s.Heading }
+
+// headline begins a section.
+var headline = regexp.MustCompile(`(?m)^#{1,4} .*$`)
+
+// word is what a query is compared by.
+var word = regexp.MustCompile(`[\p{L}\p{N}_$]+`)
+
+var sections = sync.OnceValue(func() (list []Section) {
+	entries, err := pages.ReadDir(".")
+	if err != nil {
+		return nil // they are in the program
+	}
+	for _, e := range entries {
+		text, err := pages.ReadFile(e.Name())
+		if err != nil {
+			continue
+		}
+		list = append(list, split(e.Name(), string(text))...)
+	}
+	return list
+})
+
+// split cuts a page at its headings.
+func split(page, text string) (list []Section) {
+	starts := headline.FindAllStringIndex(text, -1)
+	for i, at := range starts {
+		end := len(text)
+		if i+1 < len(starts) {
+			end = starts[i+1][0]
+		}
+		s := Section{Page: page, Heading: strings.TrimLeft(text[at[0]:at[1]], "# ")}
+		prose, rows := cutRows(strings.TrimSpace(text[at[0]:end]))
+		s.Text = prose
+		list = append(list, s)
+		for _, row := range rows {
+			first, _, _ := strings.Cut(strings.TrimPrefix(row[len(row)-1], "| "), " |")
+			list = append(list, Section{Page: page, Heading: strings.Trim(first, "`"), Text: strings.Join(row, "\n")})
+		}
+	}
+	return list
+}
+
+// longTable is from how many rows on each row of a table is a section: codes and helpers
+// are explained so.
+const longTable = 8
+
+// cutRows takes the rows of long tables out of a text. Each comes with the head of its table.
+func cutRows(text string) (prose string, rows [][]string) {
+	var left, table []string
+	end := func() {
+		if len(table) < longTable+2 {
+			left = append(left, table...)
+		} else {
+			for _, row := range table[2:] {
+				rows = append(rows, []string{table[0], table[1], row})
+			}
+		}
+		table = nil
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.HasPrefix(line, "|") {
+			table = append(table, line)
+			continue
+		}
+		end()
+		left = append(left, line)
+	}
+	end()
+	return strings.TrimSpace(strings.Join(left, "\n")), rows
+}
+
+// Search returns the sections that fit a query best, the best first, at most so many. A
+// word in a title counts more than in a text, and a rare one more than a common one.
+func Search(query string, most int) []Section {
+	words := word.FindAllString(strings.ToLower(query), -1)
+	slices.Sort(words)
+	words = slices.Compact(words)
+	type ranked struct {
+		Section
+		score float64
+	}
+	all := sections()
+	list := make([]ranked, len(all))
+	for _, w := range words {
+		var hits []int
+		for i, s := range all {
+			if strings.Contains(strings.ToLower(s.Text), w) {
+				hits = append(hits, i)
+			}
+		}
+		for _, i := range hits {
+			weight := 1.0
+			switch of := strings.ToLower(all[i].Heading); {
+			case of == w:
+				weight = 20
+			case strings.Contains(of, w):
+				weight = 6
+			}
+			list[i].score += weight * float64(len(all)) / float64(len(hits)) // rare words say more
+		}
+	}
+	for i := range list {
+		list[i].Section = all[i]
+	}
+	list = slices.DeleteFunc(list, func(r ranked) bool { return r.score == 0 })
+	slices.SortStableFunc(list, func(a, b ranked) int { return cmp.Compare(b.score, a.score) })
+	var best []Section
+	for _, r := range list[:min(most, len(list))] {
+		best = append(best, r.Section)
+	}
+	return best
+}
