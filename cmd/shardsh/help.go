@@ -44,20 +44,26 @@ func printTopHelp(to io.Writer) error {
 	c := shellUsage(new(shellFlags), new(helpFlags))
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", shellIntro, strings.Join(c.Usage(), "\n  "))
+	var names []string
 	for _, s := range sections() {
 		fmt.Fprintf(&b, "\n%s:\n", s)
 		for _, v := range verbs() {
-			if v.section == s {
+			switch {
+			case v.section != s:
+			case s == itself:
+				names = append(names, v.name)
+			default:
 				fmt.Fprintf(&b, "  %-12s %s\n", v.name, v.about)
 			}
 		}
 	}
+	fmt.Fprintf(&b, "  %s\n", strings.Join(names, ", "))
 	fmt.Fprintf(&b, `
 Without an address the cluster is the embedded mock. An address is a connection
 string (mongodb://...), host:port/db, or the name of a database on this machine:
   %s
 All options of the shell: shardsh --help-all. More: shardsh help VERB|connection|mock|pace|consent.
-`, strings.Join(c.Text.Examples[:2], "\n  "))
+`, c.Text.Examples[1])
 	_, err := io.WriteString(to, b.String())
 	return err
 }

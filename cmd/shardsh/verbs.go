@@ -41,7 +41,8 @@ type section string
 const (
 	looking  section = "Look at a cluster, and change nothing"
 	changing section = "Change a cluster"
-	helping  section = "Scripts, the mock cluster, and this program"
+	helping  section = "Scripts, agents, and the mock cluster"
+	itself   section = "This program" // the help has names alone
 )
 
 // verbs are in the order of the help.
@@ -101,10 +102,10 @@ func verbs() []verb {
 			func() command { return new(serveFlags) }},
 		{helping, "mcp", "[options] [address]", "tools for agents that speak MCP", mcpText(),
 			func() command { return new(mcpFlags) }},
-		{helping, "completion", "bash|zsh|fish", "print the completion script of your shell", completionText(),
+		{itself, "completion", "bash|zsh|fish", "print the completion script of your shell", completionText(),
 			func() command { return new(completionFlags) }},
-		{helping, "man", "", "print the manual page", manText(), func() command { return new(manFlags) }},
-		{helping, "version", "[options]", "print the version and how it was built", versionText(),
+		{itself, "man", "", "print the manual page", manText(), func() command { return new(manFlags) }},
+		{itself, "version", "[options]", "print the version and how it was built", versionText(),
 			func() command { return new(versionFlags) }},
 	}
 }
@@ -215,7 +216,7 @@ func verbUsage() (list []cmdline.Command) {
 }
 
 // sections returns the verbs by section.
-func sections() []section { return []section{looking, changing, helping} }
+func sections() []section { return []section{looking, changing, helping, itself} }
 
 // mistypedVerb returns the verb that an address is nearly; empty for what is an address, or
 // far from any verb.

@@ -15,7 +15,7 @@ import (
 
 type adviseArguments struct {
 	NS   string   `json:"ns" jsonschema:"the collection, DB.COLLECTION"`
-	Keys []string `json:"keys,omitempty" jsonschema:"shard keys to judge, in extended JSON; without them some are proposed"`
+	Keys []string `json:"keys,omitempty" jsonschema:"shard keys to judge, extended JSON; without them some are proposed"`
 }
 
 func (s *Server) addAdvise() {

@@ -14,8 +14,8 @@ import (
 
 type applyArguments struct {
 	Hash           string `json:"hash" jsonschema:"the hash of an approved plan, all 64 digits"`
-	PauseBalancing bool   `json:"pause_balancing,omitempty" jsonschema:"disable the cluster's own balancing of these collections meanwhile"`
-	For            string `json:"for,omitempty" jsonschema:"start no step after this time: 10m (default), 1h at most; call again to go on"`
+	PauseBalancing bool   `json:"pause_balancing,omitempty" jsonschema:"disable the cluster's balancing of them meanwhile"`
+	For            string `json:"for,omitempty" jsonschema:"start no step after this time: 10m (default) to 1h; call again to go on"`
 }
 
 // How long a call of apply starts steps.
@@ -59,7 +59,7 @@ func apply(ctx context.Context, c *call, in applyArguments) (Answer, error) {
 	a := Answer{Answer: actiontext.PlanResult(result), Hash: in.Hash, Sources: append(c.sources(),
 		"the plan and its journal: "+c.Plans.file(in.Hash))}
 	if !result.Finished {
-		a.NextSteps = append(a.NextSteps, fmt.Sprintf("apply {\"hash\": %q}: goes on, if it ended by a limit of time", in.Hash))
+		a.NextSteps = append(a.NextSteps, fmt.Sprintf("apply {\"hash\": %q}: goes on, if a limit ended it", in.Hash))
 	}
 	a.NextSteps = append(a.NextSteps, "check {}",
 		"to undo it, a person runs: shardsh apply --undo "+c.Plans.journal(in.Hash))

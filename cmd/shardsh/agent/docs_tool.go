@@ -17,8 +17,8 @@ type docsArguments struct {
 const mostSections = 4
 
 func (s *Server) addDocs() {
-	add(s, tool{name: "docs", about: "What shardsh's documentation says about a finding's code, a command, an option, or " +
-		"how balancing works: the sections that fit best."}, search)
+	add(s, tool{name: "docs", about: "What shardsh's documentation says about a finding's code, a command, an option, " +
+		"or how balancing works: the sections that fit best."}, search)
 }
 
 func search(_ context.Context, _ *call, in docsArguments) (Answer, error) {

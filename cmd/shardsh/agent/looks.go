@@ -75,7 +75,7 @@ type checkArgs struct {
 }
 
 type goalArguments struct {
-	Goal string   `json:"goal,omitempty" jsonschema:"balance (default), drain=SHARD, zones, defragment, consolidate or load"`
+	Goal string   `json:"goal,omitempty" jsonschema:"balance (default), drain=SHARD, zones, defragment, consolidate, load"`
 	NS   []string `json:"ns,omitempty" jsonschema:"only these collections; * is a wildcard"`
 }
 
@@ -88,7 +88,7 @@ type planArguments struct {
 }
 
 type simulateArguments struct {
-	Alternatives []string `json:"alternatives" jsonschema:"what to compare, each a change or several with ; between: addShard 2; drain s3"`
+	Alternatives []string `json:"alternatives" jsonschema:"what to compare, each of changes with ; between: addShard 2; drain s3"`
 }
 
 func (s *Server) addLooks() {

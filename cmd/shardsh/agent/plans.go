@@ -101,22 +101,13 @@ func (p *Plans) Approve(hash string) error {
 	})
 }
 
-// ApprovalNeeded says that no person has approved a plan, or too long ago.
-type ApprovalNeeded struct{ Hash, Command, Reason string }
-
-// Error says how to approve it.
-func (e *ApprovalNeeded) Error() string {
-	return fmt.Sprintf("the plan %s is not approved%s. A person reads and approves it on a terminal: %s",
-		e.Hash, e.Reason, e.Command)
-}
-
 // check returns an error unless a person has approved a plan within the time that counts.
 func (p *Plans) check(hash string) error {
 	known, err := p.read()
 	if err != nil {
 		return err
 	}
-	missing := &ApprovalNeeded{Hash: hash, Command: p.approval(hash)}
+	reason := ""
 	for lines := bufio.NewScanner(bytes.NewReader(known)); lines.Scan(); {
 		of, when, _ := strings.Cut(strings.TrimSpace(lines.Text()), " ")
 		if of != hash {
@@ -125,14 +116,15 @@ func (p *Plans) check(hash string) error {
 		at, err := time.Parse(time.RFC3339, strings.TrimSpace(when))
 		switch {
 		case err != nil:
-			missing.Reason = ": the line of its approval has no time"
+			reason = ": the line of its approval has no time"
 		case p.Now().Sub(at) > Approved || at.Sub(p.Now()) > time.Minute:
-			missing.Reason = fmt.Sprintf(" any more: that was at %s, and counts for %d hours", when, Approved/time.Hour)
+			reason = fmt.Sprintf(" any more: that was at %s, and counts for %d hours", when, Approved/time.Hour)
 		default:
 			return nil
 		}
 	}
-	return missing
+	return fmt.Errorf("the plan %s is not approved%s. A person reads and approves it on a terminal: %s",
+		hash, reason, p.approval(hash))
 }
 
 func (p *Plans) read() ([]byte, error) {

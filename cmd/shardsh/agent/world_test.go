@@ -82,7 +82,7 @@ func newWorld(t testing.TB, topology string, plans *Plans) *world {
 	t.Cleanup(func() {
 		cancel()
 		_ = w.agent.Close() // a test may have ended it
-		for range w.ended { //nolint:revive // until it is closed
+		for range w.ended { // until it is closed
 		}
 	})
 	return w
