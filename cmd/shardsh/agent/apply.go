@@ -15,7 +15,7 @@ import (
 type applyArguments struct {
 	Hash           string `json:"hash" jsonschema:"the hash of an approved plan, all 64 digits"`
 	PauseBalancing bool   `json:"pause_balancing,omitempty" jsonschema:"disable the cluster's balancing of them meanwhile"`
-	For            string `json:"for,omitempty" jsonschema:"start no step after this time: 10m (default) to 1h; call again to go on"`
+	For            string `json:"for,omitempty" jsonschema:"start no step after this time: 10m (default) to 1h"`
 }
 
 // How long a call of apply starts steps.

@@ -88,7 +88,7 @@ type planArguments struct {
 }
 
 type simulateArguments struct {
-	Alternatives []string `json:"alternatives" jsonschema:"what to compare, each of changes with ; between: addShard 2; drain s3"`
+	Alternatives []string `json:"alternatives" jsonschema:"what to compare, changes with ; between: addShard 2; drain s3"`
 }
 
 func (s *Server) addLooks() {
