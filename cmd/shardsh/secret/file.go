@@ -16,54 +16,61 @@ const (
 	MaxPassword = 4096
 	// maxKey is more than a key takes with a chain of certificates.
 	maxKey = 1 << 20
-	// othersMode are the permissions that let others at a file.
+	// othersMode are the permissions that let others at a file, groupMode that which root may
+	// give to a group.
 	othersMode = fs.FileMode(0o077)
+	groupMode  = fs.FileMode(0o040)
 )
 
 // ReadFile reads a file with a secret in it, of at most so many bytes. Like
-// ssh it takes none that others may read: who could has the secret already.
-// Pipes, such as a shell makes of <(…), are nobody else's.
+// ssh it takes none that others may read: who could has the secret already. As for
+// PostgreSQL, the group of a file of root's may read it. Pipes, such as a shell makes of
+// <(…), are nobody else's.
 func ReadFile(path string, most int64) ([]byte, error) {
-	data, mode, err := readBounded(path, most)
+	data, info, err := readBounded(path, most)
 	if err != nil {
 		return nil, err
 	}
-	return data, checkGuarded(path, mode)
+	return data, checkGuarded(path, info.Mode(), givenByRoot(info))
 }
 
 // checkGuarded refuses a file that others may read, and says what to do.
-func checkGuarded(path string, mode fs.FileMode) error {
-	if runtime.GOOS == "windows" || !mode.IsRegular() || mode.Perm()&othersMode == 0 {
+func checkGuarded(path string, mode fs.FileMode, byRoot bool) error {
+	others := othersMode
+	if byRoot {
+		others &^= groupMode
+	}
+	if runtime.GOOS == "windows" || !mode.IsRegular() || mode.Perm()&others == 0 {
 		return nil
 	}
 	return fmt.Errorf("others may read %s (mode %#o): chmod 600 it", path, mode.Perm())
 }
 
-// readBounded reads a file of at most most bytes, and returns its mode.
-func readBounded(path string, most int64) ([]byte, fs.FileMode, error) {
+// readBounded reads a file of at most most bytes, and returns what it is.
+func readBounded(path string, most int64) ([]byte, fs.FileInfo, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	if info.IsDir() {
-		return nil, 0, fmt.Errorf("%s is a directory", path)
+		return nil, nil, fmt.Errorf("%s is a directory", path)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(data)) > most {
 		err = fmt.Errorf("%s is longer than %d bytes: it is not a secret", path, most)
 	}
-	return data, info.Mode(), err
+	return data, info, err
 }
 
 // CheckKeyFile refuses a PEM file that others may read and that has a key in it
 // which no password protects.
 func CheckKeyFile(path string) (encrypted bool, err error) {
-	data, mode, err := readBounded(path, maxKey)
+	data, info, err := readBounded(path, maxKey)
 	if err != nil {
 		return false, err
 	}
@@ -74,7 +81,7 @@ func CheckKeyFile(path string) (encrypted bool, err error) {
 	if !strings.Contains(text, "PRIVATE KEY") {
 		return false, nil
 	}
-	return false, checkGuarded(path, mode)
+	return false, checkGuarded(path, info.Mode(), givenByRoot(info))
 }
 
 // ReadPassword returns the first line of a file that nobody else may read.
