@@ -74,7 +74,8 @@ func (r Result) Empty() bool { return len(r.Changes) == 0 }
 
 // Of compares an older snapshot of a cluster with a newer one.
 func Of(was, is *catalog.Snapshot) Result {
-	d := &differ{was: was.Parts(), is: is.Parts(), from: was, to: is, missing: map[string]bool{}}
+	d := &differ{was: was.Parts(), is: is.Parts(), from: was, to: is, missing: map[string]bool{},
+		result: Result{Changes: []Change{}, Data: []ShardData{}, Largest: []CollectionData{}}}
 	d.cluster()
 	d.members()
 	d.routers()

@@ -18,7 +18,8 @@ const (
 // Diff returns what has changed as text: a screen, or if long everything.
 func Diff(r diff.Result, long bool) string {
 	d := diffText{long: long, zone: r.New.Time.Location()}
-	d.line("%s to %s: %s", moment(r.Old), moment(r.New), diffHeadline(r))
+	d.line("From %s", moment(r.Old))
+	d.line("to   %s: %s", moment(r.New), diffHeadline(r))
 	if r.New.Time.Before(r.Old.Time) {
 		d.line("The second one is older: what was added is told as removed.")
 	}
@@ -37,8 +38,8 @@ func Diff(r diff.Result, long bool) string {
 
 func moment(m diff.Moment) string {
 	text := humanize.Time(m.Time.UTC())
-	if m.Name != "" {
-		text = m.Name + " (" + text + ")"
+	if name, _, _ := strings.Cut(m.Name, "?"); name != "" {
+		text = name + ", " + text
 	}
 	return visible(text)
 }
