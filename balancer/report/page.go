@@ -118,16 +118,19 @@ func remedyOf(f diagnosis.Finding) string {
 }
 
 // Verdict returns how the cluster is, in a word: critical, warning or fine.
-func (o *Overview) Verdict() string {
+func (o *Overview) Verdict() string { return VerdictOf(o.Answer) }
+
+// VerdictOf is how a cluster is by what is wrong with it.
+func VerdictOf(a diagnosis.Answer) string {
 	worst := diagnosis.Info
-	for _, f := range o.Answer.Symptoms {
+	for _, f := range a.Symptoms {
 		worst = max(worst, f.Severity)
 	}
-	for _, g := range o.Answer.Summary().ToDo {
+	for _, g := range a.Summary().ToDo {
 		worst = max(worst, g.First().Severity)
 	}
 	switch {
-	case o.Answer.Healthy():
+	case a.Healthy():
 		return "fine"
 	case worst == diagnosis.Info:
 		return "info"

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	cryptorand "crypto/rand"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -18,6 +20,7 @@ import (
 	"shardsh/balancer/humanize"
 	"shardsh/balancer/live"
 	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/targets"
 )
 
 // snapshotFlags are those of "shardsh snapshot".
@@ -38,14 +41,19 @@ func (o *snapshotFlags) groups() []cmdline.Group {
 		o.flags(f)
 		o.sizesFlag(f)
 	})}
-	return append(groups, o.sharedGroups()...)
+	return append(append(groups, o.fleet.group()), o.sharedGroups()...)
 }
 
 func (o *snapshotFlags) complete(env environment, words []string) error {
+	if err := o.fleet.choose(); err != nil {
+		return err
+	}
 	if err := o.sourceFlags.complete(env, words); err != nil {
 		return err
 	}
 	switch {
+	case o.fleet.many() && o.into == "":
+		return usagef("the snapshots of a fleet go into a directory: use --into DIR")
 	case o.keep != 0 && o.into == "":
 		return usagef("--keep is for --into: it removes older snapshots from that directory")
 	case o.into != "" && o.redact:
@@ -60,10 +68,45 @@ func (o *snapshotFlags) complete(env environment, words []string) error {
 
 // run is "shardsh snapshot": the metadata of a cluster, in a file.
 func (o *snapshotFlags) run(ctx context.Context, env environment) error {
-	parts := live.WithStatus | live.Causes | live.Samples
-	return o.about(ctx, env, live.ReaderOptions{Parts: parts}, func(s *catalog.Snapshot) error {
+	if o.fleet.many() {
+		return o.runFleet(ctx, env)
+	}
+	return o.about(ctx, env, live.ReaderOptions{Parts: snapshotParts}, func(s *catalog.Snapshot) error {
 		return o.save(env, s)
 	})
+}
+
+// snapshotParts are what a snapshot has.
+const snapshotParts = live.WithStatus | live.Causes | live.Samples
+
+// runFleet keeps a snapshot of each cluster, in a directory of its name.
+func (o *snapshotFlags) runFleet(ctx context.Context, env environment) error {
+	members, err := askFleet(ctx, env, &o.sourceFlags,
+		func(ctx context.Context, env environment, one *sourceFlags, t targets.Target) (string, error) {
+			source, done, err := one.open(ctx, env)
+			if err != nil {
+				return "", err
+			}
+			defer done()
+			s, err := source.Read(ctx, live.ReaderOptions{Parts: snapshotParts})
+			if err != nil {
+				return "", err
+			}
+			return o.keepIn(filepath.Join(o.into, t.Name), s)
+		})
+	if err != nil {
+		return err
+	}
+	var lines []fleetLine
+	for _, m := range members {
+		if line := lineOf(m, func(text string) (string, string) { return "saved", text }); m.err != nil || !o.quiet {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) > 0 {
+		err = writeFleet(env.errOut(), lines, 0)
+	}
+	return cmp.Or(err, errFleet(members))
 }
 
 func (o *snapshotFlags) save(env environment, s *catalog.Snapshot) (err error) {
@@ -139,6 +182,7 @@ shardsh diff. Nothing on the cluster changes.`,
 			"shardsh snapshot --from cluster.snap --redact -o share.snap",
 			"shardsh snapshot --mock -o -",
 			"shardsh snapshot mongodb://host:27017 --into /var/lib/shardsh/shop --keep 90d",
+			"shardsh snapshot --targets fleet.yaml --into /var/lib/shardsh --keep 90d",
 		},
 	}
 }
