@@ -45,7 +45,7 @@ func (o *fleetFlags) group() cmdline.Group {
 		f.StringArrayVar(&o.selects, "select", nil, "`LABEL=VALUE,…` of these those with such labels; !=, or LABEL alone")
 		f.StringVar(&o.name, "cluster", "", "`NAME` of these only this one, with all that the verb has to say")
 		f.IntVar(&o.parallel, "parallel", fleetParallel, "`N` clusters are asked at the same time; each has 30s, or --timeout")
-	}).On("fleet", "fleet")
+	}).On("fleet", "Fleet")
 }
 
 // given reports whether clusters of a file are meant.
@@ -94,19 +94,19 @@ func (o *sourceFlags) completeFleet(env environment, words []string) error {
 	}
 	if o.fleet.name == "" {
 		for _, t := range o.fleet.list {
-			one := o.at(t)
+			one := o.ofTarget(t)
 			if err := one.complete(env, nil); err != nil {
 				return usagef("%s: %w", t.Name, err)
 			}
 		}
 		return nil
 	}
-	*o = o.at(o.fleet.list[0])
+	*o = o.ofTarget(o.fleet.list[0])
 	return o.complete(env, nil)
 }
 
-// at returns the flags for one cluster of a fleet.
-func (o *sourceFlags) at(t targets.Target) sourceFlags {
+// ofTarget returns the flags for one cluster of a fleet.
+func (o *sourceFlags) ofTarget(t targets.Target) sourceFlags {
 	one := *o
 	one.fleet = fleetFlags{}
 	one.from, one.mock = t.From, t.Mock
@@ -145,7 +145,7 @@ func askFleet[R any](ctx context.Context, env environment, o *sourceFlags,
 		asking.Go(func() {
 			free <- struct{}{}
 			defer func() { <-free }()
-			one := o.at(t)
+			one := o.ofTarget(t)
 			one.quiet, one.timeout = true, cmp.Or(one.timeout, cmdline.Duration(fleetTimeout))
 			answers[i].err = mongoerr.Guard(nil, "asking "+t.Name, func() error {
 				return one.within(ctx, env, func(ctx context.Context) (err error) {
