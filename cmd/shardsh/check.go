@@ -181,7 +181,6 @@ func checkText() cmdline.Text {
 		Examples: []string{
 			"shardsh check mongodb://host:27017 --ns 'shop.*' --max jumbo=5,uneven=20%",
 			"shardsh check mongodb://a:27017 mongodb://b:27017 --policy policy.yaml --json",
-			"shardsh check --targets fleet.yaml --select env=production",
 		},
 		More: "Rules (a star marks the default ones, thresholds are in brackets):\n" + checkcmd.RuleUsage() + `
 Exit codes: 0 all is well; 3 findings at or above --fail-on; 1 none of these, but

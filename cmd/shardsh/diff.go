@@ -123,10 +123,14 @@ func (o *diffFlags) newer(ctx context.Context, env environment) (*catalog.Snapsh
 	if path == "" {
 		path = o.old
 	}
-	if kept, err := snapdir.Newest(path); err == nil {
+	kept, err := snapdir.Newest(path)
+	switch {
+	case err == nil:
 		path = kept.Path
-	} else if o.new == "" && o.since == "" && !isDirectory(path) {
+	case o.new == "" && o.since == "" && !isDirectory(path):
 		return nil, usagef("diff takes two snapshots, OLD NEW, or a directory of snapshots: --since 1d DIR")
+	case o.new == "":
+		return nil, err
 	}
 	return metadata.Open(path)
 }

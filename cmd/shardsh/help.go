@@ -53,10 +53,9 @@ func printTopHelp(to io.Writer) error {
 		}
 	}
 	fmt.Fprintf(&b, `
-Without an address the cluster is the embedded mock. An address is a connection
-string (mongodb://...), host:port/db, or the name of a database on this machine:
+Without an address it is the embedded mock. An address is mongodb://..., host:port, or a database:
   %s
-All options of the shell: shardsh --help-all. More: shardsh help VERB|connection|fleet|mock|pace|consent.
+All options of the shell: --help-all. More: shardsh help VERB|connection|fleet|mock|pace|consent.
 `, strings.Join(c.Text.Examples[:2], "\n  "))
 	_, err := io.WriteString(to, b.String())
 	return err

@@ -58,8 +58,10 @@ func (o *snapshotFlags) complete(env environment, words []string) error {
 		return usagef("--keep is for --into: it removes older snapshots from that directory")
 	case o.into != "" && o.redact:
 		return usagef("--into and --redact exclude each other: each redacted snapshot is of another cluster")
-	case o.output == "" == (o.into == ""):
-		return usagef("snapshot needs one of -o FILE, -o - for standard output, and --into DIR")
+	case o.output == "" && o.into == "":
+		return usagef("snapshot needs -o FILE, -o - for standard output, or --into DIR")
+	case o.output != "" && o.into != "":
+		return usagef("-o and --into exclude each other")
 	case o.output == "-" && isTerminal(env.stdout):
 		return usagef("a snapshot is not for a terminal: use -o FILE")
 	}
