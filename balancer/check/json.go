@@ -95,7 +95,8 @@ type shardJSON struct {
 // MarshalJSON returns the report as an object, that of an error when the cluster
 // could not be asked.
 func (r Report) MarshalJSON() ([]byte, error) {
-	doc := reportJSON{OK: r.Status() == Passed, Status: r.Status(), Address: r.Address, Cluster: r.Cluster, Labels: r.Labels}
+	doc := reportJSON{OK: r.Status() == Passed, Status: r.Status(), Address: r.Address,
+		Cluster: r.Cluster, Labels: r.Labels}
 	if r.Result == nil {
 		doc.Error = &r.Trouble
 	} else {

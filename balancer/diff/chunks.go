@@ -130,8 +130,8 @@ func (d *differ) chunks(was, is *catalog.CollectionState) {
 		{JumboCleared, n.cleared, "%s: %s not flagged jumbo any more"},
 	} {
 		if one.tally.count > 0 {
-			d.add(Change{Kind: one.kind, Namespace: ns, Count: one.tally.count, Examples: one.tally.examples}, one.text, name(ns),
-				humanize.Count(one.tally.count, "chunk"))
+			d.add(Change{Kind: one.kind, Namespace: ns, Count: one.tally.count, Examples: one.tally.examples}, one.text,
+				name(ns), humanize.Count(one.tally.count, "chunk"))
 		}
 	}
 }
@@ -252,8 +252,8 @@ func (d *differ) ranges(was, is *catalog.CollectionState) {
 		at := bounds{place(widened(was, is, r.Min)), place(widened(was, is, r.Max))}
 		if _, left := before[at]; left {
 			text := show(was.Pattern.Bound(r.Min), was.Pattern.Bound(r.Max))
-			d.add(Change{Kind: RangeRemoved, Namespace: is.Namespace, Zone: r.Zone, Old: text}, "%s: %s is not in the zone %s any more",
-				name(is.Namespace), text, r.Zone)
+			d.add(Change{Kind: RangeRemoved, Namespace: is.Namespace, Zone: r.Zone, Old: text},
+				"%s: %s is not in the zone %s any more", name(is.Namespace), text, r.Zone)
 		}
 	}
 }

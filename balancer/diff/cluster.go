@@ -12,7 +12,8 @@ import (
 func (d *differ) cluster() {
 	if d.was.ClusterID != d.is.ClusterID && !d.was.ClusterID.IsZero() && !d.is.ClusterID.IsZero() {
 		d.add(Change{Kind: OtherCluster, Old: d.was.ClusterID.Hex(), New: d.is.ClusterID.Hex()},
-			"these are different clusters, or one of the files is redacted: %s and %s", d.was.ClusterID.Hex(), d.is.ClusterID.Hex())
+			"these are different clusters, or one of the files is redacted: %s and %s",
+			d.was.ClusterID.Hex(), d.is.ClusterID.Hex())
 	}
 	if d.known("version", "") && d.was.Version != d.is.Version && d.was.Version != "" && d.is.Version != "" {
 		d.add(Change{Kind: Version, Old: d.was.Version, New: d.is.Version}, "version %s, was %s", d.is.Version, d.was.Version)

@@ -159,16 +159,18 @@ func (d *differ) same(was, is *catalog.CollectionState) {
 func (d *differ) flags(was, is *catalog.CollectionState) {
 	ns := is.Namespace
 	if was.Unique != is.Unique {
-		d.add(Change{Kind: Unique, Namespace: ns, Old: onOff(was.Unique), New: onOff(is.Unique)}, "unique key of %s: %s, was %s",
-			name(ns), onOff(is.Unique), onOff(was.Unique))
+		d.add(Change{Kind: Unique, Namespace: ns, Old: onOff(was.Unique), New: onOff(is.Unique)},
+			"unique key of %s: %s, was %s", name(ns), onOff(is.Unique), onOff(was.Unique))
 	}
 	if was.MaxChunkSizeBytes != is.MaxChunkSizeBytes {
 		before, now := ownChunkSize(was), ownChunkSize(is)
-		d.add(Change{Kind: CollectionChunkSize, Namespace: ns, Old: before, New: now}, "chunk size of %s: %s, was %s", name(ns), now, before)
+		d.add(Change{Kind: CollectionChunkSize, Namespace: ns, Old: before, New: now},
+			"chunk size of %s: %s, was %s", name(ns), now, before)
 	}
 	if was.EnableAutoMerge != is.EnableAutoMerge {
 		before, now := onOff(was.EnableAutoMerge), onOff(is.EnableAutoMerge)
-		d.add(Change{Kind: CollectionAutoMerge, Namespace: ns, Old: before, New: now}, "auto-merger of %s: %s, was %s", name(ns), now, before)
+		d.add(Change{Kind: CollectionAutoMerge, Namespace: ns, Old: before, New: now},
+			"auto-merger of %s: %s, was %s", name(ns), now, before)
 	}
 	blocked := func(c *catalog.CollectionState) bool {
 		return !c.AllowMigrations || !c.PermitMigrations || c.NoChunkOperations
@@ -179,7 +181,8 @@ func (d *differ) flags(was, is *catalog.CollectionState) {
 		now, then   string
 	}{
 		{was.NoBalance, is.NoBalance, BalancingOff, BalancingOn, "is not balanced", "is balanced again"},
-		{was.Defragment, is.Defragment, DefragmentStarted, DefragmentEnded, "is defragmented", "is not defragmented any more"},
+		{was.Defragment, is.Defragment, DefragmentStarted, DefragmentEnded, "is defragmented",
+			"is not defragmented any more"},
 		{blocked(was), blocked(is), MigrationsBlocked, MigrationsAllowed, "may not move chunks", "may move chunks again"},
 		{was.Resharding, is.Resharding, ReshardingStarted, ReshardingEnded, "is resharded", "is not resharded any more"},
 	} {

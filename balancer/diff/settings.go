@@ -68,7 +68,8 @@ func daysText(s catalog.Settings) string {
 }
 
 func throttleText(s catalog.Settings) string {
-	text := [...]string{catalog.ThrottleDefault: "default", catalog.ThrottleOff: "off", catalog.ThrottleOn: "on"}[s.SecondaryThrottle.State]
+	states := [...]string{catalog.ThrottleDefault: "default", catalog.ThrottleOff: "off", catalog.ThrottleOn: "on"}
+	text := states[s.SecondaryThrottle.State]
 	if s.SecondaryThrottle.WriteConcern != nil {
 		text += " " + humanize.Literal(s.SecondaryThrottle.WriteConcern)
 	}

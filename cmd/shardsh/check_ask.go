@@ -180,7 +180,8 @@ func (a *clusterCheck) open(ctx context.Context) (action.Source, error) {
 	}
 	if a.conn == nil {
 		var err error
-		if a.conn, err = connect(ctx, a.env, &a.flags, session{looks: true, quiet: a.o.quiet || a.o.fleet.many()}); err != nil {
+		about := session{looks: true, quiet: a.o.quiet || a.o.fleet.many()}
+		if a.conn, err = connect(ctx, a.env, &a.flags, about); err != nil {
 			return action.Source{Clock: script.WallClock(), Zone: a.o.zone}, err
 		}
 	}

@@ -180,7 +180,8 @@ func (o *diffFlags) older(env environment, is *catalog.Snapshot) (*catalog.Snaps
 	case !found && f.Time.Equal(newest.Time) && !o.server.Named() && o.new == "":
 		return nil, fmt.Errorf("%s has one snapshot only: there is nothing to compare it with", o.old)
 	case !found:
-		notice(env.stderr, o.quiet, "There is none from before %s: this is the oldest.", until.UTC().Format(time.DateTime+" UTC"))
+		notice(env.stderr, o.quiet, "There is none from before %s: this is the oldest.",
+			until.UTC().Format(time.DateTime+" UTC"))
 	}
 	return metadata.Open(f.Path)
 }

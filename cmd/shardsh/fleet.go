@@ -44,7 +44,8 @@ func (o *fleetFlags) group() cmdline.Group {
 		f.StringVar(&o.file, "targets", "", "`FILE` all clusters of this file, in YAML, in place of an address")
 		f.StringArrayVar(&o.selects, "select", nil, "`LABEL=VALUE,…` of these those with such labels; !=, or LABEL alone")
 		f.StringVar(&o.name, "cluster", "", "`NAME` of these only this one, with all that the verb has to say")
-		f.IntVar(&o.parallel, "parallel", fleetParallel, "`N` clusters are asked at the same time; each has 30s, or --timeout")
+		f.IntVar(&o.parallel, "parallel", fleetParallel,
+			"`N` clusters are asked at the same time; each has 30s, or --timeout")
 	}).On("fleet", "Fleet")
 }
 
@@ -57,7 +58,8 @@ func (o *fleetFlags) many() bool { return len(o.list) > 0 }
 // choose reads the file and selects clusters.
 func (o *fleetFlags) choose() error {
 	if err := firstBroken(
-		rule{o.file == "" && (len(o.selects) > 0 || o.name != ""), "--select and --cluster choose from the clusters of --targets FILE"},
+		rule{o.file == "" && (len(o.selects) > 0 || o.name != ""),
+			"--select and --cluster choose from the clusters of --targets FILE"},
 		rule{len(o.selects) > 0 && o.name != "", "--select and --cluster exclude each other"},
 		rule{o.parallel < 1, "--parallel takes a number of at least 1"},
 	); err != nil || o.file == "" {

@@ -114,7 +114,8 @@ policy.yaml, that of SHARDSH_POLICY, and --policy. What they refuse ends with 4.
 func printPage(to io.Writer, page, intro string) error {
 	var groups []cmdline.Group
 	pace := new(paceFlags)
-	for _, g := range append(new(shellFlags).groups(), new(fleetFlags).group(), pace.group(pace.coolDownFlag), new(consentFlags).consentGroup()) {
+	for _, g := range append(new(shellFlags).groups(), new(fleetFlags).group(), pace.group(pace.coolDownFlag),
+		new(consentFlags).consentGroup()) {
 		if g.Page == page {
 			groups = append(groups, g)
 		}

@@ -90,7 +90,8 @@ func (w *watched) read(ctx context.Context) error {
 		}
 		w.conn = conn
 		source := conn.source(w.flags.usesMock())
-		w.reader = source.Reader(live.ReaderOptions{Parts: live.Whole &^ live.Flags, Source: source.Origin, LogEntries: 20_000})
+		w.reader = source.Reader(live.ReaderOptions{Parts: live.Whole &^ live.Flags, Source: source.Origin,
+			LogEntries: 20_000})
 	}
 	s, err := w.reader.ReadSince(ctx, w.last)
 	if err == nil {
