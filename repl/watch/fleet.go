@@ -160,7 +160,9 @@ func (f *fleet) show() error {
 }
 
 // stateStyles are how verdicts look.
-var stateStyles = map[string]style{"critical": red, report.Unread: yellow, "warning": yellow, "info": cyan, "fine": green}
+var stateStyles = map[string]style{
+	"critical": red, report.Unread: yellow, "warning": yellow, "info": cyan, "fine": green,
+}
 
 // FleetFrame returns the lines of a fleet, in the order of the members.
 func FleetFrame(members []report.Member, now time.Time, width int, color bool) []string {
