@@ -115,7 +115,7 @@ func printPage(to io.Writer, page, intro string) error {
 	var groups []cmdline.Group
 	pace := new(paceFlags)
 	for _, g := range append(new(shellFlags).groups(), new(fleetFlags).group(), pace.group(pace.coolDownFlag),
-		new(consentFlags).consentGroup()) {
+		new(traceFlags).group(), new(consentFlags).consentGroup()) {
 		if g.Page == page {
 			groups = append(groups, g)
 		}
