@@ -262,7 +262,7 @@ func (b Balance) balance(ctx context.Context, c Cluster, p *plan.Plan, r *serial
 		return BalanceResult{}, err
 	}
 	defer leave()
-	r.Report(Started{gate})
+	r.Report(Started{gate, commentOf(&lease)})
 	result, err := b.whileLeased(ctx, c, &lease, r, runner.Options{
 		Namespaces: b.Namespaces, Goal: b.Goal, Order: b.Order, Parallel: b.Parallel, TakeOver: b.PauseBalancing,
 		Rand: randomSource(b.Seed), Gate: gate, For: b.For, CoolDown: b.CoolDown, OpsInterval: b.OpsInterval, Clock: c.Clock,

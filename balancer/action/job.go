@@ -132,7 +132,7 @@ func (j job) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, 
 	if j.approved != "" {
 		l.steps = approvedSteps{l.steps, planned}
 	}
-	r.Report(Started{gate})
+	r.Report(Started{gate, commentOf(&lease)})
 	did, err := l.run(ctx, work, j.options(l, work, gate, r), j.Insist, r)
 	if err == nil && j.goal && !dryRun {
 		err = unreached(did)

@@ -226,3 +226,13 @@ func lookFor(lease *live.LeasedCluster) string {
 	return fmt.Sprintf(`db.getSiblingDB("admin").aggregate([{ $currentOp: { allUsers: true, idleConnections: true } }, `+
 		`{ $match: { $or: [{ desc: "MoveChunk" }, { "command.comment": %q }] } }])`, lease.Comment())
 }
+
+// commentOf returns the comment of the moves of whoever has a lease, once it is there.
+func commentOf(lease *atomic.Pointer[live.LeasedCluster]) func() string {
+	return func() string {
+		if l := lease.Load(); l != nil {
+			return l.Comment()
+		}
+		return ""
+	}
+}

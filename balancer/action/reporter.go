@@ -30,7 +30,11 @@ type (
 	// Counted is what is to be evened out by operations, in place of a plan.
 	Counted struct{ Load Load }
 	// Started is when steps may begin. The gate knows how long the rest takes.
-	Started struct{ Gate *pace.Gate }
+	// Comment is that of the run's moves on the servers, once there is one.
+	Started struct {
+		Gate    *pace.Gate
+		Comment func() string
+	}
 	// Step is what happens to a plan that is carried out.
 	Step struct{ apply.Event }
 	// Move is what happens while the engine balances.

@@ -12,10 +12,13 @@ import (
 
 // reportJSON is a Report as programs read it.
 type reportJSON struct {
-	OK      bool     `json:"ok"`
-	Status  Status   `json:"status"`
-	Address string   `json:"address"`
-	Error   *Trouble `json:"error,omitempty"`
+	OK      bool   `json:"ok"`
+	Status  Status `json:"status"`
+	Address string `json:"address"`
+	// Cluster and Labels are those of a cluster of a fleet.
+	Cluster string            `json:"cluster,omitzero"`
+	Labels  map[string]string `json:"labels,omitzero"`
+	Error   *Trouble          `json:"error,omitempty"`
 	*resultJSON
 }
 
@@ -92,7 +95,8 @@ type shardJSON struct {
 // MarshalJSON returns the report as an object, that of an error when the cluster
 // could not be asked.
 func (r Report) MarshalJSON() ([]byte, error) {
-	doc := reportJSON{OK: r.Status() == Passed, Status: r.Status(), Address: r.Address}
+	doc := reportJSON{OK: r.Status() == Passed, Status: r.Status(), Address: r.Address,
+		Cluster: r.Cluster, Labels: r.Labels}
 	if r.Result == nil {
 		doc.Error = &r.Trouble
 	} else {

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -51,6 +52,9 @@ type Result struct {
 // Report is what came of checking one cluster.
 type Report struct {
 	Address string // as it may be shown
+	// Cluster and Labels are those of a cluster of a fleet; else empty.
+	Cluster string
+	Labels  map[string]string
 	// Result is nil when the cluster could not be asked, for the Trouble.
 	Result  *Result
 	Trouble Trouble
@@ -64,6 +68,9 @@ type Trouble struct {
 	Code     int32  `json:"code,omitzero"`
 	CodeName string `json:"codeName,omitzero" bson:"codeName"`
 }
+
+// Name is what the cluster is called: by its name in a fleet, or else its address.
+func (r Report) Name() string { return cmp.Or(r.Cluster, r.Address) }
 
 // Status returns how all rules were kept together; Unknown when the cluster could
 // not be asked.

@@ -18,7 +18,7 @@ import (
 	"shardsh/balancer/plan"
 )
 
-//go:embed page.html page.css page.js
+//go:embed page.html fleet.html page.css page.js
 var files embed.FS
 
 // How many lines a list of the page shows before somebody asks for the rest, and
@@ -35,6 +35,14 @@ const (
 // nothing, and runs no script but its own. All that comes from the cluster is
 // text in it, whatever it looks like.
 func Page(to io.Writer, o *Overview) error {
+	return writePage(to, "page.html", func(style template.CSS, script template.JS, policy string) any {
+		return page{Overview: o, Style: style, Script: script, Policy: policy}
+	})
+}
+
+// writePage writes a page of a template, which may use those of page.html. Data makes what the
+// template sees.
+func writePage(to io.Writer, name string, data func(style template.CSS, script template.JS, policy string) any) error {
 	style, err := files.ReadFile("page.css")
 	if err != nil {
 		return err
@@ -43,16 +51,14 @@ func Page(to io.Writer, o *Overview) error {
 	if err != nil {
 		return err
 	}
-	t, err := template.New("page.html").Funcs(words).ParseFS(files, "page.html")
+	t, err := template.New(name).Funcs(words).ParseFS(files, "page.html", name)
 	if err != nil {
 		return err
 	}
 	var b bytes.Buffer // an error leaves no half page
-	err = t.Execute(&b, page{
-		Overview: o, Style: template.CSS(style), Script: template.JS(script),
-		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hashOf(style) +
-			"; script-src " + hashOf(script),
-	})
+	err = t.ExecuteTemplate(&b, name, data(template.CSS(style), template.JS(script),
+		"default-src 'none'; base-uri 'none'; form-action 'none'; style-src "+hashOf(style)+
+			"; script-src "+hashOf(script)))
 	if err != nil {
 		return err
 	}
@@ -118,16 +124,19 @@ func remedyOf(f diagnosis.Finding) string {
 }
 
 // Verdict returns how the cluster is, in a word: critical, warning or fine.
-func (o *Overview) Verdict() string {
+func (o *Overview) Verdict() string { return VerdictOf(o.Answer) }
+
+// VerdictOf is how a cluster is by what is wrong with it.
+func VerdictOf(a diagnosis.Answer) string {
 	worst := diagnosis.Info
-	for _, f := range o.Answer.Symptoms {
+	for _, f := range a.Symptoms {
 		worst = max(worst, f.Severity)
 	}
-	for _, g := range o.Answer.Summary().ToDo {
+	for _, g := range a.Summary().ToDo {
 		worst = max(worst, g.First().Severity)
 	}
 	switch {
-	case o.Answer.Healthy():
+	case a.Healthy():
 		return "fine"
 	case worst == diagnosis.Info:
 		return "info"

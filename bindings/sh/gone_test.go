@@ -70,7 +70,7 @@ func goodArgument(parameter string) string {
 		return a.good
 	}
 	others := map[string]string{"on": "true", "url": `"rs/h:1"`, "pings": "[{_id: 1, ping: new Date()}]", "start": `"22:00"`, "stop": `"6:00"`,
-		"timeout": "1000", "interval": "10", "unique": "false", "changes": "c => c.addShard()", "journal": `"plan.journal"`}
+		"timeout": "1000", "interval": "10", "unique": "false", "changes": "c => c.addShard()", "journal": `"plan.journal"`, "before": "sh.snapshot()"}
 	if v, known := others[parameter]; known {
 		return v
 	}

@@ -29,7 +29,8 @@ func tables() [][]helper {
 			shardAuditMethods(), shardMergeMethods(),
 			shardWindowMethods(), shardWhyMethods(),
 			shardPlanMethods(), shardApplyMethods(), shardRunMethods(), shardForecastMethods(), shardWhatIfMethods(),
-			shardExtraMethods(), shardMapMethods(), shardSnapshotMethods(), shardAdviseMethods(), shardHeatMethods(),
+			shardExtraMethods(), shardMapMethods(), shardSnapshotMethods(), shardDiffMethods(), shardAdviseMethods(),
+			shardHeatMethods(),
 		),
 		[][]helper{shardLegacyMethods()},
 	)

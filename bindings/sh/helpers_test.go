@@ -24,6 +24,7 @@ func returned() map[string]string {
 	)
 	list := map[string]string{"undo": "a plan",
 		"snapshot":          "`time`, `version`, `settings`, `shards`, `collections`, …",
+		"diff":              "`changes`, `data`, `collections`, `notCompared`; printed as text, `text(true)` has all",
 		"balancerSummary":   "`mode`, `collections`, `problems`, …; printed as text",
 		"status":            "`shards`, `balancer`, `databases`, …; printed as text",
 		"map":               "`shards`, `cells`, `zones`, …; printed as text",

@@ -5,7 +5,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/catalog/snapfile"
 	"shardsh/balancer/live"
 	"shardsh/balancer/report"
 	"shardsh/bindings/script"
@@ -24,12 +23,7 @@ func shardSnapshotMethods() []helper {
 func shSnapshot(c *call, sh *Helpers) goja.Value {
 	var s *catalog.Snapshot
 	if c.Has(0) {
-		path := c.Text(0)
-		c.mayRead(path)
-		var err error
-		if s, err = snapfile.Open(path, snapfile.Limits{}); err != nil {
-			c.JS.Throw(script.RuntimeError, "%s: %s", path, err)
-		}
+		s = c.snapshotFile(c.Text(0))
 	} else {
 		s = sh.snapshot(live.ReaderOptions{Parts: live.Current | live.Statuses | live.Drains})
 	}
@@ -41,6 +35,7 @@ func shSnapshot(c *call, sh *Helpers) goja.Value {
 	} {
 		script.Must(o.Set(name, c.s.fromJSON(list)))
 	}
+	keepSnapshot(c, o, s)
 	for _, name := range []string{"settings", "tags"} {
 		script.Must(o.Set(name, c.s.documents(parts.Config[name])))
 	}

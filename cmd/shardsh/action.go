@@ -56,7 +56,7 @@ func act(ctx context.Context, env environment, v planVerb, showPlan bool) error 
 	}
 	defer conn.close()
 	js := script.NewEngine(script.Options{Clock: conn.clock, Stdout: env.stderr, Stderr: env.errOut()})
-	r := actionReporter(env, js, !o.quiet && !o.dryRun, o.quiet)
+	r := actionReporter(env, js, !o.quiet && !o.dryRun && !o.traces.quiets(), o.quiet)
 	if showPlan && !o.preflight {
 		r.Plan = func(p *plan.Plan) { fmt.Fprint(o.shown(env), findings.PlanText(p, findings.PlanDetail{})) }
 	}
@@ -71,7 +71,12 @@ func act(ctx context.Context, env environment, v planVerb, showPlan bool) error 
 	var still func()
 	e.Tick, still = actiontext.Ticks(r.Progress, script.OnWallClock(js.Clock))
 	defer still()
-	result, err := v.action(e).Run(ctx, conn.actionCluster(js.Clock), r)
+	told, end, err := o.traces.tell(env, conn, js.Clock, r, r)
+	if err != nil {
+		return err
+	}
+	result, err := v.action(e).Run(ctx, conn.actionCluster(js.Clock), told)
+	end(spelled(err))
 	r.Progress.End()
 	if result.Preflight != nil {
 		return o.showPreflight(ctx, env, *result.Preflight, spelled(err))
@@ -123,7 +128,7 @@ func (o *actionFlags) showResult(ctx context.Context, env environment, r action.
 	if r.Verify != nil && !o.json {
 		fmt.Fprintln(to, strings.Join(actiontext.VerifyResult(*r.Verify), "\n"))
 	}
-	if r.Journal != "" && !o.quiet {
+	if r.Journal != "" && !o.quiet && !o.traces.quiets() {
 		var next []string
 		if !r.Finished {
 			next = append(next, fmt.Sprintf("To go on: shardsh %s --resume %s", env.name(), r.Journal))

@@ -18,6 +18,7 @@ type changeFlags struct {
 	runFlags
 	safetyFlags
 	pace                      paceFlags
+	traces                    traceFlags
 	json, yes, pauseBalancing bool
 	preflight                 bool
 	despite                   []string
@@ -42,7 +43,7 @@ func (o *changeFlags) flags(f *pflag.FlagSet, dryRun, json string) {
 
 // sharedGroups returns the options that have pages of their own.
 func (o *changeFlags) sharedGroups(more ...func(*pflag.FlagSet)) []cmdline.Group {
-	groups := append([]cmdline.Group{o.pace.group(more...), o.consentGroup()}, o.server.Flags()...)
+	groups := append([]cmdline.Group{o.pace.group(more...), o.traces.group(), o.consentGroup()}, o.server.Flags()...)
 	return append(groups, mockGroup(o.mockFlag, o.snapshotFlag))
 }
 
@@ -59,6 +60,9 @@ func (o *changeFlags) takeWords(env environment, words []string, hint string) er
 	o.quiet = o.quietChoice.On
 	if o.mock == "" && o.snapshot == "" && !o.server.Named() {
 		return usagef("%s needs the address of a cluster, --mock, or --snapshot FILE", env.name())
+	}
+	if err := o.traces.check(); err != nil {
+		return err
 	}
 	return o.clusterFlags.check()
 }

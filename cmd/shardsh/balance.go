@@ -120,7 +120,12 @@ func (o *balanceFlags) run(ctx context.Context, env environment) error {
 		control.Confirm = func(ctx context.Context, question string) error { return confirm(ctx, env, question) }
 	}
 	r := newBalanceReporter(ctx, env, o, js)
-	result, err := o.action(control).Run(ctx, conn.actionCluster(js.Clock), r)
+	told, end, err := o.traces.tell(env, conn, js.Clock, r.Reporter, r)
+	if err != nil {
+		return err
+	}
+	result, err := o.action(control).Run(ctx, conn.actionCluster(js.Clock), told)
+	end(spelled(err))
 	r.end()
 	if o.preflight && err == nil {
 		return o.showPreflight(ctx, env, *result.Preflight, nil)
@@ -172,7 +177,7 @@ func (r *balanceReporter) Report(e action.Event) {
 func newBalanceReporter(
 	ctx context.Context, env environment, o *balanceFlags, js *script.Engine,
 ) *balanceReporter {
-	r := &balanceReporter{Reporter: actionReporter(env, js, !o.quiet && !o.json, o.quiet)}
+	r := &balanceReporter{Reporter: actionReporter(env, js, !o.quiet && !o.json && !o.traces.quiets(), o.quiet)}
 	r.Reporter.Move = func(text string) { fmt.Fprintln(env.out(), text) }
 	if !o.yes && !(o.dryRun && (o.json || o.script)) {
 		r.Plan = func(p *plan.Plan) { fmt.Fprint(env.out(), findings.PlanText(p, findings.PlanDetail{})) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -24,6 +25,7 @@ type checkFlags struct {
 	addresses   []string
 	wait, every cmdline.Duration
 	long        bool
+	columns     int // of the terminal
 
 	action action.Check // what comes of them
 }
@@ -40,14 +42,20 @@ func (o *checkFlags) groups() []cmdline.Group {
 		f.BoolVar(&o.long, "long", false, "print all collections, findings and rules")
 		o.answerFlags.flags(f, checkFormats...)
 	}))
-	return append(groups, o.sharedGroups()...)
+	return append(append(groups, o.fleet.group()), o.sharedGroups()...)
 }
 
 // complete reads the command line, and the policy that comes of it.
 func (o *checkFlags) complete(env environment, words []string) (err error) {
+	if err := o.fleet.choose(); err != nil {
+		return err
+	}
 	o.addresses = words
 	if len(words) > 1 && (o.from != "" || o.mock != "") {
 		return usagef("--from and --mock are one cluster, without addresses")
+	}
+	if o.fleet.given() && len(words) > 0 {
+		return o.completeFleet(env, words)
 	}
 	if err := o.sourceFlags.complete(env, words[:min(1, len(words))]); err != nil {
 		return err
@@ -64,6 +72,9 @@ func (o *checkFlags) complete(env environment, words []string) (err error) {
 	}
 	if err := o.checkFormat(checkFormats...); err != nil {
 		return err
+	}
+	if o.wait != 0 && o.fleet.many() {
+		return usagef("--wait is for one cluster: add --cluster NAME")
 	}
 	if o.wait != 0 && o.from != "" {
 		return usagef("--wait checks a cluster again; the file of --from does not change")
@@ -88,6 +99,7 @@ func (o *checkFlags) refuse(env environment, err error) error {
 
 // run is "shardsh check": is the cluster well, yes or no.
 func (o *checkFlags) run(ctx context.Context, env environment) error {
+	o.columns = env.columns()
 	reports, err := o.checkAll(ctx, env)
 	if err != nil {
 		return err
@@ -117,7 +129,7 @@ func (o *checkFlags) verdict(reports []check.Report) error {
 func (o *checkFlags) show(to io.Writer, reports []check.Report) error {
 	switch o.format {
 	case "json":
-		if len(reports) == 1 {
+		if len(reports) == 1 && !o.fleet.many() {
 			return writeJSON(to, reports[0])
 		}
 		return writeJSON(to, reports)
@@ -130,8 +142,29 @@ func (o *checkFlags) show(to io.Writer, reports []check.Report) error {
 	case "nagios":
 		return machine.Nagios(to, reports)
 	}
+	if o.fleet.many() && !o.long {
+		return o.showFleet(to, reports)
+	}
 	checkcmd.Text{Quiet: o.quiet, Long: o.long}.Write(to, reports)
 	return nil
+}
+
+// showFleet writes a line for each cluster, or only for those that are not well.
+func (o *checkFlags) showFleet(to io.Writer, reports []check.Report) error {
+	states := map[check.Status]string{check.Failed: "FAILED", check.Unknown: "UNKNOWN", check.Passed: "OK"}
+	var lines []fleetLine
+	for _, r := range reports {
+		state := states[r.Status()]
+		if o.quiet && state == "OK" {
+			continue
+		}
+		text := strings.TrimPrefix(strings.TrimPrefix(checkcmd.Headline(r), state), ": ")
+		lines = append(lines, fleetLine{state: state, name: r.Name(), text: text})
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return writeFleet(to, lines, o.columns)
 }
 
 // serviceState ends the program as Nagios expects it of a plugin.

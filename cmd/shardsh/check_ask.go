@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,10 +17,19 @@ import (
 	"shardsh/balancer/mongoerr"
 	"shardsh/bindings/script"
 	"shardsh/cmd/shardsh/checkcmd"
+	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/metadata"
 	"shardsh/cmd/shardsh/secret"
 	"shardsh/cmd/shardsh/target"
+	"shardsh/cmd/shardsh/targets"
 )
+
+// checked is one of the clusters that are asked.
+type checked struct {
+	flags  clusterFlags
+	from   string
+	target targets.Target // of a fleet
+}
 
 // at returns the flags for one of several addresses.
 func (o *checkFlags) at(address string) clusterFlags {
@@ -28,30 +38,48 @@ func (o *checkFlags) at(address string) clusterFlags {
 	return one
 }
 
+// clusters returns those of the command line, or of the fleet.
+func (o *checkFlags) clusters() (list []checked) {
+	for _, t := range o.fleet.list {
+		one := o.ofTarget(t)
+		list = append(list, checked{one.clusterFlags, one.from, t})
+	}
+	if o.fleet.many() {
+		return list
+	}
+	addresses := o.addresses
+	if len(addresses) == 0 || o.mock != "" {
+		addresses = []string{o.server.Address}
+	}
+	for _, address := range addresses {
+		list = append(list, checked{flags: o.at(address), from: o.from})
+	}
+	return list
+}
+
 // maxParallelChecks is how many clusters are asked at the same time.
 const maxParallelChecks = 8
 
 // checkAll asks all clusters, and returns what came of each in the order of the
 // command line.
 func (o *checkFlags) checkAll(ctx context.Context, env environment) ([]check.Report, error) {
-	addresses := o.addresses
-	if len(addresses) == 0 || o.mock != "" {
-		addresses = []string{o.server.Address}
-	}
-	if err := o.askPasswordOnce(ctx, env, addresses); err != nil {
+	clusters, parallel := o.clusters(), maxParallelChecks
+	if o.fleet.many() {
+		env.unattended, parallel, o.timeout = true, o.fleet.parallel, cmp.Or(o.timeout, cmdline.Duration(fleetTimeout))
+	} else if err := o.askPasswordOnce(ctx, env, clusters); err != nil {
 		return nil, err
 	}
 	env.stderr = &lockedWriter{w: env.stderr}
-	reports := make([]check.Report, len(addresses))
-	failures := make([]error, len(addresses))
-	free := make(chan struct{}, maxParallelChecks)
+	reports := make([]check.Report, len(clusters))
+	failures := make([]error, len(clusters))
+	free := make(chan struct{}, parallel)
 	var asking sync.WaitGroup
-	for i, address := range addresses {
+	for i, cluster := range clusters {
 		asking.Go(func() {
 			free <- struct{}{}
 			defer func() { <-free }()
 			failures[i] = mongoerr.Guard(nil, "checking", func() (err error) {
-				reports[i], err = o.checkOne(ctx, env, o.at(address))
+				reports[i], err = o.checkOne(ctx, env, cluster, len(clusters))
 				return err
 			})
 		})
@@ -74,33 +102,38 @@ func (t *lockedWriter) Write(p []byte) (int, error) {
 
 // askPasswordOnce has the user asked before several clusters want the password at
 // the same time.
-func (o *checkFlags) askPasswordOnce(ctx context.Context, env environment, addresses []string) error {
+func (o *checkFlags) askPasswordOnce(ctx context.Context, env environment, clusters []checked) error {
 	_, known := env.getenv(target.PasswordVariable)
-	if len(addresses) < 2 || o.server.Username == "" || o.server.Password.Value != "" || o.server.PasswordFile != "" ||
+	if len(clusters) < 2 || o.server.Username == "" || o.server.Password.Value != "" || o.server.PasswordFile != "" ||
 		known {
 		return nil
 	}
-	c, err := o.at(addresses[0]).server.ConnectionString()
+	c, err := clusters[0].flags.server.ConnectionString()
 	if err == nil {
 		err = dialer(env).FillPassword(ctx, o.server, c)
 	}
-	if err == nil {
-		o.server.Password = c.Password()
+	for i := range clusters {
+		if err == nil {
+			clusters[i].flags.server.Password = c.Password()
+		}
 	}
 	return err
 }
 
 // checkOne asks one cluster, until all is well where that is to be waited for. The
 // error is a signal's, or one of the command line.
-func (o *checkFlags) checkOne(ctx context.Context, env environment, cluster clusterFlags) (check.Report, error) {
+func (o *checkFlags) checkOne(ctx context.Context, env environment, cluster checked, of int) (check.Report, error) {
 	bounded, cancel := o.bounded(ctx)
 	defer cancel()
-	a := &clusterCheck{env: env, o: o, flags: cluster}
+	a := &clusterCheck{env: env, o: o, flags: cluster.flags, from: cluster.from}
 	defer a.close()
-	a.progress = newProgress(bounded, env.stderr, o.quiet || len(o.addresses) > 1) // one line has room for one
+	a.progress = newProgress(bounded, env.stderr, o.quiet || of > 1) // one line has room for one
 	verb := o.action
 	verb.Address, verb.Numbers = a.address(), o.format == "json" || o.format == "prometheus"
 	verb.Trouble = func(err error) (check.Trouble, bool) {
+		if o.fleet.many() && !errors.As(context.Cause(ctx), new(signalError)) {
+			return asTrouble(orTimeout(bounded, err)), true // a line like the others
+		}
 		unknown := errors.As(err, new(*diagnosis.UnknownError)) && o.format != "nagios" // whose 2 is critical
 		if unknown || errors.As(err, new(usageError)) || errors.As(context.Cause(ctx), new(signalError)) {
 			return check.Trouble{}, false
@@ -109,9 +142,10 @@ func (o *checkFlags) checkOne(ctx context.Context, env environment, cluster clus
 	}
 	report, err := verb.Run(bounded, a.open, a)
 	a.progress.end()
+	report.Cluster, report.Labels = cluster.target.Name, cluster.target.Labels
 	if errors.As(err, new(*diagnosis.UnknownError)) {
 		err = suggesting(err)
-		if len(o.addresses) > 1 {
+		if of > 1 {
 			err = fmt.Errorf("%s: %w", verb.Address, err)
 		}
 	}
@@ -126,6 +160,7 @@ type clusterCheck struct {
 	env      environment
 	o        *checkFlags
 	flags    clusterFlags
+	from     string
 	conn     *connection
 	progress *progress
 	noted    string // what is waited for
@@ -139,13 +174,14 @@ func (a *clusterCheck) close() {
 
 // open opens the file, or connects where that has not succeeded yet.
 func (a *clusterCheck) open(ctx context.Context) (action.Source, error) {
-	if a.o.from != "" {
-		s, err := metadata.Open(a.o.from)
+	if a.from != "" {
+		s, err := metadata.Open(a.from)
 		return action.Source{Snapshot: s, Zone: a.o.zone}, err
 	}
 	if a.conn == nil {
 		var err error
-		if a.conn, err = connect(ctx, a.env, &a.flags, session{looks: true, quiet: a.o.quiet}); err != nil {
+		about := session{looks: true, quiet: a.o.quiet || a.o.fleet.many()}
+		if a.conn, err = connect(ctx, a.env, &a.flags, about); err != nil {
 			return action.Source{Clock: script.WallClock(), Zone: a.o.zone}, err
 		}
 	}
@@ -177,8 +213,8 @@ func (a *clusterCheck) Report(e action.Event) {
 // answers or not.
 func (a *clusterCheck) address() string {
 	switch {
-	case a.o.from != "":
-		return a.o.from
+	case a.from != "":
+		return a.from
 	case a.flags.usesMock():
 		return target.Mock().Place()
 	}

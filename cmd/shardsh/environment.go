@@ -22,6 +22,8 @@ type environment struct {
 	process
 	// stdinIsScript keeps questions from being answered by the script.
 	stdinIsScript bool
+	// unattended has nobody asked for a password.
+	unattended bool
 	// transcript records what is sent; nil without --transcript.
 	transcript *transcript.Writer
 }

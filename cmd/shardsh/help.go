@@ -59,11 +59,10 @@ func printTopHelp(to io.Writer) error {
 	}
 	fmt.Fprintf(&b, "  %s\n", strings.Join(names, ", "))
 	fmt.Fprintf(&b, `
-Without an address the cluster is the embedded mock. An address is a connection
-string (mongodb://...), host:port/db, or the name of a database on this machine:
+Without an address it is the embedded mock. An address is mongodb://..., host:port, or a database:
   %s
-All options of the shell: shardsh --help-all. More: shardsh help VERB|connection|mock|pace|consent.
-`, c.Text.Examples[1])
+All options of the shell: --help-all. More: shardsh help VERB|connection|fleet|mock|pace|consent.
+`, strings.Join(c.Text.Examples[:2], "\n  "))
 	_, err := io.WriteString(to, b.String())
 	return err
 }
@@ -82,6 +81,19 @@ variable SHARDSH_PASSWORD has it.
 		"mock": `The mock cluster: a sharded cluster inside the program, for trying things out. The
 shell uses it without an address; the verbs take --mock, and some of them a few of
 these options more. "shardsh serve" serves it to other programs.
+
+`,
+		"fleet": `A fleet: check, why, watch, report and snapshot ask all clusters of a file.
+
+  defaults: {username: monitor, passwordFile: monitor.password}
+  clusters:
+    - name: shop-eu
+      uri: mongodb://a.example.net:27017/?tls=true
+      labels: {env: production, region: eu}
+    - {name: saved, from: cluster.snap}
+
+Each cluster has a line, the worst first; with --cluster all that the verb has to
+say. The file has no passwords: passwordFile names a file that only you may read.
 
 `,
 		"pace": `The pace of moves: apply, balance, drain, defragment and presplit take these options.
@@ -108,7 +120,8 @@ policy.yaml, that of SHARDSH_POLICY, and --policy. What they refuse ends with 4.
 func printPage(to io.Writer, page, intro string) error {
 	var groups []cmdline.Group
 	pace := new(paceFlags)
-	for _, g := range append(new(shellFlags).groups(), pace.group(pace.coolDownFlag), new(consentFlags).consentGroup()) {
+	for _, g := range append(new(shellFlags).groups(), new(fleetFlags).group(), pace.group(pace.coolDownFlag),
+		new(traceFlags).group(), new(consentFlags).consentGroup()) {
 		if g.Page == page {
 			groups = append(groups, g)
 		}

@@ -15,6 +15,9 @@ import (
 // terminal. The question goes to stdout when that is a terminal, else to
 // stderr. remedy says how to do without being asked.
 func askSecret(ctx context.Context, env environment, question, remedy string) (string, error) {
+	if env.unattended {
+		return "", usagef("a fleet asks for no passwords: use %s, or passwordFile in the file of targets", remedy)
+	}
 	out := env.stderr
 	if isTerminal(env.stdout) {
 		out = env.stdout

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -14,6 +16,7 @@ import (
 	"shardsh/balancer/report"
 	"shardsh/bindings/plaintext"
 	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/targets"
 )
 
 // reportFlags are those of "shardsh report".
@@ -35,12 +38,18 @@ func (o *reportFlags) groups() []cmdline.Group {
 		zoneFlag(f, &o.ofZone)
 		o.flags(f, "html", "json")
 	})}
-	return append(groups, o.sharedGroups()...)
+	return append(append(groups, o.fleet.group()), o.sharedGroups()...)
 }
 
 func (o *reportFlags) complete(env environment, words []string) error {
+	if err := o.fleet.choose(); err != nil {
+		return err
+	}
 	if err := o.answerFlags.complete(env, words); err != nil {
 		return err
+	}
+	if o.fleet.many() && (o.redact || o.heat.count > 0) {
+		return usagef("--redact and --heat are for the report of one cluster: add --cluster NAME")
 	}
 	if err := o.checkFormat("html", "json"); err != nil {
 		return err
@@ -62,6 +71,9 @@ func (o *reportFlags) complete(env environment, words []string) error {
 
 // run is "shardsh report": a cluster as one page for a browser.
 func (o *reportFlags) run(ctx context.Context, env environment) error {
+	if o.fleet.many() {
+		return o.runFleet(ctx, env)
+	}
 	reads := live.ReaderOptions{Parts: live.WithStatus}
 	return o.withSource(ctx, env, reads, func(ctx context.Context, source action.Source, s *catalog.Snapshot) error {
 		if o.heat.count == 0 {
@@ -77,6 +89,54 @@ func (o *reportFlags) run(ctx context.Context, env environment) error {
 		}
 		return o.report(env, s, list)
 	})
+}
+
+// runFleet writes one page for all clusters, without forecasts and plans.
+func (o *reportFlags) runFleet(ctx context.Context, env environment) error {
+	list, err := action.Advisories(o.advisories)
+	if err != nil {
+		return wrongOptions(err)
+	}
+	asked, err := askFleet(ctx, env, &o.sourceFlags,
+		func(ctx context.Context, env environment, one *sourceFlags, _ targets.Target) (*report.Overview, error) {
+			source, done, err := one.open(ctx, env)
+			if err != nil {
+				return nil, err
+			}
+			defer done()
+			s, err := source.Read(ctx, live.ReaderOptions{Parts: live.WithStatus})
+			if err != nil {
+				return nil, err
+			}
+			overview := report.Of(s)
+			overview.Answer.Faults = action.KnownFaults(s, list, "")
+			return overview, nil
+		})
+	if err != nil {
+		return err
+	}
+	members := overviewsOf(asked)
+	report.SortFleet(members)
+	err = o.write(env, func(to io.Writer) error {
+		if o.format == "json" {
+			return writeJSON(to, members)
+		}
+		return report.FleetPage(plaintext.NewWriter(to), members, time.Now())
+	})
+	if err == nil && o.file != "-" && o.file != "" {
+		notice(env.stderr, o.quiet, "%s: %s", o.file, report.FleetHeadline(members))
+	}
+	return cmp.Or(err, errFleet(asked))
+}
+
+// overviewsOf are clusters with what was read of them.
+func overviewsOf(asked []member[*report.Overview]) (members []report.Member) {
+	for _, m := range asked {
+		members = append(members, report.Member{
+			Cluster: m.Name, Address: m.Place(), Labels: m.Labels, Overview: m.answer, Trouble: m.trouble(),
+		})
+	}
+	return members
 }
 
 func (o *reportFlags) report(env environment, s *catalog.Snapshot, load []report.Heat) (err error) {
@@ -126,6 +186,7 @@ printed. Nothing on the cluster changes.`,
 			"shardsh report --from cluster.snap --redact -o share.html",
 			"shardsh report mongodb://host:27017 --heat 1m -o report.html",
 			"shardsh report mongodb://host:27017 --json",
+			"shardsh report --targets fleet.yaml -o fleet.html",
 		},
 	}
 }

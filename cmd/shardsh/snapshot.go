@@ -1,46 +1,67 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	cryptorand "crypto/rand"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/catalog/anonymous"
+	"shardsh/balancer/catalog/snapdir"
 	"shardsh/balancer/catalog/snapfile"
+	"shardsh/balancer/humanize"
 	"shardsh/balancer/live"
 	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/targets"
 )
 
 // snapshotFlags are those of "shardsh snapshot".
 type snapshotFlags struct {
 	sourceFlags
 	output string
+	into   string
+	keep   cmdline.Duration
 	redact bool
 }
 
 func (o *snapshotFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.StringVarP(&o.output, "output", "o", "", "`FILE` write to this file; - is standard output")
+		f.StringVar(&o.into, "into", "", "`DIR` keep it in this directory, named after its time")
+		f.Var(&o.keep, "keep", "`TIME` with --into: remove snapshots that are older than 90d")
 		f.BoolVar(&o.redact, "redact", false, "replace names and key values by random ones of the same order and length")
 		o.flags(f)
 		o.sizesFlag(f)
 	})}
-	return append(groups, o.sharedGroups()...)
+	return append(append(groups, o.fleet.group()), o.sharedGroups()...)
 }
 
 func (o *snapshotFlags) complete(env environment, words []string) error {
+	if err := o.fleet.choose(); err != nil {
+		return err
+	}
 	if err := o.sourceFlags.complete(env, words); err != nil {
 		return err
 	}
 	switch {
-	case o.output == "":
-		return usagef("snapshot needs -o FILE, or -o - for standard output")
+	case o.fleet.many() && o.into == "":
+		return usagef("the snapshots of a fleet go into a directory: use --into DIR")
+	case o.keep != 0 && o.into == "":
+		return usagef("--keep is for --into: it removes older snapshots from that directory")
+	case o.into != "" && o.redact:
+		return usagef("--into and --redact exclude each other: each redacted snapshot is of another cluster")
+	case o.output == "" && o.into == "":
+		return usagef("snapshot needs -o FILE, -o - for standard output, or --into DIR")
+	case o.output != "" && o.into != "":
+		return usagef("-o and --into exclude each other")
 	case o.output == "-" && isTerminal(env.stdout):
 		return usagef("a snapshot is not for a terminal: use -o FILE")
 	}
@@ -49,13 +70,55 @@ func (o *snapshotFlags) complete(env environment, words []string) error {
 
 // run is "shardsh snapshot": the metadata of a cluster, in a file.
 func (o *snapshotFlags) run(ctx context.Context, env environment) error {
-	parts := live.WithStatus | live.Causes | live.Samples
-	return o.about(ctx, env, live.ReaderOptions{Parts: parts}, func(s *catalog.Snapshot) error {
+	if o.fleet.many() {
+		return o.runFleet(ctx, env)
+	}
+	return o.about(ctx, env, live.ReaderOptions{Parts: snapshotParts}, func(s *catalog.Snapshot) error {
 		return o.save(env, s)
 	})
 }
 
+// snapshotParts are what a snapshot has.
+const snapshotParts = live.WithStatus | live.Causes | live.Samples
+
+// runFleet keeps a snapshot of each cluster, in a directory of its name.
+func (o *snapshotFlags) runFleet(ctx context.Context, env environment) error {
+	members, err := askFleet(ctx, env, &o.sourceFlags,
+		func(ctx context.Context, env environment, one *sourceFlags, t targets.Target) (string, error) {
+			source, done, err := one.open(ctx, env)
+			if err != nil {
+				return "", err
+			}
+			defer done()
+			s, err := source.Read(ctx, live.ReaderOptions{Parts: snapshotParts})
+			if err != nil {
+				return "", err
+			}
+			return o.keepIn(filepath.Join(o.into, t.Name), s)
+		})
+	if err != nil {
+		return err
+	}
+	var lines []fleetLine
+	for _, m := range members {
+		if line := lineOf(m, func(text string) (string, string) { return "saved", text }); m.err != nil || !o.quiet {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) > 0 {
+		err = writeFleet(env.errOut(), lines, 0)
+	}
+	return cmp.Or(err, errFleet(members))
+}
+
 func (o *snapshotFlags) save(env environment, s *catalog.Snapshot) (err error) {
+	if o.into != "" {
+		text, err := o.keepIn(o.into, s)
+		if err == nil {
+			notice(env.stderr, o.quiet, "%s", text)
+		}
+		return err
+	}
 	if o.redact {
 		if s, err = anonymous.Snapshot(s, randomSource()); err != nil {
 			return fmt.Errorf("--redact: %w", err)
@@ -73,6 +136,20 @@ func (o *snapshotFlags) save(env environment, s *catalog.Snapshot) (err error) {
 		notice(env.stderr, o.quiet, "%s: %s", o.output, contents(s, o.output))
 	}
 	return nil
+}
+
+// keepIn keeps a snapshot in a directory, and returns what there is to say of it.
+func (o *snapshotFlags) keepIn(dir string, s *catalog.Snapshot) (string, error) {
+	saved, removed, err := snapdir.Save(dir, s, time.Duration(o.keep))
+	if err != nil {
+		return "", fmt.Errorf("--into %s: %w", dir, err)
+	}
+	text := saved.Path + ": " + contents(s, saved.Path)
+	if len(removed) > 0 {
+		text += fmt.Sprintf("; removed %s older than %s", humanize.Count(len(removed), "snapshot"),
+			humanize.Duration(time.Duration(o.keep)))
+	}
+	return text, nil
 }
 
 // randomSource returns a source of random numbers that nobody can repeat.
@@ -100,11 +177,14 @@ func snapshotText() cmdline.Text {
 		Intro: `Saves the metadata of a cluster to a file: shards, collections, chunks, zones,
 settings, sizes, logs and a sample of shard keys, and no documents. With --redact
 the file may be shared: names and key values are random, and the balancer decides
-as it would on the cluster itself. Nothing on the cluster changes.`,
+as it would on the cluster itself. With --into snapshots are kept in a directory for
+shardsh diff. Nothing on the cluster changes.`,
 		Examples: []string{
 			"shardsh snapshot mongodb://host:27017 -o cluster.snap",
 			"shardsh snapshot --from cluster.snap --redact -o share.snap",
 			"shardsh snapshot --mock -o -",
+			"shardsh snapshot mongodb://host:27017 --into /var/lib/shardsh/shop --keep 90d",
+			"shardsh snapshot --targets fleet.yaml --into /var/lib/shardsh --keep 90d",
 		},
 	}
 }

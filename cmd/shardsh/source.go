@@ -23,6 +23,7 @@ import (
 type sourceFlags struct {
 	clusterFlags
 	runFlags
+	fleet  fleetFlags // of the verbs that have its options
 	from   string
 	sizes  string         // of what from names
 	ofZone string         // of the verbs that have zoneFlag for it
@@ -52,6 +53,9 @@ func (o *sourceFlags) sharedGroups(mock ...func(*pflag.FlagSet)) []cmdline.Group
 
 // complete reads the words of the command line, which can be one address.
 func (o *sourceFlags) complete(env environment, words []string) error {
+	if o.fleet.given() {
+		return o.completeFleet(env, words)
+	}
 	if len(words) > 1 {
 		return usagef("%s takes one address, not also %q", env.name(), secret.Redact(words[1]))
 	}

@@ -36,12 +36,18 @@ func (o *watchFlags) groups() []cmdline.Group {
 		zoneFlag(f, &o.ofZone)
 		o.flags(f)
 	})}
-	return append(groups, o.sharedGroups(o.timeFlag)...)
+	return append(append(groups, o.fleet.group()), o.sharedGroups(o.timeFlag)...)
 }
 
 func (o *watchFlags) complete(env environment, words []string) error {
+	if err := o.fleet.choose(); err != nil {
+		return err
+	}
 	if err := o.sourceFlags.complete(env, words); err != nil {
 		return err
+	}
+	if o.fleet.many() && o.heat {
+		return usagef("--heat is for one cluster: add --cluster NAME")
 	}
 	if time.Duration(o.interval) < shortestWatch {
 		return usagef("--interval takes at least %s, such as 2s, not %s", shortestWatch, time.Duration(o.interval))
@@ -57,10 +63,29 @@ func (o *watchFlags) complete(env environment, words []string) error {
 
 // run is "shardsh watch": a live view of a cluster on a terminal.
 func (o *watchFlags) run(ctx context.Context, env environment) error {
+	if o.fleet.many() {
+		return o.watchFleet(ctx, env)
+	}
 	return o.within(ctx, env, func(ctx context.Context) error { return o.watch(ctx, env) })
 }
 
 func (o *watchFlags) watch(ctx context.Context, env environment) error {
+	c := o.config(env)
+	done, err := o.reader(ctx, env, &c)
+	if err != nil {
+		return err
+	}
+	defer done()
+	leave, err := o.takeTerminal(env, &c)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return orTimeout(ctx, watch.Run(ctx, c))
+}
+
+// config is what both views work with.
+func (o *watchFlags) config(env environment) watch.Config {
 	c := watch.Config{
 		Every: time.Duration(o.interval), Clock: wallClock{}, Out: env.stdout, JSON: o.json,
 		Color: env.color(), Once: o.once, Width: env.columns(),
@@ -68,22 +93,22 @@ func (o *watchFlags) watch(ctx context.Context, env environment) error {
 	if o.json {
 		c.Out = env.jsonOut()
 	}
-	done, err := o.reader(ctx, env, &c)
-	if err != nil {
-		return err
-	}
-	defer done()
+	return c
+}
+
+// takeTerminal has frames replace each other on a terminal, if there is one.
+func (o *watchFlags) takeTerminal(env environment, c *watch.Config) (leave func(), err error) {
 	in, isFile := env.stdin.(*os.File)
 	out, alsoFile := env.stdout.(*os.File)
-	if !o.once && !o.json && isFile && alsoFile && isTerminal(in) && isTerminal(out) {
-		terminal, err := watch.Open(in, out)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = terminal.Close() }() // there is nobody left to tell
-		c.Screen = terminal
+	if o.once || o.json || !isFile || !alsoFile || !isTerminal(in) || !isTerminal(out) {
+		return func() {}, nil
 	}
-	return orTimeout(ctx, watch.Run(ctx, c))
+	terminal, err := watch.Open(in, out)
+	if err != nil {
+		return nil, err
+	}
+	c.Screen = terminal
+	return func() { _ = terminal.Close() }, nil // there is nobody left to tell
 }
 
 // reader has the cluster be read again and again.
@@ -133,6 +158,7 @@ scroll, / filters, s sorts, enter opens a collection, esc closes it.`,
 			"shardsh watch mongodb://host:27017 --json --interval 10s",
 			"shardsh watch mongodb://host:27017 --heat",
 			"shardsh watch mongodb://host:27017 --once",
+			"shardsh watch --targets fleet.yaml --interval 10s",
 		},
 		More: `Where the output is not a terminal a frame is printed for each refresh, without
 colours. A cluster that takes long to read is read less often. --mock without a

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/pflag"
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -14,6 +16,7 @@ import (
 	"shardsh/bindings/actiontext"
 	"shardsh/bindings/plaintext"
 	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/targets"
 )
 
 // whyFlags are those of "shardsh why".
@@ -36,12 +39,18 @@ func (o *whyFlags) groups() []cmdline.Group {
 		advisoriesFlag(f, &o.advisories)
 		o.flags(f, "text", "json")
 	})}
-	return append(groups, o.sharedGroups()...)
+	return append(append(groups, o.fleet.group()), o.sharedGroups()...)
 }
 
 func (o *whyFlags) complete(env environment, words []string) error {
+	if err := o.fleet.choose(); err != nil {
+		return err
+	}
 	if err := o.answerFlags.complete(env, words); err != nil {
 		return err
+	}
+	if o.fleet.many() && (o.ns != "" || o.shard != "" || o.zone != "") {
+		return usagef("--ns, --shard and --zone are about one cluster: add --cluster NAME")
 	}
 	if err := o.checkFormat("text", "json"); err != nil {
 		return err
@@ -59,9 +68,39 @@ func (o *whyFlags) complete(env environment, words []string) error {
 
 // run is "shardsh why": what is wrong, and everything that keeps it so.
 func (o *whyFlags) run(ctx context.Context, env environment) error {
+	if o.fleet.many() {
+		return o.runFleet(ctx, env)
+	}
 	return look(ctx, env, &o.sourceFlags, defaultGC, o.action, func(r action.WhyResult) error {
 		return o.print(env, r, func() string { return actiontext.Why(r, o.long) })
 	})
+}
+
+// runFleet explains each cluster in a line.
+func (o *whyFlags) runFleet(ctx context.Context, env environment) error {
+	members, err := askFleet(ctx, env, &o.sourceFlags,
+		func(ctx context.Context, env environment, one *sourceFlags, _ targets.Target) (action.WhyResult, error) {
+			source, done, err := one.open(ctx, env)
+			if err != nil {
+				return action.WhyResult{}, err
+			}
+			defer done()
+			return o.action.Run(ctx, source, nil)
+		})
+	if err != nil {
+		return err
+	}
+	err = o.write(env, func(to io.Writer) error {
+		if o.format == "json" {
+			return writeJSON(to, fleetJSON(members, "why"))
+		}
+		var lines []fleetLine
+		for _, m := range members {
+			lines = append(lines, lineOf(m, func(r action.WhyResult) (string, string) { return answerLine(r.About) }))
+		}
+		return writeFleet(to, lines, env.columns())
+	})
+	return cmp.Or(err, errFleet(members))
 }
 
 // suggesting asks for the name that was probably meant.
@@ -82,6 +121,7 @@ At the prompt, sh.why() returns the same.`,
 			"shardsh why mongodb://host:27017",
 			"shardsh why mongodb://host:27017 --ns shop.orders --key '{\"customer\": 7}'",
 			"shardsh why --from cluster.snap --json",
+			"shardsh why --targets fleet.yaml --select env=production",
 		},
 	}
 }

@@ -19,7 +19,7 @@ var annotations = map[diagnosis.Severity]string{
 func GitHub(to io.Writer, reports []check.Report) error {
 	for _, r := range reports {
 		if r.Result == nil {
-			annotate(to, "error", "shardsh check: "+r.Address, r.Trouble.Message)
+			annotate(to, "error", "shardsh check: "+r.Name(), r.Trouble.Message)
 			continue
 		}
 		for _, f := range r.Result.Findings {
@@ -32,7 +32,7 @@ func GitHub(to io.Writer, reports []check.Report) error {
 			case f.Unknown:
 				kind = "warning"
 			}
-			annotate(to, kind, "shardsh check "+f.Rule+": "+r.Address, message(f))
+			annotate(to, kind, "shardsh check "+f.Rule+": "+r.Name(), message(f))
 		}
 	}
 	return nil

@@ -24,7 +24,7 @@ func JUnit(to io.Writer, reports []check.Report) error {
 }
 
 func suiteOf(r check.Report) Suite {
-	suite := Suite{Name: shown(r.Address), Time: "0"}
+	suite := Suite{Name: shown(r.Name()), Time: "0"}
 	if r.Result == nil {
 		suite.add(&Case{Name: "reach", Error: &Message{Message: shown(r.Trouble.Message), Type: shown(r.Trouble.Name)}})
 		return suite

@@ -60,7 +60,7 @@ func Nagios(to io.Writer, reports []check.Report) error {
 	for _, r := range reports {
 		prefix := ""
 		if len(reports) > 1 {
-			prefix = r.Address + ": "
+			prefix = r.Name() + ": "
 		}
 		if r.Result == nil {
 			sums.unknown++

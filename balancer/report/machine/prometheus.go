@@ -58,7 +58,7 @@ func Prometheus(to io.Writer, reports []check.Report) error {
 		var samples []Sample
 		for _, r := range reports {
 			m.samples(r, func(value float64, labels ...string) {
-				samples = append(samples, Sample{value, append([]string{"cluster", r.Address}, labels...)})
+				samples = append(samples, Sample{value, append([]string{"cluster", r.Name()}, labels...)})
 			})
 		}
 		if err := WriteMetric(to, m.name, "gauge", m.help, samples); err != nil {

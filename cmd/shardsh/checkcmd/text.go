@@ -32,7 +32,7 @@ func (t Text) Write(to io.Writer, reports []check.Report) {
 			if i > 0 && !t.Quiet {
 				fmt.Fprintln(to)
 			}
-			fmt.Fprintf(to, "%s\n", plaintext.VisibleLine(r.Address))
+			fmt.Fprintf(to, "%s\n", plaintext.VisibleLine(r.Name()))
 		}
 		t.show(to, r)
 	}

@@ -204,3 +204,17 @@ func (c *ConnectionString) Password() cmdline.Password {
 	}
 	return cmdline.Password{Given: true, Value: *c.password}
 }
+
+// Secret returns the parameter that holds a password or a token; empty for none. What else
+// authMechanismProperties may say is nothing to hide.
+func (c *ConnectionString) Secret() string {
+	for _, p := range c.query {
+		value, ok := c.get(p.name)
+		harmless := ok && strings.EqualFold(p.name, "authMechanismProperties") &&
+			!strings.Contains(strings.ToUpper(value), "TOKEN:")
+		if secret.Parameter(p.name) && !harmless {
+			return p.name
+		}
+	}
+	return ""
+}

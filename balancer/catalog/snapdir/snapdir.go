@@ -1,0 +1,143 @@
+package snapdir
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/catalog/snapfile"
+)
+
+// layout names a file by the time of its snapshot: 2026-03-02T120000Z.snap.
+const layout = "2006-01-02T150405Z.snap"
+
+// File is a snapshot that is kept.
+type File struct {
+	Path string
+	Time time.Time
+}
+
+// ErrEmpty says that a directory has no snapshots.
+var ErrEmpty = errors.New("no snapshots (shardsh snapshot --into DIR keeps some)")
+
+// List returns the snapshots in a directory, the oldest first. Other files are left out.
+func List(dir string) ([]File, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var list []File
+	for _, e := range entries {
+		if at, err := time.Parse(layout, e.Name()); err == nil && e.Type().IsRegular() && e.Name() == at.Format(layout) {
+			list = append(list, File{filepath.Join(dir, e.Name()), at})
+		}
+	}
+	slices.SortFunc(list, func(a, b File) int { return a.Time.Compare(b.Time) })
+	return list, nil
+}
+
+// Newest returns the newest snapshot.
+func Newest(dir string) (File, error) {
+	list, err := List(dir)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("%s: %w", dir, ErrEmpty)
+	}
+	if err != nil {
+		return File{}, err
+	}
+	return list[len(list)-1], nil
+}
+
+// Before returns the newest snapshot that is not newer than a time; if there is none, the
+// oldest, and false.
+func Before(dir string, at time.Time) (File, bool, error) {
+	if _, err := Newest(dir); err != nil {
+		return File{}, false, err
+	}
+	list, err := List(dir)
+	if err != nil {
+		return File{}, false, err
+	}
+	i := slices.IndexFunc(list, func(f File) bool { return f.Time.After(at) })
+	switch i {
+	case 0:
+		return list[0], false, nil
+	case -1:
+		i = len(list)
+	}
+	return list[i-1], true, nil
+}
+
+// OtherClusterError says that a directory keeps the snapshots of another cluster.
+type OtherClusterError struct{ Dir string }
+
+func (e *OtherClusterError) Error() string {
+	return e.Dir + " keeps snapshots of another cluster: use a directory for each"
+}
+
+// Save writes a snapshot into a directory, which is made if there is none. It then removes
+// those that are older than keep, counted from this one; 0 keeps all. It returns the file
+// and what was removed.
+func Save(dir string, s *catalog.Snapshot, keep time.Duration) (saved File, removed []File, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return File{}, nil, err
+	}
+	if err := sameCluster(dir, s); err != nil {
+		return File{}, nil, err
+	}
+	at := s.Time().UTC().Truncate(time.Second)
+	saved = File{filepath.Join(dir, at.Format(layout)), at}
+	if err := snapfile.Save(saved.Path, s); err != nil {
+		return File{}, nil, err
+	}
+	if keep > 0 {
+		removed, err = prune(dir, at.Add(-keep))
+	}
+	return saved, removed, err
+}
+
+// sameCluster refuses a snapshot of another cluster than the newest one that is kept. A file
+// that can't be read says nothing.
+func sameCluster(dir string, s *catalog.Snapshot) error {
+	newest, err := Newest(dir)
+	if errors.Is(err, ErrEmpty) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	kept, err := snapfile.Open(newest.Path, snapfile.Limits{})
+	if err != nil {
+		return nil //nolint:nilerr // the new one is still worth keeping
+	}
+	was, is := kept.Parts().ClusterID, s.Parts().ClusterID
+	if was != is && !was.IsZero() && !is.IsZero() {
+		return &OtherClusterError{dir}
+	}
+	return nil
+}
+
+// prune removes the snapshots from before a time, but never the newest one.
+func prune(dir string, before time.Time) (removed []File, err error) {
+	list, err := List(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range list[:max(len(list)-1, 0)] {
+		if !f.Time.Before(before) {
+			break
+		}
+		if e := os.Remove(f.Path); e != nil && !errors.Is(e, fs.ErrNotExist) {
+			err = cmp.Or(err, e)
+			continue
+		}
+		removed = append(removed, f)
+	}
+	return removed, err
+}

@@ -1,0 +1,112 @@
+package diff
+
+import (
+	"cmp"
+	"slices"
+
+	"shardsh/balancer/catalog"
+)
+
+// ShardData is what a shard has in both snapshots, of the collections whose sizes both know.
+type ShardData struct {
+	Shard catalog.ShardID `json:"shard"`
+	Old   Amount          `json:"old"`
+	New   Amount          `json:"new"`
+}
+
+// CollectionData is what all shards have of a sharded collection.
+type CollectionData struct {
+	Namespace string `json:"ns"`
+	Old       Amount `json:"old"`
+	New       Amount `json:"new"`
+}
+
+// Amount is how much data there is: what is owned, and documents that migrations left
+// behind.
+type Amount struct {
+	Bytes     int64 `json:"bytes"`
+	Documents int64 `json:"documents"`
+	Orphans   int64 `json:"orphans"`
+}
+
+func (a *Amount) add(d catalog.ShardData) {
+	a.Bytes += d.Bytes
+	a.Documents += d.Documents
+	a.Orphans += d.Orphans
+}
+
+// data compares what lies where. Sizes of a collection that one snapshot does not know are
+// left out on both sides.
+func (d *differ) data() {
+	if !d.known("sizes", "") {
+		return
+	}
+	was, is := d.sizes(d.was.Collections), d.sizes(d.is.Collections)
+	shards := map[catalog.ShardID]*ShardData{}
+	of := func(id catalog.ShardID) *ShardData {
+		if shards[id] == nil {
+			shards[id] = &ShardData{Shard: id}
+		}
+		return shards[id]
+	}
+	pairs, names := match(was, is, func(c **catalog.CollectionState) string { return (*c).Namespace })
+	for i, p := range pairs {
+		total := CollectionData{Namespace: names[i]}
+		for id, data := range sizesOf(p.was) {
+			of(id).Old.add(data)
+			total.Old.add(data)
+		}
+		for id, data := range sizesOf(p.is) {
+			of(id).New.add(data)
+			total.New.add(data)
+		}
+		if total.Old != total.New {
+			d.result.Largest = append(d.result.Largest, total)
+		}
+	}
+	d.unsharded(func(u catalog.UnshardedData) { of(u.Shard).Old.Bytes += u.Bytes },
+		func(u catalog.UnshardedData) { of(u.Shard).New.Bytes += u.Bytes })
+	for _, s := range shards {
+		if s.Old != s.New {
+			d.result.Data = append(d.result.Data, *s)
+		}
+	}
+	slices.SortFunc(d.result.Data, func(a, b ShardData) int { return cmp.Compare(a.Shard, b.Shard) })
+	slices.SortFunc(d.result.Largest, func(a, b CollectionData) int {
+		return cmp.Or(cmp.Compare(change(b), change(a)), cmp.Compare(a.Namespace, b.Namespace))
+	})
+}
+
+func change(c CollectionData) int64 { return max(c.New.Bytes-c.Old.Bytes, c.Old.Bytes-c.New.Bytes) }
+
+func sizesOf(c **catalog.CollectionState) map[catalog.ShardID]catalog.ShardData {
+	if c == nil {
+		return nil
+	}
+	return (*c).Sizes
+}
+
+// sizes returns the collections whose sizes both snapshots know, or that only one of
+// them has.
+func (d *differ) sizes(list []*catalog.CollectionState) (known []*catalog.CollectionState) {
+	for _, c := range list {
+		was, is := d.exact(d.from, c.Namespace), d.exact(d.to, c.Namespace)
+		if d.known("sizes", c.Namespace) && (was == nil || is == nil || was.Sizes == nil == (is.Sizes == nil)) {
+			known = append(known, c)
+		}
+	}
+	return known
+}
+
+// unsharded adds what is not sharded, where both snapshots have it.
+func (d *differ) unsharded(was, is func(catalog.UnshardedData)) {
+	if d.was.Unsharded == nil || d.is.Unsharded == nil || !d.known("unsharded data", "") {
+		return
+	}
+	for _, u := range d.was.Unsharded {
+		was(u)
+	}
+	for _, u := range d.is.Unsharded {
+		is(u)
+	}
+}

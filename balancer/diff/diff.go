@@ -1,0 +1,181 @@
+package diff
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"shardsh/balancer/catalog"
+)
+
+// Change is one thing that is not as it was.
+type Change struct {
+	Kind      Kind            `json:"kind"`
+	Namespace string          `json:"ns,omitzero"`
+	Shard     catalog.ShardID `json:"shard,omitzero"`
+	Database  string          `json:"database,omitzero"`
+	Zone      string          `json:"zone,omitzero"`
+	Host      string          `json:"host,omitzero"` // of a member or a router
+	Old       string          `json:"old,omitzero"`
+	New       string          `json:"new,omitzero"`
+	// Count is how many chunks; 0 for what is no chunk.
+	Count int64 `json:"count,omitzero"`
+	// Flows are how many chunks went from where to where, the most first.
+	Flows []Flow `json:"flows,omitzero"`
+	// Examples are lower bounds of some of the chunks, as they are entered in the shell.
+	Examples []string `json:"examples,omitzero"`
+	// Text says all that in a line.
+	Text string `json:"text"`
+	// Logged is what the cluster's logs tell of it; nil when they tell nothing.
+	Logged *Logged `json:"logged,omitzero"`
+}
+
+// Flow counts chunks that went the same way.
+type Flow struct {
+	From  catalog.ShardID `json:"from"`
+	To    catalog.ShardID `json:"to"`
+	Count int64           `json:"count"`
+}
+
+// Logged are the entries of the cluster's logs about a change.
+type Logged struct {
+	Entries int       `json:"entries"`
+	First   time.Time `json:"first"`
+	Last    time.Time `json:"last"`
+	// Clients are the addresses whose commands they were, as far as the entries tell.
+	Clients []string `json:"clients,omitzero"`
+}
+
+// Result is what has changed between two snapshots.
+type Result struct {
+	Old Moment `json:"old"`
+	New Moment `json:"new"`
+	// Changes are in the order of Kinds, of one kind by what they are about.
+	Changes []Change `json:"changes"`
+	// Data are the shards whose data have changed, Largest the collections, the largest
+	// change first.
+	Data    []ShardData      `json:"data"`
+	Largest []CollectionData `json:"collections"`
+	// NotCompared says what one of the snapshots does not have, and why.
+	NotCompared []string `json:"notCompared,omitzero"`
+	// LogsSince is since when the logs of the newer snapshot are complete.
+	LogsSince time.Time `json:"logsSince"`
+}
+
+// Moment is which snapshot it is.
+type Moment struct {
+	Name string    `json:"name"`
+	Time time.Time `json:"time"`
+}
+
+// Empty reports whether nothing has changed but data.
+func (r Result) Empty() bool { return len(r.Changes) == 0 }
+
+// Of compares an older snapshot of a cluster with a newer one.
+func Of(was, is *catalog.Snapshot) Result {
+	d := &differ{was: was.Parts(), is: is.Parts(), from: was, to: is, missing: map[string]bool{},
+		result: Result{Changes: []Change{}, Data: []ShardData{}, Largest: []CollectionData{}}}
+	d.cluster()
+	d.members()
+	d.routers()
+	d.shards()
+	d.settings()
+	d.databases()
+	d.collections()
+	d.indexes()
+	d.runs()
+	d.data()
+	d.sort()
+	d.logs()
+	d.result.Old, d.result.New = momentOf(was), momentOf(is)
+	return d.result
+}
+
+func momentOf(s *catalog.Snapshot) Moment {
+	source := s.Parts().Source
+	return Moment{cmp.Or(source.Name, source.Origin.Name), s.Time()}
+}
+
+// differ is a comparison under way.
+type differ struct {
+	was, is  catalog.SnapshotParts
+	from, to *catalog.Snapshot
+	missing  map[string]bool
+	result   Result
+}
+
+func (d *differ) add(c Change, format string, args ...any) {
+	c.Text = fmt.Sprintf(format, args...)
+	d.result.Changes = append(d.result.Changes, c)
+}
+
+// skip notes what is not compared, once.
+func (d *differ) skip(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if !d.missing[text] {
+		d.missing[text] = true
+		d.result.NotCompared = append(d.result.NotCompared, text)
+	}
+}
+
+// known reports whether both snapshots have something, of a collection or of all, and notes
+// it where they have not.
+func (d *differ) known(what, ns string) bool {
+	for _, side := range []struct {
+		name string
+		gaps []catalog.Gap
+	}{{"older", d.was.Source.Gaps}, {"newer", d.is.Source.Gaps}} {
+		for _, g := range side.gaps {
+			if g.What == what && (g.Namespace == ns || g.Namespace == "") {
+				d.skip("%s of the %s snapshot: %s", about(what, g), side.name, g.Reason)
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func about(what string, g catalog.Gap) string {
+	if g.Namespace != "" {
+		return what + " of " + g.Namespace
+	}
+	return what
+}
+
+// sort puts the changes into the order of their kinds, and those of one kind by what
+// they are about.
+func (d *differ) sort() {
+	order := map[Kind]int{}
+	for i, k := range Kinds() {
+		order[k.Kind] = i
+	}
+	slices.SortStableFunc(d.result.Changes, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(order[a.Kind], order[b.Kind]), cmp.Compare(a.Namespace, b.Namespace),
+			cmp.Compare(a.Database, b.Database), cmp.Compare(a.Shard, b.Shard), cmp.Compare(a.Zone, b.Zone))
+	})
+}
+
+// pair is something as it was and as it is.
+type pair[T any] struct{ was, is *T }
+
+// match pairs two lists by a name, in the order of the names. One side is nil for what is
+// only in the other list.
+func match[T any](was, is []T, name func(*T) string) (pairs []pair[T], names []string) {
+	all := map[string]pair[T]{}
+	for i := range was {
+		all[name(&was[i])] = pair[T]{was: &was[i]}
+	}
+	for i := range is {
+		n := name(&is[i])
+		all[n] = pair[T]{was: all[n].was, is: &is[i]}
+	}
+	for n := range all {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	for _, n := range names {
+		pairs = append(pairs, all[n])
+	}
+	return pairs, names
+}

@@ -1,0 +1,112 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Member is a cluster of a fleet.
+type Member struct {
+	Cluster string            `json:"cluster"`
+	Address string            `json:"address"`
+	Labels  map[string]string `json:"labels,omitzero"`
+	// Overview is nil where the cluster could not be read, for the Trouble.
+	Overview *Overview `json:"report,omitzero"`
+	Trouble  string    `json:"error,omitzero"`
+}
+
+// Unread is the verdict on a cluster that could not be read.
+const Unread = "unknown"
+
+// Verdict returns how the cluster is, in a word: that of its overview, or Unread.
+func (m Member) Verdict() string {
+	if m.Overview == nil {
+		return Unread
+	}
+	return m.Overview.Verdict()
+}
+
+// Headline says in a line what is wrong.
+func (m Member) Headline() string {
+	if m.Overview == nil {
+		return m.Trouble
+	}
+	return m.Overview.Answer.Headline()
+}
+
+// verdicts are from the worst on.
+var verdicts = []string{"critical", Unread, "warning", "info", "fine"}
+
+// SortFleet puts the clusters that are worst first, those that are alike by name.
+func SortFleet(members []Member) {
+	slices.SortFunc(members, func(a, b Member) int {
+		return cmp.Or(cmp.Compare(slices.Index(verdicts, a.Verdict()), slices.Index(verdicts, b.Verdict())),
+			cmp.Compare(a.Cluster, b.Cluster))
+	})
+}
+
+// FleetHeadline counts the clusters by their verdicts: 5 clusters: 1 critical, 4 fine.
+func FleetHeadline(members []Member) string {
+	counts := map[string]int{}
+	for _, m := range members {
+		counts[m.Verdict()]++
+	}
+	var list []string
+	for _, v := range verdicts {
+		if counts[v] > 0 {
+			list = append(list, fmt.Sprintf("%d %s", counts[v], v))
+		}
+	}
+	return fmt.Sprintf("%d clusters: %s", len(members), strings.Join(list, ", "))
+}
+
+// FleetPage writes one page of HTML about clusters, the worst first: a table of all, and what
+// is wrong with each. Like Page it loads nothing.
+func FleetPage(to io.Writer, members []Member, now time.Time) error {
+	SortFleet(members)
+	return writePage(to, "fleet.html", func(style template.CSS, script template.JS, policy string) any {
+		return fleetPage{members, now, style, script, policy}
+	})
+}
+
+// fleetPage is what the template sees.
+type fleetPage struct {
+	Members []Member
+	Now     time.Time
+	Style   template.CSS
+	Script  template.JS
+	Policy  string
+}
+
+// Headline counts the clusters.
+func (p fleetPage) Headline() string { return FleetHeadline(p.Members) }
+
+// Verdict is that of the worst one.
+func (p fleetPage) Verdict() string {
+	if len(p.Members) == 0 {
+		return "fine"
+	}
+	return p.Members[0].Verdict()
+}
+
+// Page is what a cluster's own page is made from; nil where it could not be read.
+func (m Member) Page() *page {
+	if m.Overview == nil {
+		return nil
+	}
+	return &page{Overview: m.Overview}
+}
+
+// LabelList are the labels of a cluster, by name.
+func (m Member) LabelList() (list []string) {
+	for name, value := range m.Labels {
+		list = append(list, name+"="+value)
+	}
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,152 @@
+package actiontext
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"shardsh/balancer/diff"
+	"shardsh/balancer/humanize"
+)
+
+// How many lines a group of changes and the table of data have; --long has all.
+const (
+	mostChanges = 5
+	mostData    = 6
+)
+
+// Diff returns what has changed as text: a screen, or if long everything.
+func Diff(r diff.Result, long bool) string {
+	d := diffText{long: long, zone: r.New.Time.Location()}
+	d.line("From %s", moment(r.Old))
+	d.line("to   %s: %s", moment(r.New), diffHeadline(r))
+	if r.New.Time.Before(r.Old.Time) {
+		d.line("The second one is older: what was added is told as removed.")
+	}
+	for _, group := range diff.Groups() {
+		d.group(group, r.Changes)
+	}
+	d.data(r)
+	for _, text := range r.NotCompared {
+		d.line("Not compared: %s.", text)
+	}
+	if r.LogsSince.After(r.Old.Time) && !r.Empty() {
+		d.line("The logs reach back to %s: when and by whom is known from then on.", humanize.Time(r.LogsSince.UTC()))
+	}
+	return d.text.String()
+}
+
+func moment(m diff.Moment) string {
+	text := humanize.Time(m.Time.UTC())
+	if name, _, _ := strings.Cut(m.Name, "?"); name != "" {
+		text = name + ", " + text
+	}
+	return visible(text)
+}
+
+// diffHeadline counts the changes.
+func diffHeadline(r diff.Result) string {
+	if r.Empty() {
+		return "nothing has changed"
+	}
+	counts := map[diff.Kind]int{}
+	for _, c := range r.Changes {
+		counts[c.Kind]++
+	}
+	return fmt.Sprintf("%s of %s", humanize.Count(len(r.Changes), "change"), humanize.Count(len(counts), "kind"))
+}
+
+// diffText is a text that is written.
+type diffText struct {
+	text strings.Builder
+	long bool
+	zone *time.Location
+}
+
+func (d *diffText) line(format string, args ...any) { fmt.Fprintf(&d.text, format+"\n", args...) }
+
+func (d *diffText) group(group diff.Group, changes []diff.Change) {
+	groups := map[diff.Kind]diff.Group{}
+	for _, k := range diff.Kinds() {
+		groups[k.Kind] = k.Group
+	}
+	var list []diff.Change
+	for _, c := range changes {
+		if groups[c.Kind] == group {
+			list = append(list, c)
+		}
+	}
+	if len(list) == 0 {
+		return
+	}
+	d.line("\n%s", group)
+	for i, c := range list {
+		if !d.long && i == mostChanges && len(list) > mostChanges+1 {
+			d.line("  and %d more (--long has all)", len(list)-i)
+			return
+		}
+		d.line("  %s", visible(c.Text+loggedText(c.Logged)))
+		if d.long && len(c.Examples) > 0 {
+			d.line("      such as those from %s", visible(strings.Join(c.Examples, ", ")))
+		}
+	}
+}
+
+// loggedText is " (2026-03-02 12:04 UTC, by 10.0.0.7)".
+func loggedText(l *diff.Logged) string {
+	if l == nil {
+		return ""
+	}
+	text := humanize.Time(l.Last.UTC())
+	if l.Last.Sub(l.First) >= time.Minute {
+		text = humanize.Time(l.First.UTC()) + " to " + text
+	}
+	if len(l.Clients) > 0 {
+		text += ", by " + humanize.FewOf(l.Clients)
+	}
+	return " (" + text + ")"
+}
+
+func (d *diffText) data(r diff.Result) {
+	if len(r.Data) == 0 && len(r.Largest) == 0 {
+		return
+	}
+	d.line("\nData")
+	for i, s := range r.Data {
+		if !d.more(i, len(r.Data), "shard") {
+			break
+		}
+		d.amounts(string(s.Shard), s.Old, s.New)
+	}
+	for i, c := range r.Largest {
+		if !d.more(i, len(r.Largest), "collection") {
+			break
+		}
+		d.amounts(c.Namespace, c.Old, c.New)
+	}
+}
+
+// more reports whether another line is to be written, and says how many are not.
+func (d *diffText) more(i, of int, what string) bool {
+	if d.long || i < mostData {
+		return true
+	}
+	d.line("  and %s more (--long has all)", humanize.Count(of-i, what))
+	return false
+}
+
+func (d *diffText) amounts(name string, was, is diff.Amount) {
+	text := fmt.Sprintf("%s, was %s", humanize.Bytes(is.Bytes), humanize.Bytes(was.Bytes))
+	for _, n := range []struct {
+		change int64
+		noun   string
+	}{{is.Documents - was.Documents, "document"}, {is.Orphans - was.Orphans, "orphan"}} {
+		switch {
+		case n.change > 0:
+			text += ", " + humanize.Count(n.change, n.noun) + " more"
+		case n.change < 0:
+			text += ", " + humanize.Count(-n.change, n.noun) + " fewer"
+		}
+	}
+	d.line("  %-24s %s", visible(name), text)
+}

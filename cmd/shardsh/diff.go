@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"shardsh/balancer/action"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/catalog/snapdir"
+	"shardsh/balancer/live"
+	"shardsh/balancer/timespan"
+	"shardsh/bindings/actiontext"
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/metadata"
+	"shardsh/cmd/shardsh/target"
+)
+
+// diffFlags are those of "shardsh diff".
+type diffFlags struct {
+	sourceFlags
+	since  string
+	json   bool
+	long   bool
+	action action.Diff
+
+	old, new string // files or directories; new is empty where a cluster is asked
+}
+
+func (o *diffFlags) groups() []cmdline.Group {
+	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
+		f.StringVar(&o.since, "since", "", "`TIME` the last 90, 6h, 7d in a directory of snapshots; or yesterday")
+		f.StringSliceVar(&o.action.Ignore, "ignore", nil, "`KIND,…` leave out these kinds of change")
+		f.StringArrayVar(&o.action.Namespaces, "ns", nil, "`DB.COLLECTION` only these, * is a wildcard; repeat to add")
+		f.BoolVar(&o.long, "long", false, "print all changes, with examples of chunks")
+		f.BoolVar(&o.json, "json", false, "print JSON")
+		o.runFlags.flags(f)
+	})}
+	return append(groups, o.server.Flags()...)
+}
+
+func (o *diffFlags) complete(_ environment, words []string) error {
+	o.quiet = o.quietChoice.On
+	if len(words) == 0 || len(words) > 2 {
+		return usagef("diff takes two snapshots, OLD NEW, or a directory of snapshots: --since 1d DIR")
+	}
+	o.old = words[0]
+	if len(words) == 2 {
+		o.new = words[1]
+	}
+	if target.IsURI(o.old) {
+		return usagef("the older one is a file or a directory; only the newer one can be a cluster")
+	}
+	if target.IsURI(o.new) {
+		if err := o.takeAddress(o.new); err != nil {
+			return err
+		}
+		o.new = ""
+	} else if option := o.server.Option(); option != "" {
+		return usagef("%s is for a cluster, and NEW is none", option)
+	}
+	if err := o.clusterFlags.check(); err != nil {
+		return err
+	}
+	if _, err := spanOf(o.since, time.Time{}); err != nil {
+		return err
+	}
+	return wrongOptions(o.action.Validate())
+}
+
+// spanOf returns how far back --since goes from a time: yesterday is up to the beginning of
+// its day.
+func spanOf(text string, from time.Time) (time.Duration, error) {
+	switch text {
+	case "":
+		return 0, nil
+	case "yesterday":
+		return from.Sub(from.UTC().Truncate(24 * time.Hour)), nil
+	}
+	span, err := timespan.OfCommandLine(text)
+	if err != nil || span <= 0 {
+		return 0, usagef("--since takes yesterday, or a time such as 90, 6h or 7d, not %q", text)
+	}
+	return span, nil
+}
+
+// run is "shardsh diff": what has changed, and exit code 3 if something has.
+func (o *diffFlags) run(ctx context.Context, env environment) error {
+	return o.within(ctx, env, func(ctx context.Context) error {
+		is, err := o.newer(ctx, env)
+		if err != nil {
+			return err
+		}
+		was, err := o.older(env, is)
+		if err != nil {
+			return err
+		}
+		result, err := o.action.Run(was, is)
+		if err != nil {
+			return wrongOptions(err)
+		}
+		if o.json {
+			err = writeJSON(env.jsonOut(), result)
+		} else {
+			_, err = io.WriteString(env.out(), actiontext.Diff(result, o.long))
+		}
+		if err == nil && !result.Empty() {
+			return findingsError{}
+		}
+		return err
+	})
+}
+
+// newer reads the newer one: a cluster, a file, or the newest in a directory.
+func (o *diffFlags) newer(ctx context.Context, env environment) (*catalog.Snapshot, error) {
+	if o.server.Named() {
+		return o.cluster(ctx, env)
+	}
+	path := o.new
+	if path == "" {
+		path = o.old
+	}
+	kept, err := snapdir.Newest(path)
+	switch {
+	case err == nil:
+		path = kept.Path
+	case o.new == "" && o.since == "" && !isDirectory(path):
+		return nil, usagef("diff takes two snapshots, OLD NEW, or a directory of snapshots: --since 1d DIR")
+	case o.new == "":
+		return nil, err
+	}
+	return metadata.Open(path)
+}
+
+func (o *diffFlags) cluster(ctx context.Context, env environment) (*catalog.Snapshot, error) {
+	source, done, err := o.open(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	s, err := source.Read(ctx, live.ReaderOptions{Parts: live.WithStatus | live.Causes, Watch: o.progress.reading})
+	if err != nil {
+		return nil, orTimeout(ctx, err)
+	}
+	o.progress.end()
+	return s, nil
+}
+
+// older reads the older one: a file, or that of a directory which is as old as --since says,
+// or else the last before the newer one.
+func (o *diffFlags) older(env environment, is *catalog.Snapshot) (*catalog.Snapshot, error) {
+	if !isDirectory(o.old) {
+		if o.since != "" {
+			return nil, usagef("--since is for a directory of snapshots, and %s is none", o.old)
+		}
+		return metadata.Open(o.old)
+	}
+	newest, err := snapdir.Newest(o.old)
+	if err != nil {
+		if s, dumped := metadata.Open(o.old); dumped == nil && o.since == "" && o.new != "" {
+			return s, nil
+		}
+		return nil, err
+	}
+	span, err := spanOf(o.since, is.Time())
+	if err != nil {
+		return nil, err
+	}
+	until := is.Time().Add(-span)
+	if span == 0 && (o.new == "" && !o.server.Named() || !newest.Time.Before(is.Time())) {
+		until = newest.Time.Add(-time.Second)
+	}
+	f, found, err := snapdir.Before(o.old, until)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found && f.Time.Equal(newest.Time) && !o.server.Named() && o.new == "":
+		return nil, fmt.Errorf("%s has one snapshot only: there is nothing to compare it with", o.old)
+	case !found:
+		notice(env.stderr, o.quiet, "There is none from before %s: this is the oldest.",
+			until.UTC().Format(time.DateTime+" UTC"))
+	}
+	return metadata.Open(f.Path)
+}
+
+func diffText() cmdline.Text {
+	return cmdline.Text{
+		Intro: `Says what has changed in a cluster between two snapshots: shards, members, zones,
+settings, databases, collections, chunks that moved, were split or merged, runs of
+shardsh; when, and by whom, as far as the cluster's logs tell. Data that grow are
+told, and are no change. At the prompt, sh.diff() returns the same.`,
+		Examples: []string{
+			"shardsh diff monday.snap tuesday.snap",
+			"shardsh diff --since 1d /var/lib/shardsh/shop",
+			"shardsh diff before.snap mongodb://host:27017 --ignore chunks-moved",
+		},
+		More: `OLD and NEW are files of shardsh snapshot, directories of shardsh snapshot --into
+(the newest one), or mongodumps of config; NEW can be the address of a cluster.
+Exit codes, as of diff: 0 nothing has changed; 3 something has; 1 one of them can't
+be read; 2 wrong command line. docs/fleets.md lists the kinds of change.`,
+	}
+}

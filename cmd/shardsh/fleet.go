@@ -1,0 +1,243 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/report"
+	"shardsh/bindings/plaintext"
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/targets"
+)
+
+// fleetFlags choose clusters of a file of targets. A verb that has them asks all of these, or
+// with --cluster one of them as if its address were given.
+type fleetFlags struct {
+	file     string
+	selects  []string
+	name     string
+	parallel int
+
+	list []targets.Target // what comes of them; none for one cluster
+}
+
+const (
+	// fleetParallel clusters are asked at the same time.
+	fleetParallel = 8
+	// fleetTimeout is how long each of them may take.
+	fleetTimeout = 30 * time.Second
+)
+
+func (o *fleetFlags) group() cmdline.Group {
+	return cmdline.NewGroup("Fleet", func(f *pflag.FlagSet) {
+		f.StringVar(&o.file, "targets", "", "`FILE` all clusters of this file, in YAML, in place of an address")
+		f.StringArrayVar(&o.selects, "select", nil, "`LABEL=VALUE,…` of these those with such labels; !=, or LABEL alone")
+		f.StringVar(&o.name, "cluster", "", "`NAME` of these only this one, with all that the verb has to say")
+		f.IntVar(&o.parallel, "parallel", fleetParallel,
+			"`N` clusters are asked at the same time; each has 30s, or --timeout")
+	}).On("fleet", "Fleet")
+}
+
+// given reports whether clusters of a file are meant.
+func (o *fleetFlags) given() bool { return o.file != "" }
+
+// many reports whether each cluster gets a line.
+func (o *fleetFlags) many() bool { return len(o.list) > 0 }
+
+// choose reads the file and selects clusters.
+func (o *fleetFlags) choose() error {
+	if err := firstBroken(
+		rule{o.file == "" && (len(o.selects) > 0 || o.name != ""),
+			"--select and --cluster choose from the clusters of --targets FILE"},
+		rule{len(o.selects) > 0 && o.name != "", "--select and --cluster exclude each other"},
+		rule{o.parallel < 1, "--parallel takes a number of at least 1"},
+	); err != nil || o.file == "" {
+		return err
+	}
+	all, err := targets.Read(o.file)
+	if err != nil {
+		return usagef("--targets: %w", err)
+	}
+	if o.name != "" {
+		t, found := targets.Find(all, o.name)
+		if !found {
+			return usagef("--cluster: %s has no cluster %q%s", o.file, o.name, plaintext.DidYouMean(o.name, targets.Names(all)))
+		}
+		o.list = []targets.Target{t}
+		return nil
+	}
+	by, err := targets.ParseSelector(o.selects...)
+	if err != nil {
+		return usagef("--select: %w", err)
+	}
+	if o.list = targets.Select(all, by); len(o.list) == 0 {
+		return usagef("--select: none of the %d clusters of %s has such labels", len(all), o.file)
+	}
+	return nil
+}
+
+// completeFleet reads a command line with --targets. That of one cluster then reads as if it
+// had been given itself.
+func (o *sourceFlags) completeFleet(env environment, words []string) error {
+	o.quiet = o.quietChoice.On
+	if len(words) > 0 || o.from != "" || o.mock != "" || o.server.Host != "" || o.server.Port != "" {
+		return usagef("--targets FILE names the clusters: leave the address, --from and --mock out")
+	}
+	if o.fleet.name == "" {
+		for _, t := range o.fleet.list {
+			one := o.ofTarget(t)
+			if err := one.complete(env, nil); err != nil {
+				return usagef("%s: %w", t.Name, err)
+			}
+		}
+		return nil
+	}
+	*o = o.ofTarget(o.fleet.list[0])
+	return o.complete(env, nil)
+}
+
+// ofTarget returns the flags for one cluster of a fleet.
+func (o *sourceFlags) ofTarget(t targets.Target) sourceFlags {
+	one := *o
+	one.fleet = fleetFlags{}
+	one.from, one.mock = t.From, t.Mock
+	if t.URI != "" {
+		one.server = t.Server(o.server)
+	}
+	return one
+}
+
+// member is what came of one cluster.
+type member[R any] struct {
+	targets.Target
+	answer R
+	err    error
+}
+
+// trouble is why a cluster could not be asked, as it may be shown.
+func (m member[R]) trouble() string {
+	if m.err == nil {
+		return ""
+	}
+	return asTrouble(m.err).Message
+}
+
+// askFleet asks all clusters, some at a time, and each for a time of its own: one that is down
+// is a line like the others. The answers are in the order of the file. The error is a
+// signal's.
+func askFleet[R any](ctx context.Context, env environment, o *sourceFlags,
+	ask func(ctx context.Context, env environment, one *sourceFlags, t targets.Target) (R, error)) ([]member[R], error) {
+	env.stderr, env.unattended = &lockedWriter{w: io.Discard}, true
+	answers := make([]member[R], len(o.fleet.list))
+	free := make(chan struct{}, o.fleet.parallel)
+	var asking sync.WaitGroup
+	for i, t := range o.fleet.list {
+		answers[i].Target = t
+		asking.Go(func() {
+			free <- struct{}{}
+			defer func() { <-free }()
+			one := o.ofTarget(t)
+			one.quiet, one.timeout = true, cmp.Or(one.timeout, cmdline.Duration(fleetTimeout))
+			answers[i].err = mongoerr.Guard(nil, "asking "+t.Name, func() error {
+				return one.within(ctx, env, func(ctx context.Context) (err error) {
+					answers[i].answer, err = ask(ctx, env, &one, t)
+					return orTimeout(ctx, err)
+				})
+			})
+		})
+	}
+	asking.Wait()
+	if errors.As(context.Cause(ctx), new(signalError)) {
+		return nil, context.Cause(ctx)
+	}
+	return answers, nil
+}
+
+// fleetLine is a cluster in a line.
+type fleetLine struct{ state, name, labels, text string }
+
+// fleetStates are in the order of the lines.
+var fleetStates = []string{"FAILED", "critical", "UNKNOWN", "unknown", "warning", "info", "fine", "OK", "saved"}
+
+// lineOf is the line of a cluster about which there is an answer, or that could not be asked.
+func lineOf[R any](m member[R], of func(R) (state, text string)) fleetLine {
+	line := fleetLine{"unknown", m.Name, m.LabelText(), m.trouble()}
+	if m.err == nil {
+		line.state, line.text = of(m.answer)
+	}
+	return line
+}
+
+// answerLine is how a cluster is by what is wrong with it.
+func answerLine(a *diagnosis.Answer) (state, text string) {
+	return report.VerdictOf(*a), a.Headline()
+}
+
+// writeFleet writes the lines, the worst first, no wider than the terminal.
+func writeFleet(to io.Writer, lines []fleetLine, columns int) error {
+	slices.SortStableFunc(lines, func(a, b fleetLine) int {
+		return cmp.Or(cmp.Compare(slices.Index(fleetStates, a.state), slices.Index(fleetStates, b.state)),
+			cmp.Compare(a.name, b.name))
+	})
+	state, name, counts := 0, 0, map[string]int{}
+	for _, l := range lines {
+		state, name = max(state, len(l.state)), max(name, len(l.name))
+		counts[l.state]++
+	}
+	for _, l := range lines {
+		text := fmt.Sprintf("%-*s  %-*s  %s", state, l.state, name, l.name, plaintext.VisibleLine(l.text))
+		if columns > 0 {
+			text = plaintext.Cut(text, columns)
+		}
+		if _, err := fmt.Fprintln(to, strings.TrimRight(text, " ")); err != nil {
+			return err
+		}
+	}
+	var sums []string
+	for _, s := range fleetStates {
+		if counts[s] > 0 {
+			sums = append(sums, fmt.Sprintf("%d %s", counts[s], s))
+		}
+	}
+	_, err := fmt.Fprintf(to, "%d clusters: %s\n", len(lines), strings.Join(sums, ", "))
+	return err
+}
+
+// fleetJSON is a cluster as programs read it: the answer has its own name.
+func fleetJSON[R any](members []member[R], name string) []map[string]any {
+	list := []map[string]any{}
+	for _, m := range members {
+		one := map[string]any{"cluster": m.Name, "address": m.Place()}
+		if len(m.Labels) > 0 {
+			one["labels"] = m.Labels
+		}
+		if m.err != nil {
+			one["error"] = asTrouble(m.err)
+		} else {
+			one[name] = m.answer
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// errFleet is for clusters of which some could not be asked, which has been told.
+func errFleet[R any](members []member[R]) error {
+	for _, m := range members {
+		if m.err != nil {
+			return reportedError{fmt.Errorf("%s: %s", m.Name, m.trouble())}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package targets
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Selector selects clusters by their labels. The zero value selects all of them.
+type Selector []condition
+
+// condition is one that a label has to meet.
+type condition struct {
+	label, value string
+	not          bool // anything but the value
+	there        bool // any value
+}
+
+// ParseSelector reads conditions that all have to hold: label=value, label!=value, or label
+// for any value. Several can be in one text, between commas.
+func ParseSelector(texts ...string) (Selector, error) {
+	var s Selector
+	for _, text := range texts {
+		for word := range strings.SplitSeq(text, ",") {
+			c, err := parseCondition(strings.TrimSpace(word))
+			if err != nil {
+				return nil, err
+			}
+			s = append(s, c)
+		}
+	}
+	return s, nil
+}
+
+func parseCondition(word string) (condition, error) {
+	name, value, hasValue := strings.Cut(word, "=")
+	c := condition{label: name, value: value, there: !hasValue}
+	if hasValue {
+		c.label, c.not = strings.CutSuffix(name, "!")
+		c.value = strings.TrimPrefix(value, "=")
+	}
+	if !validLabel.MatchString(c.label) {
+		return c, fmt.Errorf("%q is not label=value, label!=value or label", word)
+	}
+	return c, nil
+}
+
+// Matches reports whether a cluster is selected.
+func (s Selector) Matches(t Target) bool {
+	return !slices.ContainsFunc(s, func(c condition) bool { return !c.met(t) })
+}
+
+// met: a label that a cluster does not have is not equal to anything.
+func (c condition) met(t Target) bool {
+	value, there := t.Labels[c.label]
+	switch {
+	case c.there:
+		return there
+	case c.not:
+		return !there || value != c.value
+	}
+	return there && value == c.value
+}
+
+// Select returns the clusters that are selected, in their order.
+func Select(list []Target, s Selector) (selected []Target) {
+	for _, t := range list {
+		if s.Matches(t) {
+			selected = append(selected, t)
+		}
+	}
+	return selected
+}

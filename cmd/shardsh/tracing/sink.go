@@ -1,0 +1,186 @@
+package tracing
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"shardsh/balancer/humanize"
+)
+
+// sink takes spans that have ended.
+type sink interface {
+	put(s span)
+	// close returns once all of them are written, or why not.
+	close() error
+}
+
+// encoder makes requests of spans.
+type encoder struct{ resource resource }
+
+func (e encoder) request(spans []span) ([]byte, error) {
+	return json.Marshal(request{[]resourceSpans{{e.resource, []scopeSpans{{scope{Name: "shardsh"}, spans}}}}})
+}
+
+// file has a line for each span, which is there as soon as the span has ended: a run that is
+// killed leaves the steps that it has done.
+type file struct {
+	encoder
+	to  io.WriteCloser
+	err error
+}
+
+func openFile(path string, e encoder) (*file, error) {
+	to, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &file{encoder: e, to: to}, nil
+}
+
+func (f *file) put(s span) {
+	line, err := f.request([]span{s})
+	if err == nil {
+		_, err = f.to.Write(append(line, '\n'))
+	}
+	f.err = errors.Join(f.err, err)
+}
+
+func (f *file) close() error { return errors.Join(f.err, f.to.Close()) }
+
+const (
+	// sendBatch spans go into one request; what is waiting goes after sendRest.
+	sendBatch = 100
+	sendRest  = 2 * time.Second
+	// sendQueue spans wait at most while a collector is slow; more are dropped.
+	sendQueue = 10_000
+	// sendPatience is how long a request may take, and the end of a run waits for the rest.
+	sendPatience = 5 * time.Second
+	// mostReply is how much of a collector's answer is read.
+	mostReply = 1 << 16
+)
+
+// collector sends spans over HTTP, beside the run: it neither ends nor slows it.
+type collector struct {
+	encoder
+	url     string
+	headers map[string]string
+	client  *http.Client
+	queue   chan span
+	done    chan struct{}
+
+	dropped, lost int
+	err           error
+}
+
+// openCollector begins to send to an address: to /v1/traces where it has no path. Headers are
+// "name=value,name=value", as OTEL_EXPORTER_OTLP_HEADERS has them.
+func openCollector(address, headers string, e encoder) (*collector, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return nil, errors.New("not the address of a collector, such as http://host:4318")
+	}
+	if u.User != nil {
+		return nil, errors.New("a password does not belong in the address: use OTEL_EXPORTER_OTLP_HEADERS in the environment")
+	}
+	if strings.Trim(u.Path, "/") == "" {
+		u.Path = "/v1/traces"
+	}
+	c := &collector{encoder: e, url: u.String(), headers: map[string]string{}, client: &http.Client{Timeout: sendPatience},
+		queue: make(chan span, sendQueue), done: make(chan struct{})}
+	for pair := range strings.SplitSeq(headers, ",") {
+		if name, value, ok := strings.Cut(pair, "="); ok {
+			if plain, err := url.QueryUnescape(strings.TrimSpace(value)); err == nil {
+				c.headers[strings.TrimSpace(name)] = plain
+			}
+		}
+	}
+	go c.run() // ends with close
+	return c, nil
+}
+
+func (c *collector) put(s span) {
+	select {
+	case c.queue <- s:
+	default:
+		c.dropped++
+	}
+}
+
+// run sends what is waiting, until close.
+func (c *collector) run() {
+	defer close(c.done)
+	for first := range c.queue {
+		batch := []span{first}
+		rest := time.NewTimer(sendRest)
+	fill:
+		for len(batch) < sendBatch {
+			select {
+			case s, more := <-c.queue:
+				if !more {
+					break fill
+				}
+				batch = append(batch, s)
+			case <-rest.C:
+				break fill
+			}
+		}
+		rest.Stop()
+		if err := c.send(batch); err != nil {
+			c.lost, c.err = c.lost+len(batch), err
+		}
+	}
+}
+
+func (c *collector) send(batch []span) error {
+	body, err := c.request(batch)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), sendPatience)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	for name, value := range c.headers {
+		r.Header.Set(name, value)
+	}
+	reply, err := c.client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = reply.Body.Close() }() // it was only read
+	_, _ = io.Copy(io.Discard, io.LimitReader(reply.Body, mostReply))
+	if reply.StatusCode/100 != 2 {
+		return fmt.Errorf("the collector answers %s", reply.Status)
+	}
+	return nil
+}
+
+func (c *collector) close() error {
+	close(c.queue)
+	late := time.NewTimer(sendPatience)
+	defer late.Stop()
+	select {
+	case <-c.done:
+	case <-late.C:
+		return errors.New("the collector does not take the last spans in time")
+	}
+	if n := c.lost + c.dropped; n > 0 {
+		if c.err == nil {
+			c.err = errors.New("the collector is too slow")
+		}
+		return fmt.Errorf("%s lost: %w", humanize.Count(n, "span"), c.err)
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/live"
+	"shardsh/balancer/report"
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/metadata"
+	"shardsh/repl/watch"
+)
+
+// watchFleet shows a line for each cluster of a file of targets.
+func (o *watchFlags) watchFleet(ctx context.Context, env environment) error {
+	c := watch.FleetConfig{Config: o.config(env), Parallel: o.fleet.parallel}
+	clusters := make([]*watched, len(o.fleet.list))
+	asks := env
+	asks.stderr, asks.unattended = &lockedWriter{w: io.Discard}, true
+	for i, t := range o.fleet.list {
+		one := o.ofTarget(t)
+		one.quiet, one.timeout = true, cmp.Or(one.timeout, cmdline.Duration(fleetTimeout))
+		one.demo = t.Mock != ""
+		clusters[i] = &watched{env: asks, flags: one}
+		defer clusters[i].close()
+		c.Members = append(c.Members, report.Member{Cluster: t.Name, Address: t.Place(), Labels: t.Labels})
+	}
+	c.Look = func(ctx context.Context, i int) (*report.Overview, error) {
+		overview, err := clusters[i].look(ctx)
+		if err != nil {
+			return nil, errors.New(asTrouble(err).Message)
+		}
+		return overview, nil
+	}
+	leave, err := o.takeTerminal(env, &c.Config)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	err = watch.RunFleet(ctx, c)
+	for _, w := range clusters {
+		if o.once && w.err != nil {
+			err = cmp.Or(err, error(reportedError{w.err}))
+		}
+	}
+	return err
+}
+
+// watched is a cluster of a fleet that is read again and again.
+type watched struct {
+	env    environment
+	flags  sourceFlags
+	conn   *connection
+	reader *live.Reader
+	last   *catalog.Snapshot
+	err    error // of the last look
+}
+
+func (w *watched) close() {
+	if w.conn != nil {
+		w.conn.close()
+	}
+}
+
+// look reads the cluster, or what has changed in it; it connects where that has not succeeded
+// yet.
+func (w *watched) look(ctx context.Context) (*report.Overview, error) {
+	w.err = w.flags.within(ctx, w.env, func(ctx context.Context) error { return orTimeout(ctx, w.read(ctx)) })
+	if w.err != nil {
+		return nil, w.err
+	}
+	return report.Of(w.last), nil
+}
+
+func (w *watched) read(ctx context.Context) error {
+	if w.flags.from != "" {
+		s, err := metadata.Open(w.flags.from)
+		if err == nil {
+			w.last = s
+		}
+		return err
+	}
+	if w.conn == nil {
+		conn, err := connect(ctx, w.env, &w.flags.clusterFlags, session{looks: true, interactive: true, quiet: true})
+		if err != nil {
+			return err
+		}
+		w.conn = conn
+		source := conn.source(w.flags.usesMock())
+		w.reader = source.Reader(live.ReaderOptions{Parts: live.Whole &^ live.Flags, Source: source.Origin,
+			LogEntries: 20_000})
+	}
+	s, err := w.reader.ReadSince(ctx, w.last)
+	if err == nil {
+		w.last = s
+	}
+	return err
+}

@@ -1,0 +1,130 @@
+package yamlmap
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"shardsh/bindings/plaintext"
+)
+
+// Document returns the one document of a file; what is what it is called in errors.
+func Document(what string, data []byte) (*yaml.Node, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var doc, more yaml.Node
+	switch err := decoder.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		return nil, errors.New("1: the file is empty")
+	case err != nil:
+		return nil, yamlError(err)
+	}
+	if err := decoder.Decode(&more); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%d: %s is one document", more.Line, what)
+	}
+	return doc.Content[0], nil
+}
+
+// yamlError takes the library's name off its errors, which name the line unless it
+// is the first.
+func yamlError(err error) error {
+	text, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "yaml: "), "\n")
+	if line, named := strings.CutPrefix(text, "line "); named {
+		return errors.New(line)
+	}
+	return errors.New("1: " + text)
+}
+
+// Fields are what a mapping may have, and what each does.
+type Fields map[string]func(*yaml.Node) error
+
+// Load reads a mapping. What it may not have is an error with the line.
+func (f Fields) Load(n *yaml.Node) error {
+	var known []string
+	for name := range f {
+		known = append(known, name)
+	}
+	return Each(n, func(name, value *yaml.Node) error {
+		set := f[name.Value]
+		if set == nil {
+			return At(name.Line, fmt.Errorf("unknown name %q%s", name.Value, plaintext.DidYouMean(name.Value, known)))
+		}
+		return set(value)
+	})
+}
+
+// Each calls do with the names of a mapping and what they have.
+func Each(n *yaml.Node, do func(name, value *yaml.Node) error) error {
+	if n.Kind != yaml.MappingNode {
+		return At(n.Line, errors.New("expected names with values"))
+	}
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, value := n.Content[i], n.Content[i+1]
+		switch {
+		case seen[name.Value]:
+			return At(name.Line, fmt.Errorf("%q is given twice", name.Value))
+		case value.Kind == yaml.AliasNode:
+			return At(value.Line, errors.New("aliases are not supported"))
+		}
+		seen[name.Value] = true
+		if err := do(name, value); err != nil {
+			return At(value.Line, err)
+		}
+	}
+	return nil
+}
+
+// lineError is an error that names its line already.
+type lineError struct{ error }
+
+func (e lineError) Unwrap() error { return e.error }
+
+// At puts the line before an error that has none yet.
+func At(line int, err error) error {
+	if errors.As(err, new(lineError)) {
+		return err
+	}
+	return lineError{fmt.Errorf("%d: %w", line, err)}
+}
+
+// Words reads a list of texts, or one alone.
+func Words(n *yaml.Node) ([]string, error) {
+	items := n.Content
+	if n.Kind == yaml.ScalarNode {
+		items = []*yaml.Node{n}
+	}
+	var list []string
+	for _, item := range items {
+		if n.Kind == yaml.MappingNode || item.Kind != yaml.ScalarNode || item.Value == "" {
+			return nil, errors.New("expected a string or a list of strings")
+		}
+		list = append(list, item.Value)
+	}
+	return list, nil
+}
+
+// Text reads one text.
+func Text(to *string) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		if n.Kind != yaml.ScalarNode || n.Value == "" {
+			return errors.New("expected a string")
+		}
+		*to = n.Value
+		return nil
+	}
+}
+
+// Switch reads on or off, which YAML 1.2 does not take for truth values.
+func Switch(n *yaml.Node) (bool, error) {
+	switch strings.ToLower(n.Value) {
+	case "on", "true", "yes":
+		return true, nil
+	case "off", "false", "no":
+		return false, nil
+	}
+	return false, fmt.Errorf("expected on or off, not %q", n.Value)
+}

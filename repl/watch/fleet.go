@@ -1,0 +1,195 @@
+package watch
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/mongoerr"
+	"shardsh/balancer/report"
+)
+
+// FleetConfig is what the view of a fleet works with. Operations are not counted, and nothing
+// is forecast.
+type FleetConfig struct {
+	Config
+	// Members are the clusters. Look reads the one of an index: what it learns is for the next
+	// look at the same one. It is not called twice at once for one, and takes a bounded time.
+	Members []report.Member
+	Look    func(ctx context.Context, i int) (*report.Overview, error)
+	// Parallel is how many are read at the same time.
+	Parallel int
+}
+
+// RunFleet shows a line for each cluster, the worst first, until ctx ends or somebody quits.
+// Each is read on its own: one that does not answer keeps its line, and no other waits for it.
+func RunFleet(ctx context.Context, c FleetConfig) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	f := &fleet{FleetConfig: c, members: append([]report.Member{}, c.Members...), free: make(chan struct{}, c.Parallel)}
+	for i := range f.members {
+		f.members[i].Trouble = "not read yet"
+	}
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	defer cancel()
+	first := &sync.WaitGroup{}
+	for i := range f.members {
+		first.Add(1)
+		reading.Go(func() { f.follow(ctx, i, first.Done) })
+	}
+	if c.Once {
+		first.Wait()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return f.show()
+	}
+	return f.loop(ctx, first)
+}
+
+// fleet is a RunFleet under way.
+type fleet struct {
+	FleetConfig
+	free chan struct{}
+
+	mu      sync.Mutex
+	members []report.Member
+}
+
+// follow reads a cluster again and again.
+func (f *fleet) follow(ctx context.Context, i int, read func()) {
+	for n := 0; ; n++ {
+		f.look(ctx, i)
+		if n == 0 {
+			read()
+		}
+		if f.Once || ctx.Err() != nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.Clock.After(f.Every):
+		}
+	}
+}
+
+// look reads a cluster once.
+func (f *fleet) look(ctx context.Context, i int) {
+	select {
+	case f.free <- struct{}{}:
+		defer func() { <-f.free }()
+	case <-ctx.Done():
+		return
+	}
+	var overview *report.Overview
+	err := mongoerr.Guard(nil, "watching "+f.Members[i].Cluster, func() (err error) {
+		overview, err = f.Look(ctx, i)
+		return err
+	})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.members[i].Overview, f.members[i].Trouble = overview, ""
+	if err != nil {
+		f.members[i].Overview, f.members[i].Trouble = nil, cmp.Or(err.Error(), "not read")
+	}
+}
+
+// loop draws until it is over: first when all were read once, or after the interval.
+func (f *fleet) loop(ctx context.Context, first *sync.WaitGroup) error {
+	var keys <-chan Key
+	var resized <-chan struct{}
+	if f.Screen != nil {
+		keys, resized = f.Screen.Keys(), f.Screen.Resized()
+	}
+	ready := make(chan struct{})
+	go func() { // ends with the first reads, which are bounded
+		first.Wait()
+		close(ready)
+	}()
+	next := f.Clock.After(f.Every)
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case key, open := <-keys:
+			if !open || key == KeyQuit || key == KeyInterrupt {
+				return nil
+			}
+			continue
+		case <-resized:
+			if f.Screen == nil {
+				continue
+			}
+		case <-ready:
+			ready = nil
+		case <-next:
+			next = f.Clock.After(f.Every)
+		}
+		if err := f.show(); err != nil {
+			return err
+		}
+	}
+}
+
+// show draws or writes what is known.
+func (f *fleet) show() error {
+	f.mu.Lock()
+	members := append([]report.Member{}, f.members...)
+	f.mu.Unlock()
+	report.SortFleet(members)
+	if f.JSON {
+		encoder := json.NewEncoder(f.Out)
+		encoder.SetEscapeHTML(false)
+		return encoder.Encode(members)
+	}
+	width := cmp.Or(f.Width, plainSize.Width)
+	if f.Screen != nil {
+		size := f.Screen.Size()
+		lines := FleetFrame(members, f.Clock.Now(), size.Width, f.Color)
+		return f.Screen.Draw(lines[:min(len(lines), size.Height)])
+	}
+	_, err := fmt.Fprintln(f.Out, strings.Join(FleetFrame(members, f.Clock.Now(), width, f.Color), "\n")+"\n")
+	return err
+}
+
+// stateStyles are how verdicts look.
+var stateStyles = map[string]style{
+	"critical": red, report.Unread: yellow, "warning": yellow, "info": cyan, "fine": green,
+}
+
+// FleetFrame returns the lines of a fleet, in the order of the members.
+func FleetFrame(members []report.Member, now time.Time, width int, color bool) []string {
+	name := len("cluster")
+	for _, m := range members {
+		name = max(name, len(m.Cluster))
+	}
+	name = min(name, 30)
+	lines := []line{
+		{of(report.FleetHeadline(members), bold), of("  "+now.Format(time.TimeOnly), dim)},
+		{cell("state", 9, dim), cell("cluster", name+2, dim), number("shards", 7, dim), number("data", 11, dim),
+			number("uneven", 8, dim), number("moving", 8, dim), number("failed", 8, dim), of("  what", dim)},
+	}
+	for _, m := range members {
+		l := line{cell(m.Verdict(), 9, stateStyles[m.Verdict()]), cell(m.Cluster, name+2, bold)}
+		if o := m.Overview; o != nil {
+			l = append(l, number(humanize.Number(o.Totals.Shards), 7, plain), number(humanize.Bytes(o.Totals.Bytes), 11, plain),
+				number(humanize.Number(o.Totals.NotBalanced), 8, plain), number(humanize.Number(len(o.UnderWay)), 8, plain),
+				number(humanize.Number(o.History.Failed), 8, plain))
+		} else {
+			l = append(l, number("", 42, plain))
+		}
+		lines = append(lines, append(l, of("  "+m.Headline(), plain)))
+	}
+	var texts []string
+	for _, l := range lines {
+		texts = append(texts, l.render(width, color))
+	}
+	return texts
+}
