@@ -46,7 +46,9 @@ func printTopHelp(to io.Writer) error {
 	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", shellIntro, strings.Join(c.Usage(), "\n  "))
 	var names []string
 	for _, s := range sections() {
-		fmt.Fprintf(&b, "\n%s:\n", s)
+		if s != itself {
+			fmt.Fprintf(&b, "\n%s:\n", s)
+		}
 		for _, v := range verbs() {
 			switch {
 			case v.section != s:
@@ -57,12 +59,12 @@ func printTopHelp(to io.Writer) error {
 			}
 		}
 	}
-	fmt.Fprintf(&b, "  %s\n", strings.Join(names, ", "))
+	fmt.Fprintf(&b, "\n%s: %s\n", itself, strings.Join(names, ", "))
 	fmt.Fprintf(&b, `
 Without an address it is the embedded mock. An address is mongodb://..., host:port, or a database:
   %s
 All options of the shell: --help-all. More: shardsh help VERB|connection|fleet|mock|pace|consent.
-`, strings.Join(c.Text.Examples[:2], "\n  "))
+`, c.Text.Examples[1])
 	_, err := io.WriteString(to, b.String())
 	return err
 }

@@ -58,7 +58,7 @@ func TestTopHelp(t *testing.T) {
 	}
 	text := strings.Join(lines, "\n")
 	for _, v := range verbs() {
-		if !regexp.MustCompile(`(?m)^  (.*, )?` + v.name + `( |,|$)`).MatchString(text) {
+		if !regexp.MustCompile(`(?m)^(  |This program: )(.*, )?` + v.name + `( |,|$)`).MatchString(text) {
 			t.Errorf("it lacks %s", v.name)
 		}
 	}
