@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"shardsh/balancer/action"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/catalog/snapdir"
 	"shardsh/bindings/findings"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
@@ -25,13 +27,14 @@ import (
 // mcpFlags are those of "shardsh mcp".
 type mcpFlags struct {
 	sourceFlags
-	plans, approve string
+	plans, approve, history string
 }
 
 func (o *mcpFlags) groups() []cmdline.Group {
 	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
 		f.StringVar(&o.plans, "plans", "", "`DIR` keep plans there, and carry out those that a person has approved")
 		f.StringVar(&o.approve, "approve", "", "`HASH` read the plan with this hash in --plans, and approve it")
+		f.StringVar(&o.history, "history", "", "`DIR` of shardsh snapshot --into, to compare with")
 		zoneFlag(f, &o.ofZone)
 		o.flags(f)
 		f.Lookup("timeout").Usage = "`TIME` end a call that only reads after 90, 30s, 5m (2m)"
@@ -79,7 +82,7 @@ func (o *mcpFlags) run(ctx context.Context, env environment) error {
 	defer opened.close()
 	server := agent.New(agent.Options{
 		Version: buildinfo.Version(), Open: opened.source, Cluster: opened.cluster, Plans: store,
-		Timeout: time.Duration(o.timeout), Redact: secret.Redact,
+		History: o.past(), Timeout: time.Duration(o.timeout), Redact: secret.Redact,
 	})
 	return server.Serve(ctx, io.NopCloser(env.stdin), keptOpen{env.stdout})
 }
@@ -96,6 +99,20 @@ func (o *mcpFlags) store() *agent.Plans {
 	}
 	return &agent.Plans{
 		Dir: o.plans, Command: "shardsh mcp --plans " + shellWord(o.plans) + " --approve", Now: time.Now,
+	}
+}
+
+// past returns what finds snapshots of the history; nil without one.
+func (o *mcpFlags) past() func(time.Time) (*catalog.Snapshot, error) {
+	if o.history == "" {
+		return nil
+	}
+	return func(at time.Time) (*catalog.Snapshot, error) {
+		kept, _, err := snapdir.Before(o.history, at)
+		if err != nil {
+			return nil, err
+		}
+		return metadata.Open(kept.Path)
 	}
 }
 
@@ -192,8 +209,8 @@ func mcpText() cmdline.Text {
 	return cmdline.Text{
 		Intro: `Serves tools about one cluster to an agent, such as an assistant, that starts it and
 speaks the Model Context Protocol (MCP) on standard input and output. The tools are
-those of the subcommands: why, check, plan, forecast, simulate, snapshot, advise,
-docs. They only read, and no tool takes an address, a file or a script.`,
+those of the subcommands: why, check, plan, forecast, simulate, snapshot, diff,
+advise, docs. They only read, and no tool takes an address, a file or a script.`,
 		Examples: []string{
 			"shardsh mcp mongodb://host:27017 --password-file secret",
 			"shardsh mcp --from cluster.snap",

@@ -57,7 +57,7 @@ func TestHostileCalls(t *testing.T) {
 	before := w.metadata()
 	r := rand.New(rand.NewPCG(1, 500))
 	texts := hostileTexts(secret)
-	tools := []string{"why", "check", "plan", "forecast", "simulate", "snapshot", "advise", "docs", "apply", "apply", "eval",
+	tools := []string{"why", "check", "plan", "forecast", "simulate", "snapshot", "diff", "advise", "docs", "apply", "apply", "eval",
 		"../why", "why\x00"}
 	answered := 0
 	for n := range 500 {

@@ -16,12 +16,15 @@ type snapshotArguments struct {
 	NS []string `json:"ns,omitempty" jsonschema:"only these collections, DB.COLLECTION; without them the largest ones"`
 }
 
+// compared is what the tool diff compares.
+const compared = live.WithStatus | live.Causes
+
 // mostCollections is how many collections an overview has, unless they are named.
 const mostCollections = 40
 
 func (s *Server) addMetadata() {
 	add(s, tool{name: "snapshot", about: "What the cluster consists of: shards with their data and zones, settings of " +
-		"the balancer, the largest collections with keys and chunks."}, snapshot)
+		"the balancer, the largest collections with keys and chunks; its name, for the tool diff."}, snapshot)
 }
 
 func snapshot(ctx context.Context, c *call, in snapshotArguments) (Answer, error) {
@@ -29,7 +32,7 @@ func snapshot(ctx context.Context, c *call, in snapshotArguments) (Answer, error
 	if err != nil {
 		return Answer{}, err
 	}
-	read, err := source.Read(ctx, live.ReaderOptions{Parts: live.WithStatus | live.Counts})
+	read, err := source.Read(ctx, live.ReaderOptions{Parts: compared})
 	if err != nil {
 		return Answer{}, err
 	}
@@ -38,12 +41,14 @@ func snapshot(ctx context.Context, c *call, in snapshotArguments) (Answer, error
 		return Answer{}, err
 	}
 	text, shown := overview(read, collections)
-	a := Answer{Answer: text, Sources: append(sourcesOf(read), c.sources()...)}
+	name := c.kept.keep(read)
+	a := Answer{Answer: name + "\n" + text, Sources: append(sourcesOf(read), c.sources()...)}
 	if shown < len(collections) {
 		a.Truncated = true
 		a.NextSteps = append(a.NextSteps, "snapshot with ns: collections that are not shown")
 	}
-	a.NextSteps = append(a.NextSteps, "why {}: what is wrong with it")
+	a.NextSteps = append(a.NextSteps, "why {}: what is wrong with it",
+		fmt.Sprintf("diff {\"from\": %q}, later: what has changed since", name))
 	return a, nil
 }
 

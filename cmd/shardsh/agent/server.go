@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"shardsh/balancer/action"
+	"shardsh/balancer/catalog"
 )
 
 // Limits of what an agent may ask for.
@@ -36,6 +37,8 @@ type Options struct {
 	Cluster func(context.Context) (action.Cluster, error)
 	// Plans keeps plans, and which of them a person has approved. Nil carries nothing out.
 	Plans *Plans
+	// History returns the newest snapshot from before a time, or the oldest one. Nil has none.
+	History func(at time.Time) (*catalog.Snapshot, error)
 	// Timeout bounds calls that only read; zero is DefaultTimeout.
 	Timeout time.Duration
 	// Redact takes passwords out of a text.
@@ -48,6 +51,7 @@ type Server struct {
 	protocol *mcp.Server
 	slots    chan struct{}
 	calls    sync.WaitGroup
+	kept     snapshots
 }
 
 // instructions are what an agent is told first.
@@ -66,6 +70,7 @@ func New(o Options) *Server {
 		&mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}})
 	s.addLooks()
 	s.addMetadata()
+	s.addDiff()
 	s.addAdvise()
 	s.addDocs()
 	if o.Plans != nil {

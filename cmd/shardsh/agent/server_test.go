@@ -42,6 +42,7 @@ func TestEveryTool(t *testing.T) {
 		{"forecast", map[string]any{"goal": "drain=b"}, "b", "why"},
 		{"simulate", map[string]any{"alternatives": []string{"addShard 2"}}, "addShard 2", "plan"},
 		{"snapshot", nil, "a: 572.2 MiB, 6 chunks", "why"},
+		{"diff", map[string]any{"from": "snapshot-1"}, "othing", ""},
 		{"advise", map[string]any{"ns": "crm.people", "keys": []string{`{"customer": 1}`}}, "customer", ""},
 		{"docs", map[string]any{"query": "notBalancedHeld"}, "sh.enableBalancing", ""},
 		{"apply", map[string]any{"hash": plan.Hash}, "is applied: 1 step", "check {}"},
@@ -96,6 +97,9 @@ func TestRefusals(t *testing.T) {
 		{"simulate", map[string]any{"alternatives": []string{"addShards 2"}}, "addShard"},
 		{"simulate", map[string]any{"alternatives": []string{}}, "such as addShard 2"},
 		{"snapshot", map[string]any{"ns": []string{"shop.nothing"}}, "no sharded collection shop.nothing"},
+		{"diff", map[string]any{"from": "snapshot-7"}, "there is no snapshot"},
+		{"diff", map[string]any{"from": "1d"}, "there is no history here"},
+		{"diff", map[string]any{"from": "../x"}, "there is no snapshot"},
 		{"advise", map[string]any{"ns": "orders"}, "DB.COLLECTION"},
 		{"docs", map[string]any{"query": " "}, "query is empty"},
 		{"docs", map[string]any{"query": long}, "longer than 4096 characters"},
@@ -161,5 +165,27 @@ func TestHiddenCharactersAreSpelledOut(t *testing.T) {
 		if got := s.clean(text, 100); got != want {
 			t.Errorf("%q is %q, not %q", text, got, want)
 		}
+	}
+}
+
+// What was moved since a snapshot of the session, or one of the history, is told.
+func TestDiff(t *testing.T) {
+	w := newWorld(t, heaped, nil)
+	for range mostKept + 2 {
+		if a, refusal := w.call("snapshot", nil); refusal != "" || !strings.HasPrefix(a.Answer, "snapshot-") {
+			t.Fatal(a, refusal)
+		}
+	}
+	move := bson.D{{Key: "moveRange", Value: "shop.orders"}, {Key: "min", Value: bson.D{{Key: "x", Value: 1000}}},
+		{Key: "toShard", Value: "b"}}
+	if err := w.client.Database("admin").RunCommand(t.Context(), move).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if _, refusal := w.call("diff", map[string]any{"from": "snapshot-2"}); !strings.Contains(refusal, "snapshot-3, snapshot-4") {
+		t.Errorf("one that went is refused with %q", refusal)
+	}
+	a, refusal := w.call("diff", map[string]any{"from": "snapshot-3"})
+	if refusal != "" || !strings.Contains(a.Answer, "shop.orders") || !strings.Contains(a.Answer, "a to b") {
+		t.Errorf("%s%s", a.Answer, refusal)
 	}
 }

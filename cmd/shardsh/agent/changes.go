@@ -1,0 +1,118 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"shardsh/balancer/action"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/diff"
+	"shardsh/balancer/live"
+	"shardsh/balancer/timespan"
+	"shardsh/bindings/actiontext"
+)
+
+// mostKept is how many snapshots a session keeps: each may be large.
+const mostKept = 3
+
+// snapshots are those that an agent has had made, by name. The oldest one goes first.
+type snapshots struct {
+	mu   sync.Mutex
+	made int
+	list []keptSnapshot
+}
+
+type keptSnapshot struct {
+	name string
+	*catalog.Snapshot
+}
+
+// keep keeps a snapshot, and returns its name.
+func (k *snapshots) keep(s *catalog.Snapshot) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.made++
+	name := fmt.Sprint("snapshot-", k.made)
+	k.list = append(k.list[max(0, len(k.list)-mostKept+1):], keptSnapshot{name, s})
+	return name
+}
+
+// named returns the snapshot with a name.
+func (k *snapshots) named(name string) (*catalog.Snapshot, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var names []string
+	for _, s := range k.list {
+		if s.name == name {
+			return s.Snapshot, nil
+		}
+		names = append(names, s.name)
+	}
+	if len(names) == 0 {
+		return nil, errors.New("there is no snapshot yet: the tool snapshot makes one, and returns its name")
+	}
+	return nil, fmt.Errorf("there is no snapshot %q; there are %s", name, strings.Join(names, ", "))
+}
+
+type diffArguments struct {
+	From string   `json:"from" jsonschema:"a name that the tool snapshot returned, or how long ago: 90m, 1d, if there is a history"`
+	NS   []string `json:"ns,omitempty" jsonschema:"only these collections; * is a wildcard"`
+	Long bool     `json:"long,omitempty" jsonschema:"all changes, with examples of chunks"`
+}
+
+func (s *Server) addDiff() {
+	add(s, tool{name: "diff", about: "What has changed in the cluster since a snapshot: shards, zones, settings, " +
+		"collections, chunks moved, and who did it by the logs."}, changes)
+}
+
+func changes(ctx context.Context, c *call, in diffArguments) (Answer, error) {
+	verb := action.Diff{Namespaces: in.NS}
+	if err := verb.Validate(); err != nil {
+		return Answer{}, argumentError(err)
+	}
+	source, err := c.Open(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	is, err := source.Read(ctx, live.ReaderOptions{Parts: compared})
+	if err != nil {
+		return Answer{}, err
+	}
+	was, err := c.earlier(in.From, is.Time())
+	if err != nil {
+		return Answer{}, err
+	}
+	result, err := verb.Run(was, is)
+	if err != nil {
+		return Answer{}, argumentError(err)
+	}
+	a := Answer{Answer: actiontext.Diff(result, in.Long), Sources: append(sourcesOf(is), sourcesOf(was)...)}
+	if !result.Empty() {
+		a.NextSteps = []string{"why {}: whether anything is wrong now"}
+		if !in.Long && hasChunks(result) {
+			a.NextSteps = append(a.NextSteps, "diff with long: which chunks")
+		}
+	}
+	return a, nil
+}
+
+func hasChunks(r diff.Result) bool {
+	return slices.ContainsFunc(r.Changes, func(c diff.Change) bool { return len(c.Flows) > 0 })
+}
+
+// earlier returns a snapshot of this session, or one of the history.
+func (s *Server) earlier(from string, now time.Time) (*catalog.Snapshot, error) {
+	span, err := timespan.OfCommandLine(from)
+	switch {
+	case err != nil || span <= 0:
+		return s.kept.named(from)
+	case s.History == nil:
+		return nil, errors.New("there is no history here (--history): compare with a snapshot of this session")
+	}
+	return s.History(now.Add(-span))
+}
