@@ -278,3 +278,9 @@ const (
 	Up = "shardsh_check_up"
 	OK = "shardsh_check_ok"
 )
+
+// Labels are the names of labels that metrics have of their own.
+func Labels() []string {
+	return []string{"cluster", "ns", "shard", "rule", "status", "severity", "version", "cluster_id", "state", "code",
+		"advisory", "bound", "kind", "host", "pid", "doing", "le", "quantile"}
+}

@@ -3,6 +3,7 @@ package export
 import (
 	"bytes"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -57,6 +58,11 @@ func TestConventions(t *testing.T) {
 		problems, err := promlint.New(strings.NewReader(text)).Lint()
 		if err != nil || len(problems) > 0 {
 			t.Fatalf("%v %v in\n%s", problems, err, text)
+		}
+		for _, label := range regexp.MustCompile(`(\w+)="`).FindAllStringSubmatch(text, -1) {
+			if !slices.Contains(Labels(), label[1]) {
+				t.Fatalf("Labels lacks %s", label[1])
+			}
 		}
 		seen := map[string]bool{}
 		for line := range strings.Lines(text) {
