@@ -26,7 +26,6 @@ type exportProgram struct {
 
 func startExport(t *testing.T, args ...string) *exportProgram {
 	t.Helper()
-	checkGoroutines(t)
 	p := &exportProgram{T: t, log: &lockedBuffer{}, code: make(chan int, 1)}
 	var ctx context.Context
 	ctx, p.cancel = context.WithCancelCause(context.Background())
@@ -94,9 +93,10 @@ func TestExportOfTargets(t *testing.T) {
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGHUP) // begins a goroutine that stays, whoever is the first
 	signal.Stop(caught)
+	checkGoroutines(t)
 	password := writeFile(t, "password", "hunter2\n")
-	eu := startServe(t, "--auth", "monitor:"+password)
-	us := startServe(t)
+	eu := startServeParallel(t, "--auth", "monitor:"+password)
+	us := startServeParallel(t)
 	file := filepath.Join(t.TempDir(), "targets.yaml")
 	write := func(text string) {
 		t.Helper()
