@@ -2,7 +2,10 @@ package export
 
 import (
 	"bytes"
+	"flag"
+	"fmt"
 	"math"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -247,4 +250,53 @@ func TestMoves(t *testing.T) {
 			t.Errorf("after read %d: %+v, want %+v", i, got, read.want)
 		}
 	}
+}
+
+var update = flag.Bool("update", false, "write the table of docs/export.md anew")
+
+// The page has every metric, with its labels. go test -run Page -update writes it.
+func TestPage(t *testing.T) {
+	const file, begin, end = "../../docs/export.md", "<!-- metrics: go test ./balancer/export -update -->\n", "\nOf the exporter itself"
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, _ := strings.Cut(string(data), begin)
+	_, tail, found := strings.Cut(rest, end)
+	if !found {
+		t.Fatal("the page has no place for the table")
+	}
+	labels := map[string][]string{}
+	rapid.Check(t, func(t *rapid.T) {
+		for _, f := range full(leasedBy(snaptest.Draw(t))).Families(2) {
+			for _, s := range f.Samples {
+				for i := 2; i < len(s.Labels); i += 2 {
+					if !slices.Contains(labels[f.Name], s.Labels[i]) {
+						labels[f.Name] = append(labels[f.Name], s.Labels[i])
+					}
+				}
+			}
+		}
+	})
+	var b strings.Builder
+	b.WriteString("| metric | labels | meaning |\n| --- | --- | --- |\n")
+	for _, f := range (Reading{}).Families(0) {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.Name, strings.Join(labels[f.Name], ", "), f.Help)
+	}
+	want := head + begin + b.String() + end + tail
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want != string(data) && !*update {
+		t.Error("docs/export.md is not what the table says: write it anew with -update")
+	}
+}
+
+// leasedBy has a run hold the lease.
+func leasedBy(s *catalog.Snapshot) *catalog.Snapshot {
+	parts := s.Parts()
+	parts.Lease = &catalog.Lease{Doing: "balance", Host: "h", PID: 1, Running: true}
+	return catalog.NewSnapshot(parts)
 }
