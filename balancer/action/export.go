@@ -31,7 +31,8 @@ type Export struct {
 	// Every is how often a cluster is read. One that takes long is read less often: reading
 	// takes a fifth of the time at most.
 	Every time.Duration
-	// Stale is from what age on values are not told any more; zero is five times Every.
+	// Stale is from what age on values are not told any more; zero is five times Every. Those of a
+	// cluster that takes long to read are told for ten times as long as that takes.
 	Stale time.Duration
 	// Timeout is how long a read may take.
 	Timeout time.Duration

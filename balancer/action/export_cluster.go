@@ -43,6 +43,7 @@ type exported struct {
 	up         bool
 	read       time.Time // when lines were read
 	took       time.Duration
+	readTook   time.Duration // of the read that succeeded last
 	reads      int
 	failures   int
 }
@@ -54,6 +55,8 @@ const (
 	flagsEvery = 5 * time.Minute
 	// restFactor is how much longer a rest is than the read before it.
 	restFactor = 4
+	// slowStale is how many times as long as a read its values are told at least.
+	slowStale = 2 * (restFactor + 1)
 	// logEntries limits what is read of each log.
 	logEntries = 20_000
 )
@@ -100,7 +103,7 @@ func (c *exported) look(ctx context.Context) {
 	if err != nil {
 		c.failures++
 	} else {
-		c.read = c.Clock.Now()
+		c.read, c.readTook = c.Clock.Now(), c.took
 	}
 }
 

@@ -87,7 +87,7 @@ func (c *exported) shown(now time.Time) shown {
 	defer c.mu.Unlock()
 	s := shown{labels: append([]string{"cluster", c.target.Name}, c.target.Labels...), up: c.up && !c.read.IsZero(),
 		read: c.read, took: c.took, reads: c.reads, failures: c.failures}
-	s.stale = c.read.IsZero() || now.Sub(c.read) > c.Stale
+	s.stale = c.read.IsZero() || now.Sub(c.read) > max(c.Stale, slowStale*c.readTook)
 	if s.stale {
 		s.up = false
 	} else {
@@ -96,9 +96,10 @@ func (c *exported) shown(now time.Time) shown {
 	return s
 }
 
-// told returns the lines of a family. Whether a cluster answers is not as old as the rest.
+// told returns the lines of a family. Whether a cluster answers is not as old as the rest, and
+// not known before the end of the first read.
 func (c shown) told(i int, f machine.Family) []byte {
-	if !c.up && (f.Name == export.Up || f.Name == export.OK) {
+	if c.reads > 0 && !c.up && (f.Name == export.Up || f.Name == export.OK) {
 		return machine.Family{Name: f.Name, Samples: []machine.Sample{{Value: 0, Labels: c.labels}}}.AppendSamples(nil)
 	}
 	if c.lines == nil {

@@ -127,7 +127,20 @@ func failedRounds(r Reading, sample func(float64, ...string)) {
 	sample(float64(diagnosis.RoundsOf(r.Report.Result.Snapshot).Failed))
 }
 
-func balanced(r Reading, sample func(float64, ...string)) { sample(truth(r.Report.Result.Balanced())) }
+// balanced has no sample where that is not known.
+func balanced(r Reading, sample func(float64, ...string)) {
+	unknown, all := false, r.Report.Result.Balanced()
+	for _, b := range r.Report.Result.Balances {
+		unknown = unknown || !b.Known && b.Hold == diagnosis.NotHeld
+		if b.Known && !b.Balanced && b.Hold == diagnosis.NotHeld {
+			sample(0)
+			return
+		}
+	}
+	if !unknown {
+		sample(truth(all))
+	}
+}
 
 // collectionStates counts each collection once.
 func collectionStates(r Reading, sample func(float64, ...string)) {
