@@ -122,7 +122,7 @@ func ownFamilies(clusters []shown, reloaded bool) []machine.Family {
 	}{
 		{family("shardsh_export_stale", "gauge", "Whether what is known of a cluster is too old to be told."),
 			func(c shown) (float64, bool) { return number(c.stale), true }},
-		{family("shardsh_export_last_read_timestamp_seconds", "gauge", "When a cluster was read last, in seconds since 1970."),
+		{family("shardsh_export_last_read_timestamp_seconds", "gauge", "When a cluster was read last, seconds since 1970."),
 			func(c shown) (float64, bool) { return float64(c.read.UnixMilli()) / 1000, !c.read.IsZero() }},
 		{family("shardsh_export_read_duration_seconds", "gauge", "How long the last read of a cluster took."),
 			func(c shown) (float64, bool) { return c.took.Seconds(), c.reads > 0 }},
