@@ -61,10 +61,16 @@ func (o *exportFlags) groups() []cmdline.Group {
 		f.StringVar(&o.tlsCert, "tls-cert", "", "`FILE` require TLS: the certificate, as PEM")
 		f.StringVar(&o.tlsKey, "tls-key", "", "`FILE` its private key, as PEM, if it is in another file")
 	})}
-	for _, g := range o.rules.Groups() {
+	groups = append(append(groups, ruleGroups(&o.rules)...), o.server.Flags()...)
+	return append(groups, mockGroup(o.mockFlag, o.timeFlag))
+}
+
+// ruleGroups are the options of check on a page of their own.
+func ruleGroups(o *checkcmd.Options) (groups []cmdline.Group) {
+	for _, g := range o.Groups() {
 		groups = append(groups, g.On("rules", g.Title))
 	}
-	return append(append(groups, o.server.Flags()...), mockGroup(o.mockFlag, o.timeFlag))
+	return groups
 }
 
 func (o *exportFlags) complete(env environment, words []string) (err error) {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"shardsh/cmd/shardsh/checkcmd"
 	"shardsh/cmd/shardsh/cmdline"
 )
 
@@ -56,8 +57,8 @@ func printTopHelp(to io.Writer) error {
 Without an address the cluster is the embedded mock. An address is a connection
 string (mongodb://...), host:port/db, or the name of a database on this machine:
   %s
-All options of the shell: shardsh --help-all. More: shardsh help VERB|connection|mock|pace|consent.
-`, strings.Join(c.Text.Examples[:2], "\n  "))
+All options: shardsh --help-all. More: shardsh help VERB|connection|mock|pace|consent|rules.
+`, c.Text.Examples[1])
 	_, err := io.WriteString(to, b.String())
 	return err
 }
@@ -95,6 +96,10 @@ require-approval and audit. All policies count: /etc/shardsh/policy.json and
 policy.yaml, that of SHARDSH_POLICY, and --policy. What they refuse ends with 4.
 
 `,
+		"rules": `The rules of "shardsh check", to which "shardsh export" holds clusters, too. "shardsh check
+--help" lists them.
+
+`,
 	}
 }
 
@@ -102,7 +107,8 @@ policy.yaml, that of SHARDSH_POLICY, and --policy. What they refuse ends with 4.
 func printPage(to io.Writer, page, intro string) error {
 	var groups []cmdline.Group
 	pace := new(paceFlags)
-	for _, g := range append(new(shellFlags).groups(), pace.group(pace.coolDownFlag), new(consentFlags).consentGroup()) {
+	all := append(new(shellFlags).groups(), pace.group(pace.coolDownFlag), new(consentFlags).consentGroup())
+	for _, g := range append(all, ruleGroups(new(checkcmd.Options))...) {
 		if g.Page == page {
 			groups = append(groups, g)
 		}
