@@ -18,7 +18,7 @@ import (
 func deciding(t *testing.T) (rooms []string) {
 	t.Helper()
 	for _, room := range []string{"catalog", "policy", "sim", "diagnosis", "plan", "forecast", "whatif", "check", "report",
-		"report/machine", "keyadvice", "heat", "diff", "preflight", "advisory", "verify", "placement", "price"} {
+		"report/machine", "export", "keyadvice", "heat", "diff", "preflight", "advisory", "verify", "placement", "price"} {
 		if _, err := os.Stat(room); err == nil {
 			rooms = append(rooms, room)
 		}

@@ -39,7 +39,7 @@ func Advisories(file string) (advisory.List, error) {
 // KnownFaults returns the known faults that concern a cluster, or those that concern a
 // collection of it. The mock has no servers, and none of their faults.
 func KnownFaults(s *catalog.Snapshot, list advisory.List, ns string) []diagnosis.Finding {
-	if from := s.Parts().Source; from.Kind == catalog.SourceMock || from.Origin.Kind == catalog.SourceMock {
+	if isMock(s) {
 		return nil
 	}
 	c := advisory.Cluster{Snapshot: s}
@@ -54,6 +54,12 @@ func KnownFaults(s *catalog.Snapshot, list advisory.List, ns string) []diagnosis
 		}
 	}
 	return of
+}
+
+// isMock reports whether a cluster has no servers, and none of their faults.
+func isMock(s *catalog.Snapshot) bool {
+	from := s.Parts().Source
+	return from.Kind == catalog.SourceMock || from.Origin.Kind == catalog.SourceMock
 }
 
 // movingPrimary asks for movePrimary commands under way, where a known fault depends on it.

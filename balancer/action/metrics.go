@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"shardsh/balancer/live"
@@ -61,12 +59,12 @@ func writeToGo(to io.Writer, s pace.Stats) (err error) {
 func writeLease(to io.Writer, h live.Holder) error {
 	unix := func(t time.Time) []machine.Sample { return []machine.Sample{{Value: float64(t.UnixMilli()) / 1000}} }
 	return errors.Join(
-		machine.WriteMetric(to, "shardsh_run_lease_info", "gauge", "Who holds the lease of the cluster's engine.",
+		machine.WriteMetric(to, "shardsh_run_lease_info", "gauge", machine.LeaseHelp,
 			[]machine.Sample{{Value: 1, Labels: []string{"host", h.Host, "pid", strconv.Itoa(h.PID), "doing", h.Doing}}}),
-		machine.WriteMetric(to, "shardsh_run_lease_since_seconds", "gauge", "Since when, by the cluster's clock.",
+		machine.WriteMetric(to, "shardsh_run_lease_since_seconds", "gauge", machine.LeaseSinceHelp,
 			unix(h.Since)),
 		machine.WriteMetric(to, "shardsh_run_lease_expires_seconds", "gauge",
-			"When the lease ends unless it is renewed, by the cluster's clock.", unix(h.Expires)),
+			machine.LeaseExpiresHelp, unix(h.Expires)),
 	)
 }
 
@@ -94,32 +92,16 @@ func writeDone(to io.Writer, s pace.Stats) error {
 // serveMetrics answers who asks an address for /metrics, until stop. Without a host
 // only this machine can ask. It returns where it listens.
 func serveMetrics(ctx context.Context, address string, v vitals) (at string, stop func(), err error) {
-	if !strings.Contains(address, ":") {
-		address = ":" + address
-	}
-	if host, port, err := net.SplitHostPort(address); err == nil && host == "" {
-		address = net.JoinHostPort("127.0.0.1", port)
-	}
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", address)
-	if err != nil {
-		return "", nil, fmt.Errorf("--metrics: %w", err)
-	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		var page bytes.Buffer
 		_ = v.write(&page) // into memory, which never fails
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		w.Header().Set("Content-Type", plainMetrics)
 		_, _ = w.Write(page.Bytes()) // who asked has gone
 	})
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = server.Serve(listener) // ends with stop
-	}()
-	return listener.Addr().String(), func() {
-		_ = server.Close() // it was only read
-		<-done
-	}, nil
+	at, stop, err = Listen{Address: address}.Serve(ctx, mux)
+	if err != nil {
+		err = fmt.Errorf("--metrics: %w", err)
+	}
+	return at, stop, err
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"shardsh/cmd/shardsh/checkcmd"
 	"shardsh/cmd/shardsh/cmdline"
 )
 
@@ -63,7 +64,7 @@ func printTopHelp(to io.Writer) error {
 	fmt.Fprintf(&b, `
 Without an address it is the embedded mock. An address is mongodb://..., host:port, or a database:
   %s
-All options of the shell: --help-all. More: shardsh help VERB|connection|fleet|mock|pace|consent.
+All options: shardsh --help-all. More: shardsh help VERB|connection|fleet|mock|pace|consent|rules.
 `, c.Text.Examples[1])
 	_, err := io.WriteString(to, b.String())
 	return err
@@ -115,6 +116,10 @@ require-approval and audit. All policies count: /etc/shardsh/policy.json and
 policy.yaml, that of SHARDSH_POLICY, and --policy. What they refuse ends with 4.
 
 `,
+		"rules": `The rules of "shardsh check", to which "shardsh export" holds clusters, too. "shardsh check
+--help" lists them.
+
+`,
 	}
 }
 
@@ -122,8 +127,9 @@ policy.yaml, that of SHARDSH_POLICY, and --policy. What they refuse ends with 4.
 func printPage(to io.Writer, page, intro string) error {
 	var groups []cmdline.Group
 	pace := new(paceFlags)
-	for _, g := range append(new(shellFlags).groups(), new(fleetFlags).group(), pace.group(pace.coolDownFlag),
-		new(traceFlags).group(), new(consentFlags).consentGroup()) {
+	all := append(new(shellFlags).groups(), new(fleetFlags).group(), pace.group(pace.coolDownFlag),
+		new(traceFlags).group(), new(consentFlags).consentGroup())
+	for _, g := range append(all, ruleGroups(new(checkcmd.Options))...) {
 		if g.Page == page {
 			groups = append(groups, g)
 		}

@@ -63,7 +63,7 @@ func TestTopHelp(t *testing.T) {
 		}
 	}
 	for page, option := range map[string]string{"connection": "--tlsCAFile", "mock": "--server-version", "pace": "--pause-when",
-		"consent": "--audit"} {
+		"consent": "--audit", "rules": "--policy"} {
 		if lines := linesOfHelp(t, "help", page); len(lines) > 40 || !strings.Contains(strings.Join(lines, "\n"), option) {
 			t.Errorf("help %s has %d lines:\n%s", page, len(lines), strings.Join(lines, "\n"))
 		}

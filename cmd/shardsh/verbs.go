@@ -70,6 +70,8 @@ func verbs() []verb {
 			adviseText(), func() command { return new(adviseFlags) }},
 		{looking, "report", "[options] [address] -o FILE", "an HTML report about a cluster", reportText(),
 			func() command { return new(reportFlags) }},
+		{looking, "export", "[options] [address]", "metrics of clusters for Prometheus", exportText(),
+			func() command { return new(exportFlags) }},
 		{looking, "snapshot", "[options] [address] -o FILE|--into DIR", "save the metadata of a cluster to a file",
 			snapshotText(),
 			func() command { return new(snapshotFlags) }},

@@ -51,17 +51,38 @@ func metrics() []metric {
 	}
 }
 
-// Prometheus writes what checks found in the text format of Prometheus, all of it
-// gauges. Every sample has the address of the cluster as its label cluster.
-func Prometheus(to io.Writer, reports []check.Report) error {
+// What metrics of the lease mean, whoever tells them.
+const (
+	LeaseHelp        = "Who holds the lease of the cluster's engine."
+	LeaseSinceHelp   = "Since when, by the cluster's clock."
+	LeaseExpiresHelp = "When the lease ends unless it is renewed, by the cluster's clock."
+)
+
+// Family is a metric with all of its samples.
+type Family struct {
+	Name, Kind, Help string // Kind is such as gauge or counter
+	Samples          []Sample
+}
+
+// Families returns what checks found, all of it gauges. Every sample has the address of
+// the cluster as its label cluster.
+func Families(reports []check.Report) (list []Family) {
 	for _, m := range metrics() {
-		var samples []Sample
+		f := Family{Name: m.name, Kind: "gauge", Help: m.help}
 		for _, r := range reports {
 			m.samples(r, func(value float64, labels ...string) {
-				samples = append(samples, Sample{value, append([]string{"cluster", r.Name()}, labels...)})
+				f.Samples = append(f.Samples, Sample{value, append([]string{"cluster", r.Name()}, labels...)})
 			})
 		}
-		if err := WriteMetric(to, m.name, "gauge", m.help, samples); err != nil {
+		list = append(list, f)
+	}
+	return list
+}
+
+// Prometheus writes what checks found in the text format of Prometheus.
+func Prometheus(to io.Writer, reports []check.Report) error {
+	for _, f := range Families(reports) {
+		if err := f.Write(to); err != nil {
 			return err
 		}
 	}
@@ -77,19 +98,38 @@ type Sample struct {
 // WriteMetric writes a metric of some kind, such as gauge or counter, in the text
 // format of Prometheus: nothing without samples.
 func WriteMetric(to io.Writer, name, kind, help string, samples []Sample) error {
-	if len(samples) == 0 {
+	return Family{name, kind, help, samples}.Write(to)
+}
+
+// Write writes the metric in the text format of Prometheus: nothing without samples.
+func (f Family) Write(to io.Writer) error {
+	if len(f.Samples) == 0 {
 		return nil
 	}
-	var b strings.Builder
-	for _, s := range samples {
-		b.WriteString(name)
-		if len(s.Labels) > 0 {
-			b.WriteString("{" + labelText(s.Labels) + "}")
-		}
-		b.WriteString(" " + strconv.FormatFloat(s.Value, 'g', -1, 64) + "\n")
-	}
-	_, err := fmt.Fprintf(to, "# HELP %s %s\n# TYPE %s %s\n%s", name, help, name, kind, b.String())
+	_, err := to.Write(f.AppendSamples([]byte(f.Header(false))))
 	return err
+}
+
+// Header returns the lines before the samples. OpenMetrics names counters without the end of
+// their samples' names.
+func (f Family) Header(openMetrics bool) string {
+	name := f.Name
+	if openMetrics && f.Kind == "counter" {
+		name = strings.TrimSuffix(name, "_total")
+	}
+	return fmt.Sprintf("# HELP %s %s\n# TYPE %s %s\n", name, f.Help, name, f.Kind)
+}
+
+// AppendSamples appends a line for each sample, the same for Prometheus and OpenMetrics.
+func (f Family) AppendSamples(to []byte) []byte {
+	for _, s := range f.Samples {
+		to = append(to, f.Name...)
+		if len(s.Labels) > 0 {
+			to = append(append(append(to, '{'), labelText(s.Labels)...), '}')
+		}
+		to = append(strconv.AppendFloat(append(to, ' '), s.Value, 'g', -1, 64), '\n')
+	}
+	return to
 }
 
 var labelValue = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)

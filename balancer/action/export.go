@@ -1,0 +1,188 @@
+package action
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"shardsh/balancer/advisory"
+	"shardsh/balancer/apply"
+	"shardsh/balancer/check"
+	"shardsh/balancer/export"
+	"shardsh/balancer/report/machine"
+)
+
+// The defaults of Export.
+const (
+	DefaultExportEvery       = 30 * time.Second
+	DefaultExportCollections = 20
+	DefaultForecastEvery     = 5 * time.Minute
+	DefaultReadTimeout       = time.Minute
+)
+
+// Export reads clusters again and again, and has metrics of them for Prometheus. It changes
+// nothing.
+type Export struct {
+	// Policy are the rules that each cluster is held to, and which collections count.
+	Policy *check.Policy
+	// Advisories is a file that adds known faults of servers, or mutes some.
+	Advisories string
+	// Every is how often a cluster is read. One that takes long is read less often: reading
+	// takes a fifth of the time at most.
+	Every time.Duration
+	// Stale is from what age on values are not told any more; zero is five times Every. Those of a
+	// cluster that takes long to read are told for ten times as long as that takes.
+	Stale time.Duration
+	// Timeout is how long a read may take.
+	Timeout time.Duration
+	// ForecastEvery is how often the time to balance is computed; zero is never.
+	ForecastEvery time.Duration
+	// Collections is how many have series of their own, the worst ones.
+	Collections int
+	// Heat has the operations of shards counted.
+	Heat  bool
+	Clock apply.Clock
+	Log   *slog.Logger
+	// Describe returns an error as it may be shown.
+	Describe func(error) string
+}
+
+// Target is a cluster to be read.
+type Target struct {
+	// Name is the value of the label cluster. Labels are names and values in turn, after it.
+	Name   string
+	Labels []string
+	// Identity tells apart targets of the same name.
+	Identity string
+	// Open connects. It is called again after a read that failed.
+	Open func(ctx context.Context) (source Source, done func(), err error)
+}
+
+// shortestExport is how often a cluster may be read at most.
+const shortestExport = time.Second
+
+// Validate refuses values that can't be.
+func (e Export) Validate() error {
+	switch {
+	case e.Every < shortestExport:
+		return refuse("{every} takes at least %v", shortestExport)
+	case e.Stale != 0 && e.Stale <= e.Every:
+		return refuse("{stale} has to be longer than {every}, %v", e.Every)
+	case e.Timeout <= 0:
+		return refuse("{timeout} takes a time above 0")
+	case e.ForecastEvery < 0:
+		return refuse("{forecast} takes a time, or 0 for never")
+	case e.Collections < 0:
+		return refuse("{collections} is how many collections have series of their own")
+	}
+	return nil
+}
+
+// Exporter reads clusters, each by itself, and tells what it knows of them at any time.
+type Exporter struct {
+	Export
+	faults   advisory.List
+	families []machine.Family // without samples
+	ctx      context.Context
+	cancel   context.CancelFunc
+	work     sync.WaitGroup
+	foresee  chan *exported // whose forecast is due
+
+	mu       sync.Mutex
+	clusters []*exported
+	reloaded bool
+}
+
+// Start makes an Exporter without clusters. Close ends it.
+func (e Export) Start(ctx context.Context) (*Exporter, error) {
+	if err := e.Validate(); err != nil {
+		return nil, err
+	}
+	if e.Stale == 0 {
+		e.Stale = 5 * e.Every
+	}
+	faults, err := Advisories(e.Advisories)
+	if err != nil {
+		return nil, err
+	}
+	x := &Exporter{Export: e, faults: faults, families: export.Reading{}.Families(0), foresee: make(chan *exported),
+		reloaded: true}
+	x.ctx, x.cancel = context.WithCancel(ctx)
+	x.work.Go(x.forecasts)
+	return x, nil
+}
+
+// Close ends all reads, and waits for their end.
+func (x *Exporter) Close() {
+	x.cancel()
+	x.work.Wait()
+}
+
+// Set says which clusters are read from now on. Those that are the same as before go on.
+func (x *Exporter) Set(targets []Target) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	before := map[string]*exported{}
+	for _, c := range x.clusters {
+		before[c.target.Name] = c
+	}
+	x.clusters, x.reloaded = nil, true
+	for _, t := range targets {
+		c := before[t.Name]
+		if c != nil && c.target.Identity == t.Identity {
+			delete(before, t.Name)
+		} else {
+			c = x.begin(t)
+		}
+		x.clusters = append(x.clusters, c)
+	}
+	for _, c := range before {
+		c.cancel()
+	}
+}
+
+// Failed says that the targets could not be read again: those before stay.
+func (x *Exporter) Failed() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.reloaded = false
+}
+
+func (x *Exporter) begin(t Target) *exported {
+	c := &exported{Exporter: x, target: t, up: true}
+	var ctx context.Context
+	ctx, c.cancel = context.WithCancel(x.ctx)
+	x.work.Go(func() { c.run(ctx) })
+	return c
+}
+
+// Once reads clusters once, in place of Set.
+func (x *Exporter) Once(ctx context.Context, targets []Target) {
+	var reading sync.WaitGroup
+	for _, t := range targets {
+		c := &exported{Exporter: x, target: t, up: true, cancel: func() {}}
+		x.clusters = append(x.clusters, c)
+		reading.Go(func() {
+			defer c.leave()
+			if c.look(ctx); x.ForecastEvery > 0 && c.snapshot != nil {
+				c.forecast(ctx)
+				c.last.Forecast = c.outlook
+				c.show(c.last)
+			}
+		})
+	}
+	reading.Wait()
+}
+
+// forecasts computes one forecast at a time.
+func (x *Exporter) forecasts() {
+	for {
+		select {
+		case <-x.ctx.Done():
+			return
+		case c := <-x.foresee:
+			c.forecast(x.ctx)
+		}
+	}
+}

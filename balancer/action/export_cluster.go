@@ -1,0 +1,258 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"shardsh/balancer/advisory"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/check"
+	"shardsh/balancer/diagnosis"
+	"shardsh/balancer/export"
+	"shardsh/balancer/forecast"
+	"shardsh/balancer/heat"
+	"shardsh/balancer/live"
+	"shardsh/balancer/mongoerr"
+)
+
+// exported is a cluster that is read again and again. What is above mu belongs to the
+// goroutine that reads it.
+type exported struct {
+	*Exporter
+	target Target
+	cancel context.CancelFunc
+
+	source  Source
+	done    func() // nil is not connected
+	readers [2]*live.Reader
+	meter   func(context.Context, *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error)
+	flagged time.Time // when all chunks were read for their flags
+	moves   export.Moves
+	said    string // the last trouble
+	last    export.Reading
+
+	mu         sync.Mutex
+	snapshot   *catalog.Snapshot // the last; nil is none
+	outlook    *forecast.Forecast
+	foreseen   time.Time
+	foreseeing bool
+	lines      [][]byte // of each family
+	up         bool
+	read       time.Time // when lines were read
+	took       time.Duration
+	readTook   time.Duration // of the read that succeeded last
+	reads      int
+	failures   int
+}
+
+const (
+	// exportParts are what is read each time.
+	exportParts = live.Whole&^(live.Flags|live.EachSize) | live.Drains
+	// flagsEvery is how often chunks are looked at that have changed without a new version.
+	flagsEvery = 5 * time.Minute
+	// restFactor is how much longer a rest is than the read before it.
+	restFactor = 4
+	// slowStale is how many times as long as a read its values are told at least.
+	slowStale = 2 * (restFactor + 1)
+	// logEntries limits what is read of each log.
+	logEntries = 20_000
+)
+
+// run reads the cluster until ctx ends.
+func (c *exported) run(ctx context.Context) {
+	defer c.leave()
+	for ctx.Err() == nil {
+		began := c.Clock.Now()
+		c.look(ctx)
+		c.askForecast(ctx)
+		took := c.Clock.Now().Sub(began)
+		_ = c.Clock.Sleep(ctx, max(c.Every-took, restFactor*took)) // it ends with ctx
+	}
+}
+
+func (c *exported) leave() {
+	if c.done != nil {
+		c.done()
+		c.done = nil
+	}
+}
+
+// look reads the cluster once.
+func (c *exported) look(ctx context.Context) {
+	bounded, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	began := c.Clock.Now()
+	err := mongoerr.Guard(nil, "reading the cluster", func() error { return c.readOnce(bounded) })
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil && bounded.Err() != nil {
+		err = fmt.Errorf("the read took more than %v", c.Timeout)
+	}
+	if err != nil {
+		c.leave()
+	}
+	c.note(err)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reads++
+	c.took, c.up = c.Clock.Now().Sub(began), err == nil
+	if err != nil {
+		c.failures++
+	} else {
+		c.read, c.readTook = c.Clock.Now(), c.took
+	}
+}
+
+// note logs that the cluster is in trouble, or is not any more.
+func (c *exported) note(err error) {
+	text := ""
+	if err != nil {
+		text = c.Describe(err)
+	}
+	switch {
+	case text == c.said:
+	case text == "":
+		c.Log.Info("the cluster can be read again", "cluster", c.target.Name)
+	default:
+		c.Log.Warn("the cluster can't be read", "cluster", c.target.Name, "error", text)
+	}
+	c.said = text
+}
+
+// readOnce reads the cluster and works out its metrics.
+func (c *exported) readOnce(ctx context.Context) error {
+	if err := c.open(ctx); err != nil {
+		return err
+	}
+	s, err := c.readSince(ctx)
+	if err != nil {
+		return err
+	}
+	cluster := check.Cluster{Diagnosis: diagnosis.Of(s), Unasked: "the exporter does not ask for it",
+		Unaudited: "the exporter does not ask for it", Advisories: &c.faults}
+	r := export.Reading{Report: c.Policy.Report(c.target.Name, cluster), Moves: &c.moves}
+	if !isMock(s) {
+		r.Advisories = c.faults.Concerns(advisory.Cluster{Snapshot: s})
+	}
+	c.moves.Add(s.Parts().Changes)
+	if c.meter != nil {
+		if r.Operations, err = c.meter(ctx, s); err != nil {
+			return err
+		}
+	}
+	c.mu.Lock()
+	r.Forecast, c.snapshot = c.outlook, s
+	c.mu.Unlock()
+	c.show(r)
+	return nil
+}
+
+func (c *exported) open(ctx context.Context) (err error) {
+	if c.done != nil {
+		return nil
+	}
+	if c.source, c.done, err = c.target.Open(ctx); err != nil {
+		c.done = nil
+		return err
+	}
+	if c.source.Snapshot != nil {
+		return errors.New("a file does not change: name a cluster")
+	}
+	for i, parts := range []live.Part{exportParts, exportParts | live.Flags} {
+		c.readers[i] = c.source.Reader(live.ReaderOptions{Parts: parts, Source: c.source.Origin, LogEntries: logEntries,
+			Zone: c.source.Zone})
+	}
+	if c.Heat {
+		c.meter = c.source.Meter()
+	}
+	return nil
+}
+
+// readSince reads what has changed since the last read.
+func (c *exported) readSince(ctx context.Context) (*catalog.Snapshot, error) {
+	reader := c.readers[0]
+	flags := c.Clock.Now().Sub(c.flagged) >= flagsEvery
+	if flags {
+		reader = c.readers[1]
+	}
+	c.mu.Lock()
+	old := c.snapshot
+	c.mu.Unlock()
+	s, err := reader.ReadSince(ctx, old)
+	if err == nil && old != nil && s.Parts().ClusterID != old.Parts().ClusterID {
+		c.moves = export.Moves{} // another cluster has the address now
+		s, err = reader.Read(ctx)
+	}
+	if err == nil && flags {
+		c.flagged = c.Clock.Now()
+	}
+	return s, err
+}
+
+// show keeps the lines of a reading for who asks.
+func (c *exported) show(r export.Reading) {
+	lines := c.linesOf(r)
+	c.last = r
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lines = lines
+}
+
+// linesOf returns the lines of all families of a reading.
+func (c *exported) linesOf(r export.Reading) [][]byte {
+	lines := make([][]byte, len(c.families))
+	for i, f := range r.Families(c.Collections) {
+		for k, s := range f.Samples { // the label cluster is the first
+			f.Samples[k].Labels = append(append(s.Labels[:2:2], c.target.Labels...), s.Labels[2:]...)
+		}
+		lines[i] = f.AppendSamples(nil)
+	}
+	return lines
+}
+
+// askForecast has the time to balance computed, where that is due and nobody else's is.
+func (c *exported) askForecast(ctx context.Context) {
+	c.mu.Lock()
+	due := c.ForecastEvery > 0 && c.up && c.snapshot != nil && !c.foreseeing &&
+		(c.foreseen.IsZero() || c.Clock.Now().Sub(c.foreseen) >= c.ForecastEvery)
+	c.foreseeing = c.foreseeing || due
+	c.mu.Unlock()
+	if !due {
+		return
+	}
+	select {
+	case c.foresee <- c:
+	case <-ctx.Done():
+	default: // it is due the next time, too
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.foreseeing = false
+	}
+}
+
+// forecast computes the time to balance. One that takes too long is not known.
+func (c *exported) forecast(ctx context.Context) {
+	c.mu.Lock()
+	s := c.snapshot
+	c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	var made *forecast.Forecast
+	err := mongoerr.Guard(nil, "the forecast", func() error {
+		f, err := forecast.Of(s, forecast.Options{Watch: (&serial{}).watch(ctx)})
+		if err == nil {
+			made = &f
+		}
+		return err
+	})
+	if err != nil && ctx.Err() == nil {
+		c.Log.Warn("no forecast", "cluster", c.target.Name, "error", c.Describe(err))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.outlook, c.foreseen, c.foreseeing = made, c.Clock.Now(), false
+}

@@ -1,0 +1,86 @@
+package action
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Listen is where pages can be asked for.
+type Listen struct {
+	// Address is host:port, or a port alone: without a host only this machine can ask.
+	Address string
+	// TLS is for https; nil is http.
+	TLS *tls.Config
+	// Users have passwords, by name; none is everybody.
+	Users map[string]string
+}
+
+// pagePatience is how long somebody may take to fetch a page.
+const pagePatience = 30 * time.Second
+
+// Serve answers with pages until stop, which waits for the end. It returns where it listens.
+func (l Listen) Serve(ctx context.Context, pages http.Handler) (at string, stop func(), err error) {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", l.address())
+	if err != nil {
+		return "", nil, err
+	}
+	at = listener.Addr().String()
+	if l.TLS != nil {
+		listener = tls.NewListener(listener, l.TLS)
+	}
+	server := &http.Server{Handler: l.known(pages), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: pagePatience,
+		IdleTimeout: 2 * time.Minute}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = server.Serve(listener) // ends with stop
+	}()
+	return at, func() {
+		_ = server.Close() // it was only read
+		<-done
+	}, nil
+}
+
+// address has this machine as the host where none is named.
+func (l Listen) address() string {
+	address := l.Address
+	if !strings.Contains(address, ":") {
+		address = ":" + address
+	}
+	if host, port, err := net.SplitHostPort(address); err == nil && host == "" {
+		address = net.JoinHostPort("127.0.0.1", port)
+	}
+	return address
+}
+
+// Local reports whether only this machine can ask.
+func (l Listen) Local() bool {
+	host, _, err := net.SplitHostPort(l.address())
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
+}
+
+// known has only those ask who know a user's password.
+func (l Listen) known(pages http.Handler) http.Handler {
+	if len(l.Users) == 0 {
+		return pages
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, password, _ := r.BasicAuth()
+		want, there := l.Users[name]
+		given, wanted := sha256.Sum256([]byte(password)), sha256.Sum256([]byte(want))
+		if same := subtle.ConstantTimeCompare(given[:], wanted[:]) == 1; !same || !there {
+			w.Header().Set("WWW-Authenticate", `Basic realm="shardsh"`)
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		pages.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,83 @@
+package export
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"shardsh/balancer/check"
+	"shardsh/balancer/report/machine"
+)
+
+// Rest is the namespace of what is summed up. No collection has a name without a dot.
+const Rest = "other"
+
+// summed are the metrics of collections whose values add up. The others are left out of the
+// rest.
+var summed = []string{
+	"shardsh_collection_chunks", "shardsh_collection_jumbo_chunks", "shardsh_collection_bytes",
+	"shardsh_collection_orphan_documents",
+}
+
+// Worst returns the collections that have series of their own: first those that are not
+// balanced, then those of which most bytes lie where they should not, then those with most
+// jumbo chunks, then the largest.
+func Worst(r *check.Result, most int) map[string]bool {
+	type rank struct {
+		ns                  string
+		state               int
+		off, jumbo, content float64
+	}
+	var list []rank
+	for _, b := range r.Chosen() {
+		c := r.Collection(b.Namespace)
+		k := rank{ns: b.Namespace, content: float64(c.Bytes()), jumbo: float64(c.Count().Jumbo)}
+		if b.Known && !b.Balanced {
+			k.state = 1
+		}
+		for _, d := range check.Deviations(r.Snapshot, c) {
+			k.off += math.Abs(d.Bytes)
+		}
+		list = append(list, k)
+	}
+	slices.SortFunc(list, func(a, b rank) int {
+		return cmp.Or(cmp.Compare(b.state, a.state), cmp.Compare(b.off, a.off), cmp.Compare(b.jumbo, a.jumbo),
+			cmp.Compare(b.content, a.content), strings.Compare(a.ns, b.ns))
+	})
+	worst := map[string]bool{}
+	for _, k := range list[:min(most, len(list))] {
+		worst[k.ns] = true
+	}
+	return worst
+}
+
+// Bound sums up the samples of all collections but some.
+func Bound(list []machine.Family, own map[string]bool) []machine.Family {
+	for i, f := range list {
+		list[i].Samples = bound(f, own)
+	}
+	return list
+}
+
+func bound(f machine.Family, own map[string]bool) (kept []machine.Sample) {
+	adds := slices.Contains(summed, f.Name)
+	rest := map[string]machine.Sample{}
+	for _, s := range f.Samples {
+		at := slices.Index(s.Labels, "ns") + 1
+		switch {
+		case at == 0 || own[s.Labels[at]]:
+			kept = append(kept, s)
+		case adds:
+			labels := slices.Clone(s.Labels)
+			labels[at] = Rest
+			key := strings.Join(labels, "\x00")
+			rest[key] = machine.Sample{Value: rest[key].Value + s.Value, Labels: labels}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(rest)) {
+		kept = append(kept, rest[key])
+	}
+	return kept
+}

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"shardsh/balancer/action"
+	"shardsh/balancer/export"
+	"shardsh/balancer/safefile"
+	"shardsh/bindings/plaintext"
+	"shardsh/bindings/script"
+	"shardsh/cmd/shardsh/checkcmd"
+	"shardsh/cmd/shardsh/cmdline"
+	"shardsh/cmd/shardsh/mockoptions"
+	"shardsh/cmd/shardsh/secret"
+	"shardsh/cmd/shardsh/target"
+)
+
+// exportFlags are those of "shardsh export".
+type exportFlags struct {
+	clusterFlags
+	rules                          checkcmd.Options
+	targets                        string
+	listen                         string
+	users                          []string // name:file
+	tlsCert, tlsKey                string
+	every, stale, forecast, giveUp cmdline.Duration
+	collections                    int
+	heat, once                     bool
+	advisories                     string
+	action                         action.Export // what comes of them
+}
+
+func (o *exportFlags) groups() []cmdline.Group {
+	o.every, o.forecast = cmdline.Duration(action.DefaultExportEvery), cmdline.Duration(action.DefaultForecastEvery)
+	o.giveUp = cmdline.Duration(action.DefaultReadTimeout)
+	groups := []cmdline.Group{cmdline.NewGroup("Options", func(f *pflag.FlagSet) {
+		f.StringVar(&o.targets, "targets", "", "`FILE` the clusters to read, as YAML or JSON; read again when it changes")
+		f.Var(&o.every, "every", "`TIME` read a cluster so often (30s)")
+		f.Var(&o.stale, "stale", "`TIME` tell no values that are older (five times --every)")
+		f.Var(&o.giveUp, "timeout", "`TIME` give up a read after this time (1m)")
+		f.Var(&o.forecast, "forecast", "`TIME` compute the time to balance so often, 0 is never (5m)")
+		f.IntVar(&o.collections, "collections", action.DefaultExportCollections,
+			"`N` series for the N worst collections, the rest is summed (20)")
+		f.BoolVar(&o.heat, "heat", false, "count the operations of each shard")
+		advisoriesFlag(f, &o.advisories)
+		f.BoolVar(&o.once, "once", false, "read once, print the page, and exit")
+	}), cmdline.NewGroup("Listener", func(f *pflag.FlagSet) {
+		f.StringVar(&o.listen, "listen", "127.0.0.1:9797", "`HOST:PORT` answer here; a port alone is this machine's")
+		f.StringArrayVar(&o.users, "auth", nil, "`USER:FILE` require a login: a user, and a file with the password")
+		f.StringVar(&o.tlsCert, "tls-cert", "", "`FILE` require TLS: the certificate, as PEM")
+		f.StringVar(&o.tlsKey, "tls-key", "", "`FILE` its private key, as PEM, if it is in another file")
+	})}
+	groups = append(append(groups, ruleGroups(&o.rules)...), o.server.Flags()...)
+	return append(groups, mockGroup(o.mockFlag, o.timeFlag))
+}
+
+// ruleGroups are the options of check on a page of their own.
+func ruleGroups(o *checkcmd.Options) (groups []cmdline.Group) {
+	for _, g := range o.Groups() {
+		groups = append(groups, g.On("rules", g.Title))
+	}
+	return groups
+}
+
+func (o *exportFlags) complete(env environment, words []string) (err error) {
+	if len(words) > 1 {
+		return usagef("export takes one address, or more in a file: --targets FILE")
+	}
+	if len(words) > 0 {
+		if err := o.takeAddress(words[0]); err != nil {
+			return err
+		}
+	}
+	one := o.server.Named() || o.mock != ""
+	if err := firstBroken(
+		rule{o.targets != "" && one, "--targets FILE names the clusters: leave the address and --mock out"},
+		rule{o.targets == "" && !one, "export needs the address of a cluster, --targets FILE, or --mock"},
+		rule{o.tlsKey != "" && o.tlsCert == "", "--tls-key needs --tls-cert"},
+	); err != nil {
+		return err
+	}
+	policy, err := o.rules.Policy()
+	if err != nil {
+		return err
+	}
+	logger := slog.New(slog.NewTextHandler(plaintext.NewWriter(env.stderr), nil))
+	o.action = action.Export{Policy: policy, Advisories: o.advisories, Every: time.Duration(o.every),
+		Stale: time.Duration(o.stale), Timeout: time.Duration(o.giveUp), ForecastEvery: time.Duration(o.forecast),
+		Collections: o.collections, Heat: o.heat, Clock: script.WallClock(), Log: logger,
+		Describe: func(err error) string { return secret.Redact(err.Error()) }}
+	if err := wrongOptions(o.action.Validate()); err != nil {
+		return err
+	}
+	o.demo = o.mock != "" // a mock without data has no metrics of data
+	return o.clusterFlags.check()
+}
+
+// run is "shardsh export": metrics for Prometheus, until a signal comes.
+func (o *exportFlags) run(ctx context.Context, env environment) error {
+	env.stdin = strings.NewReader("") // nobody is asked for a password at night
+	targets, text, err := o.readTargets(env)
+	if err != nil {
+		return err
+	}
+	x, err := o.action.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	if o.once {
+		x.Once(ctx, targets)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return x.Write(env.out(), false)
+	}
+	listen, err := o.listener()
+	if err != nil {
+		return err
+	}
+	at, stop, err := listen.Serve(ctx, x.Pages())
+	if err != nil {
+		return fmt.Errorf("--listen %s: %w", o.listen, err)
+	}
+	defer stop()
+	if !listen.Local() && (len(listen.Users) == 0 || listen.TLS == nil) {
+		o.action.Log.Warn("other machines can read the metrics: see --auth and --tls-cert", "address", at)
+	}
+	o.action.Log.Info("listening", "address", at, "clusters", len(targets))
+	x.Set(targets)
+	o.reload(ctx, env, x, text)
+	return nil
+}
+
+func (o *exportFlags) listener() (action.Listen, error) {
+	config, err := mockoptions.ReadTLS(o.tlsCert, o.tlsKey)
+	if err != nil {
+		return action.Listen{}, err
+	}
+	l := action.Listen{Address: o.listen, TLS: config, Users: map[string]string{}}
+	for _, word := range o.users {
+		name, path, ok := strings.Cut(word, ":")
+		if !ok || name == "" || path == "" {
+			return l, usagef("--auth takes user:file, the file holding the password, not %q", word)
+		}
+		if l.Users[name], err = secret.ReadPassword(path); err != nil {
+			return l, usagef("--auth %s: %w", name, err)
+		}
+	}
+	return l, nil
+}
+
+// How large a file of targets may be, how long it may take to read, and how often it is
+// looked at.
+const (
+	mostTargetsFile = 16 << 20
+	targetsPatience = 10 * time.Second
+	targetsEvery    = 5 * time.Second
+)
+
+// reload reads the file of targets again when it changes, and on SIGHUP, until ctx ends.
+func (o *exportFlags) reload(ctx context.Context, env environment, x *action.Exporter, text []byte) {
+	hung := make(chan os.Signal, 1)
+	signal.Notify(hung, syscall.SIGHUP)
+	defer signal.Stop(hung)
+	every := time.NewTicker(targetsEvery)
+	defer every.Stop()
+	for {
+		asked := false
+		select {
+		case <-ctx.Done():
+			return
+		case <-hung:
+			asked = true
+		case <-every.C:
+		}
+		if o.targets == "" {
+			continue
+		}
+		targets, now, err := o.readTargets(env)
+		switch same := bytes.Equal(text, now); {
+		case same && !asked:
+			continue
+		case err != nil:
+			o.action.Log.Error("the targets stay as they were", "error", secret.Redact(err.Error()))
+			x.Failed()
+		default:
+			o.action.Log.Info("read the targets again", "clusters", len(targets))
+			x.Set(targets)
+		}
+		text = now
+	}
+}
+
+// readTargets returns the clusters to read, and the text of the file that names them.
+func (o *exportFlags) readTargets(env environment) (list []action.Target, text []byte, err error) {
+	if o.targets == "" {
+		name := target.Mock().Place()
+		if !o.usesMock() {
+			c, err := o.server.ConnectionString()
+			if err != nil {
+				return nil, nil, err
+			}
+			name = c.Place()
+		}
+		return []action.Target{o.target(env, name, o.clusterFlags)}, nil, nil
+	}
+	text, err = safefile.Read(o.targets, mostTargetsFile, targetsPatience)
+	if err != nil {
+		return nil, []byte(err.Error()), usagef("--targets: %w", err)
+	}
+	entries, err := target.ParseFile(text)
+	if err != nil {
+		return nil, text, usagef("--targets: %s: %w", o.targets, err)
+	}
+	for _, e := range entries {
+		for name := range e.Labels {
+			if slices.Contains(export.Labels(), name) {
+				return nil, text, usagef("--targets: %s: target %s: metrics have a label %s of their own", o.targets, e.Name, name)
+			}
+		}
+		t := o.target(env, e.Name, clusterFlags{server: e.Server()})
+		t.Labels, t.Identity = e.Pairs(), e.Identity()
+		list = append(list, t)
+	}
+	return list, text, nil
+}
+
+// target is a cluster that is connected to again and again.
+func (o *exportFlags) target(env environment, name string, cluster clusterFlags) action.Target {
+	return action.Target{Name: name, Open: func(ctx context.Context) (action.Source, func(), error) {
+		conn, err := connect(ctx, env, &cluster, session{looks: true, quiet: true})
+		if err != nil {
+			return action.Source{}, nil, err
+		}
+		return conn.source(cluster.usesMock()), conn.close, nil
+	}}
+}
+
+func exportText() cmdline.Text {
+	return cmdline.Text{
+		Intro: `Has metrics of clusters for Prometheus at /metrics: balancing, findings, chunks,
+bytes, moves, time to balance. Clusters are read by the clock, not when somebody asks,
+and only what changed is read again. Nothing on them changes.`,
+		Examples: []string{
+			"shardsh export mongodb://host:27017 --listen 9797",
+			"shardsh export --targets clusters.yaml --listen 0.0.0.0:9797 --auth prom:FILE",
+			"shardsh export --mock --once",
+		},
+		More: `A file of targets names clusters, and files with their passwords:
+  targets: [{name: eu, address: "mongodb://monitor@host:27017", passwordFile: eu.txt}]
+SIGHUP has it read again. Rules are those of shardsh check.`,
+	}
+}

@@ -1,0 +1,3 @@
+// Package mixin has dashboards for Grafana, alerts and recording rules for what shardsh export
+// tells Prometheus, and the tests that hold them to it.
+package mixin
