@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-//go:embed *.md
+//go:embed *.md runbooks/*.md
 var pages embed.FS
 
 // Section is a part of a page with its title.

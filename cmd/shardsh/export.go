@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -16,7 +17,6 @@ import (
 
 	"shardsh/balancer/action"
 	"shardsh/balancer/export"
-	"shardsh/balancer/safefile"
 	"shardsh/bindings/plaintext"
 	"shardsh/bindings/script"
 	"shardsh/cmd/shardsh/checkcmd"
@@ -24,6 +24,7 @@ import (
 	"shardsh/cmd/shardsh/mockoptions"
 	"shardsh/cmd/shardsh/secret"
 	"shardsh/cmd/shardsh/target"
+	"shardsh/cmd/shardsh/targets"
 )
 
 // exportFlags are those of "shardsh export".
@@ -161,13 +162,8 @@ func (o *exportFlags) listener() (action.Listen, error) {
 	return l, nil
 }
 
-// How large a file of targets may be, how long it may take to read, and how often it is
-// looked at.
-const (
-	mostTargetsFile = 16 << 20
-	targetsPatience = 10 * time.Second
-	targetsEvery    = 5 * time.Second
-)
+// targetsEvery is how often the file of targets is looked at.
+const targetsEvery = 5 * time.Second
 
 // reload reads the file of targets again when it changes, and on SIGHUP, until ctx ends.
 func (o *exportFlags) reload(ctx context.Context, env environment, x *action.Exporter, text []byte) {
@@ -216,25 +212,34 @@ func (o *exportFlags) readTargets(env environment) (list []action.Target, text [
 		}
 		return []action.Target{o.target(env, name, o.clusterFlags)}, nil, nil
 	}
-	text, err = safefile.Read(o.targets, mostTargetsFile, targetsPatience)
+	all, text, err := targets.ReadText(o.targets)
 	if err != nil {
-		return nil, []byte(err.Error()), usagef("--targets: %w", err)
+		return nil, text, usagef("--targets: %w", err)
 	}
-	entries, err := target.ParseFile(text)
-	if err != nil {
-		return nil, text, usagef("--targets: %s: %w", o.targets, err)
-	}
-	for _, e := range entries {
-		for name := range e.Labels {
-			if slices.Contains(export.Labels(), name) {
-				return nil, text, usagef("--targets: %s: target %s: metrics have a label %s of their own", o.targets, e.Name, name)
-			}
+	for _, t := range all {
+		if err := exported(t); err != nil {
+			return nil, text, usagef("--targets: %s: %s: %w", o.targets, t.Name, err)
 		}
-		t := o.target(env, e.Name, clusterFlags{server: e.Server()})
-		t.Labels, t.Identity = e.Pairs(), e.Identity()
-		list = append(list, t)
+		cluster := clusterFlags{server: t.Server(o.server)}
+		cluster.mock, cluster.demo = t.Mock, t.Mock != ""
+		one := o.target(env, t.Name, cluster)
+		one.Labels, one.Identity = t.Pairs(), t.Identity()
+		list = append(list, one)
 	}
 	return list, text, nil
+}
+
+// exported refuses a target that has no metrics.
+func exported(t targets.Target) error {
+	for name := range t.Labels {
+		if slices.Contains(export.Labels(), name) {
+			return fmt.Errorf("metrics have a label %s of their own", name)
+		}
+	}
+	if t.From != "" {
+		return errors.New("nothing changes in a file: export reads clusters")
+	}
+	return nil
 }
 
 // target is a cluster that is connected to again and again.
@@ -259,7 +264,7 @@ and only what changed is read again. Nothing on them changes.`,
 			"shardsh export --mock --once",
 		},
 		More: `A file of targets names clusters, and files with their passwords:
-  targets: [{name: eu, address: "mongodb://monitor@host:27017", passwordFile: eu.txt}]
+  clusters: [{name: eu, uri: "mongodb://monitor@host:27017", passwordFile: eu.txt}]
 SIGHUP has it read again. Rules are those of shardsh check.`,
 	}
 }

@@ -104,10 +104,10 @@ func TestExportOfTargets(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	first := fmt.Sprintf("{name: eu, address: 'mongodb://monitor@%s', passwordFile: %s, labels: {team: shop}}", eu.address(), password)
-	second := fmt.Sprintf("{name: us, address: '%s'}", us.address())
+	first := fmt.Sprintf("{name: eu, uri: 'mongodb://monitor@%s', passwordFile: %s, labels: {team: shop}}", eu.address(), password)
+	second := fmt.Sprintf("{name: us, uri: 'mongodb://%s'}", us.address())
 	wrong := writeFile(t, "wrong", "hunter3\n")
-	write("targets: [" + first + ", {name: wrong, address: 'mongodb://monitor@" + eu.address() + "', passwordFile: " + wrong + "}]")
+	write("clusters: [" + first + ", {name: wrong, uri: 'mongodb://monitor@" + eu.address() + "', passwordFile: " + wrong + "}]")
 	p := startExport(t, "--targets", file, "--auth", "prom:"+password, "--heat")
 	page := p.until(`shardsh_check_up{cluster="eu",team="shop"} 1`)
 	if strings.Contains(page, `cluster="us"`) {
@@ -121,11 +121,11 @@ func TestExportOfTargets(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("targets: [nonsense]")
+	write("clusters: [nonsense]")
 	hang()
 	p.until("shardsh_export_reload_successful 0")
 	p.until(`shardsh_check_up{cluster="eu",team="shop"} 1`)
-	write("targets: [" + second + "]")
+	write("clusters: [" + second + "]")
 	hang()
 	p.until(`shardsh_check_up{cluster="us"} 1`)
 	page = p.until("shardsh_export_reload_successful 1")

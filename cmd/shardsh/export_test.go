@@ -35,7 +35,7 @@ func TestExportOfNobody(t *testing.T) {
 
 func TestExportCommandLine(t *testing.T) {
 	password := writeFile(t, "password", "secret\n")
-	targets := writeFile(t, "targets.yaml", "targets: [{name: a, address: 'h:1', labels: {shard: x}}]")
+	targets := writeFile(t, "targets.yaml", "clusters: [{name: a, uri: 'mongodb://h:1', labels: {shard: x}}]")
 	for _, tt := range []struct {
 		args []string
 		want string
@@ -43,9 +43,10 @@ func TestExportCommandLine(t *testing.T) {
 		{nil, "export needs the address of a cluster, --targets FILE, or --mock"},
 		{[]string{"h:1", "h:2"}, "export takes one address"},
 		{[]string{"h:1", "--targets", targets}, "--targets FILE names the clusters"},
-		{[]string{"--targets", targets}, "target a: metrics have a label shard of their own"},
+		{[]string{"--targets", targets}, "a: metrics have a label shard of their own"},
 		{[]string{"--targets", "none"}, "--targets: "},
-		{[]string{"--targets", password}, "line 1"},
+		{[]string{"--targets", password}, password + ":1: "},
+		{[]string{"--targets", writeFile(t, "files.yaml", "clusters: [{name: a, from: a.snap}]")}, "a: nothing changes in a file"},
 		{[]string{"h:1", "--every", "1ms"}, "--every takes at least 1s"},
 		{[]string{"h:1", "--stale", "1s"}, "--stale has to be longer than --every"},
 		{[]string{"h:1", "--max", "nonsense=1"}, "--max"},

@@ -1,7 +1,6 @@
 package targets
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -66,15 +65,22 @@ const (
 
 // Read reads a file of targets. Errors begin with the path and the line.
 func Read(path string) ([]Target, error) {
+	list, _, err := ReadText(path)
+	return list, err
+}
+
+// ReadText is Read, and returns what is in the file besides: for those who read it again when
+// it has changed. It is there, too, when it is wrong.
+func ReadText(path string) ([]Target, []byte, error) {
 	data, err := safefile.Read(path, mostBytes, patience)
 	if err != nil {
-		return nil, err
+		return nil, []byte(err.Error()), err
 	}
 	list, err := Parse(data, filepath.Dir(path))
 	if err != nil {
-		return nil, fmt.Errorf("%s:%w", path, err)
+		return nil, data, fmt.Errorf("%s:%w", path, err)
 	}
-	return list, nil
+	return list, data, nil
 }
 
 // Parse reads targets in YAML, in the order of the file. Paths in it start from dir. Errors
@@ -268,12 +274,26 @@ func Names(list []Target) (names []string) {
 	return names
 }
 
+// Pairs returns the labels, names and values in turn, by name.
+func (t Target) Pairs() (list []string) {
+	for _, name := range slices.Sorted(maps.Keys(t.Labels)) {
+		list = append(list, name, t.Labels[name])
+	}
+	return list
+}
+
+// Identity differs for targets that are to be reached in different ways, or labelled so.
+func (t Target) Identity() string {
+	text := []string{t.URI, t.Username, t.PasswordFile, t.From, t.Mock}
+	return strings.Join(append(text, t.Pairs()...), "\x00")
+}
+
 // LabelText returns the labels of a cluster in one line.
 func (t Target) LabelText() string {
 	var words []string
 	for name, value := range t.Labels {
 		words = append(words, name+"="+value)
 	}
-	slices.SortFunc(words, cmp.Compare)
+	slices.Sort(words)
 	return strings.Join(words, ",")
 }
