@@ -90,7 +90,7 @@ func (c *Cluster) makeParts(configServer string) {
 		databases: c.databases, faults: c.faults, ids: c.ids, locator: c.locator, log: c.log,
 		membership: c.membership, migrations: c.migrations, shards: c.shards, stats: c.stats,
 		underWay: map[string]*resharding{}, results: map[string]quiesced{},
-		counts: map[Provenance]ReshardingCounts{}, zones: c.zones,
+		counts: map[Provenance]ReshardingCounts{}, rewritten: map[string]int{}, zones: c.zones,
 	}
 	*c.clusterParameters = ClusterParameters{
 		setup: c.setup, clock: c.clock, config: c.config, ids: c.ids, log: c.log,

@@ -71,6 +71,8 @@ type Reshardings struct {
 	// namespace.
 	results map[string]quiesced
 	counts  map[Provenance]ReshardingCounts
+	// rewritten is how many have committed, by namespace.
+	rewritten map[string]int
 }
 
 // ReshardingCounts are what the config server counts of operations since it
@@ -80,8 +82,12 @@ type ReshardingCounts struct{ Started, Succeeded, Failed, Canceled int64 }
 // reset forgets all that are under way, and the results.
 func (rs *Reshardings) reset() {
 	rs.underWay, rs.results = map[string]*resharding{}, map[string]quiesced{}
-	rs.counts = map[Provenance]ReshardingCounts{}
+	rs.counts, rs.rewritten = map[Provenance]ReshardingCounts{}, map[string]int{}
 }
+
+// Rewritten returns how often the documents of a namespace were written anew, by a resharding or a
+// move of the collection, since the process began.
+func (rs *Reshardings) Rewritten(ns string) int { return rs.rewritten[ns] }
 
 // Reshardings returns those of the cluster.
 func (c *Cluster) Reshardings() *Reshardings { return c.reshardings }
@@ -338,6 +344,7 @@ func (op *resharding) commit() error {
 	}
 	op.enter(reshardCommitting)
 	ns := plan.Namespace
+	op.rs.rewritten[ns]++
 	for id, s := range op.rs.shards {
 		was := s.colls[ns]
 		delete(s.colls, ns)
