@@ -8,7 +8,6 @@ import (
 
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/filter"
-	"shardsh/balancer/mock/store/paths"
 	"shardsh/balancer/mock/store/value"
 )
 
@@ -337,7 +336,7 @@ func direction(backward bool) string {
 
 // indexScan returns the stage of the scan, with its bounds.
 func (p *Plan) indexScan(counts Counts) *Stage {
-	s := &Stage{Name: "IXSCAN", Fields: append(p.index.described(p.coll),
+	s := &Stage{Name: "IXSCAN", Fields: append(p.index.described(),
 		bson.E{Key: "direction", Value: direction(p.backward)})}
 	all := bson.D{}
 	for i, f := range p.index.fields {
@@ -371,10 +370,10 @@ func (p *Plan) shownBounds(i int) bson.A {
 }
 
 // described returns the fields of the index in a stage.
-func (ix *Index) described(c *Collection) bson.D {
+func (ix *Index) described() bson.D {
 	paths := bson.D{}
 	for _, f := range ix.fields {
-		paths = append(paths, bson.E{Key: f.name, Value: c.multikeyPaths(ix, f)})
+		paths = append(paths, bson.E{Key: f.name, Value: ix.multikeyPaths(f)})
 	}
 	return bson.D{
 		{Key: "keyPattern", Value: ix.spec.Key}, {Key: "indexName", Value: ix.spec.Name},
@@ -384,20 +383,12 @@ func (ix *Index) described(c *Collection) bson.D {
 	}
 }
 
-// multikeyPaths returns the beginnings of a field's path at which there are
-// arrays.
-func (c *Collection) multikeyPaths(ix *Index, f indexField) bson.A {
+// multikeyPaths returns the beginnings of a field's path at which there are or were arrays.
+func (ix *Index) multikeyPaths(f indexField) bson.A {
 	list := bson.A{}
-	if !ix.Multikey() {
-		return list
-	}
 	for n := range f.path {
-		prefix := f.path[:n+1]
-		for _, doc := range c.Scan() {
-			if paths.Walk(nil, doc, prefix, false, func(v value.Value, _ int) bool { return value.IsArray(v) }) {
-				list = append(list, strings.Join(prefix, "."))
-				break
-			}
+		if before := strings.Join(f.path[:n+1], "."); slices.Contains(ix.arrays, before) {
+			list = append(list, before)
 		}
 	}
 	return list
