@@ -292,6 +292,29 @@ func inclusion(projection bson.Raw) (in included) {
 	return in
 }
 
+// Covered returns a function that makes what a query needs of a document from its keys in the index
+// alone: a field that it lacks is null there. It is nil where documents are fetched, or paths shown.
+func (p *Plan) Covered() func(doc bson.Raw) bson.Raw {
+	in := inclusion(p.query.Shape.Projection)
+	if p.index == nil || p.branches != nil || !in.is || in.dotted || !p.Sorted() || p.residual() != nil ||
+		!p.covers(p.query.Shape) || slices.ContainsFunc(p.index.fields, func(f indexField) bool { return len(f.path) > 1 }) {
+		return nil
+	}
+	return func(doc bson.Raw) bson.Raw {
+		fields := make([]document.Field, 0, len(p.index.fields))
+		for _, f := range p.index.fields {
+			v := document.Lookup(doc, f.name)
+			if value.IsMissing(v) {
+				v = value.Null()
+			}
+			if !f.hashed {
+				fields = append(fields, document.Field{Name: f.name, Value: v})
+			}
+		}
+		return document.Of(fields...)
+	}
+}
+
 // projecting names the stage of the projection, "" without one. Paths go the long
 // way, from an index, too.
 func (p *Plan) projecting(shape Shape) string {
