@@ -63,6 +63,7 @@ type Reshardings struct {
 	log         *changeLog
 	membership  *Membership
 	migrations  *Migrations
+	pauses      *Pauses
 	shards      shardSet
 	stats       *Statistics
 
@@ -123,6 +124,8 @@ type resharding struct {
 	forced     bool  // into the critical section
 	aborted    error // why
 	done       []func(error)
+	// resume ends the wait at a fail point.
+	resume func()
 }
 
 // reshardPlan is a resharding that was checked.
@@ -183,8 +186,23 @@ func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 	if err := rs.config.insert(configReshardings, op.doc()); err != nil {
 		rs.logger.Warn("resharding operation not written", "error", err)
 	}
-	op.enter(reshardInitializing)
-	op.after(reshardStep, op.prepare)
+	op.pause(pauseBeforeInitializing, func() {
+		op.enter(reshardInitializing)
+		op.after(reshardStep, op.prepare)
+	})
+}
+
+// pause goes on past a fail point of the coordinator, which an abort ends, too.
+func (op *resharding) pause(point string, then func()) {
+	gone := false
+	op.resume = func() {
+		if gone || op.rs.underWay[op.request.Namespace] != op {
+			return
+		}
+		gone = true
+		op.rs.clock.Attempt("a resharding", then, op.crash)
+	}
+	op.rs.pauses.at(point, configShard, op.resume)
 }
 
 // after takes the next step in d, or as soon as the coordinator, which
@@ -241,7 +259,7 @@ func (op *resharding) prepare() {
 		}
 	}
 	op.enter(reshardPreparing)
-	op.after(reshardStep, op.clone)
+	op.pause(pauseBeforeCloning, func() { op.after(reshardStep, op.clone) })
 }
 
 // copying returns how long the clone takes: all shards give and receive at once, and the one
@@ -284,8 +302,15 @@ func (op *resharding) apply() {
 		op.after(min(wait, time.Second), op.apply)
 		return
 	}
+	op.pause(pauseInSteadyState, func() { op.pause(pauseBeforeBlockingWrites, op.block) })
+}
+
+func (op *resharding) block() {
+	if op.endEarly() {
+		return
+	}
 	op.enter(reshardBlocking)
-	op.after(reshardStep, op.finish)
+	op.pause(pauseBeforeDecision, func() { op.after(reshardStep, op.finish) })
 }
 
 // endEarly ends an operation that was aborted or whose collection is
@@ -444,6 +469,7 @@ func (rs *Reshardings) Abort(ctx context.Context, deadline time.Time, ns string,
 		return nil
 	}
 	op.aborted = mongoerr.New(mongoerr.ReshardCollectionAborted, "aborted")
+	rs.clock.After(0, op.resume)
 	return rs.clock.Await(ctx, deadline, func() bool { return rs.underWay[ns] != op })
 }
 
