@@ -80,7 +80,7 @@ func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req Resh
 	}
 	return rs.run(ctx, deadline, reshardPlan{
 		Namespace: req.Namespace, Provenance: ByReshard, Pattern: pattern, Zones: zones,
-		Chunks: chunks, same: fmt.Sprint(req), UserID: userUUID(req.UUID),
+		Chunks: chunks, same: fmt.Sprint(req), UserID: userUUID(req.UUID), InitialChunks: req.InitialChunks, Force: req.Force,
 	})
 }
 

@@ -121,9 +121,12 @@ type resharding struct {
 	cloneTakes time.Duration
 	cloneEnds  time.Time
 	bytes      int64
-	forced     bool  // into the critical section
-	aborted    error // why
-	done       []func(error)
+	// parts are what the donors had when it began, clonedAt is when the clone did.
+	parts    map[catalog.ShardID]LocalStats
+	clonedAt bson.Timestamp
+	forced   bool  // into the critical section
+	aborted  error // why
+	done     []func(error)
 	// resume ends the wait at a fail point.
 	resume func()
 }
@@ -137,6 +140,9 @@ type reshardPlan struct {
 	// Chunks are those of the collection as it will be. They are laid out when the
 	// operation begins: their shards can't be removed from then on.
 	Chunks []catalog.Chunk
+	// InitialChunks and Force are what the command asked for.
+	InitialChunks int64
+	Force         bool
 	// same tells repeated requests from others.
 	same string
 	// UserID is the user's name for the operation, whose result is kept under it;
@@ -174,9 +180,11 @@ func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 		rs: rs,
 		id: rs.ids.NewUUID(), request: plan, before: coll, uuid: coll.UUID, donors: rs.config.table(plan.Namespace).Owners(),
 		state: reshardUnused, started: rs.clock.Now(), done: []func(error){done},
+		parts: map[catalog.ShardID]LocalStats{},
 	}
 	for _, part := range rs.stats.Collection(plan.Namespace) {
 		op.bytes += part.Bytes
+		op.parts[part.Shard] = part
 	}
 	rs.dropResult(plan.Namespace)
 	rs.underWay[plan.Namespace] = op
@@ -282,9 +290,9 @@ func (op *resharding) clone() {
 	if op.endEarly() {
 		return
 	}
-	op.enter(reshardCloning)
 	takes := reshardStep + op.copying()
-	op.cloneTakes, op.cloneEnds = takes, op.rs.clock.Now().Add(takes)
+	op.cloneTakes, op.cloneEnds, op.clonedAt = takes, op.rs.clock.Now().Add(takes), op.rs.ids.Tick()
+	op.enter(reshardCloning)
 	op.after(takes, op.apply)
 }
 
