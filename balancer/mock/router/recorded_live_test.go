@@ -294,7 +294,7 @@ var liveExcuses = []struct {
 	{regexp.MustCompile(`^find chunks: lacks .*jumbo`), "pending-deletion window-shut failed-migration draining-jumbo shard-down",
 		"a chunk had been flagged on the real cluster"},
 	{regexp.MustCompile(`^balancerCollectionStatus shop.zoned: lacks (code|codeName|errmsg)$`), "shard-down",
-		"the mock's balancer answers from the catalog where nothing has to be measured"},
+		"the zone is violated here, which needs no measures of shards"},
 }
 
 // excuseOf is the reason for a difference, empty where there is none.

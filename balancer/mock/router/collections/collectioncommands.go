@@ -232,7 +232,7 @@ func indexMeant(cluster *mock.Cluster, ns string, doc bson.Raw) (store.IndexSpec
 	name, byName := doc.Lookup("name").StringValueOK()
 	key, byKey := doc.Lookup("keyPattern").DocumentOK()
 	if byName == byKey {
-		return store.IndexSpec{}, mongoerr.New(mongoerr.InvalidOptions, "must specify either index name or key pattern")
+		return store.IndexSpec{}, mongoerr.New(mongoerr.InvalidOptions, "Must specify either index name or key pattern.")
 	}
 	specs, _ := cluster.Indexes().List(ns)
 	at := slices.IndexFunc(specs, func(s store.IndexSpec) bool {
