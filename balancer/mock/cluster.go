@@ -99,6 +99,7 @@ type Cluster struct {
 	balancer          *Balancer
 	stats             *Statistics
 	faults            *Faults
+	pauses            *Pauses
 	log               *changeLog
 	changes           *ChangeFeed
 	ttl               *ttlMonitor
@@ -171,7 +172,8 @@ func newCluster(cfg Config) *Cluster {
 	c.ids = ids.New(c.clock, cfg.Seed)
 	c.makeParts(cmp.Or(cfg.ConfigServer, DefaultConfigServer))
 	c.storage = &Storage{c: c, users: map[string][]byte{}}
-	c.clock.Ran, c.clock.Away = c.storage.persist, c.faults.nodesAway
+	c.clock.Ran = c.storage.persist
+	c.clock.Away = func() bool { return c.faults.nodesAway() || c.pauses.anyWaits() }
 	return c
 }
 

@@ -22,6 +22,7 @@ func (c *Cluster) makeParts(configServer string) {
 	c.log = &changeLog{}
 	c.changes = &ChangeFeed{}
 	c.faults = &Faults{}
+	c.pauses = newPauses(c.clock)
 	c.routers = &Routers{
 		setup: c.setup, clock: c.clock, config: c.config, faults: c.faults, list: []RouterEntry{firstRouter()},
 	}
@@ -78,19 +79,19 @@ func (c *Cluster) makeParts(configServer string) {
 		configChunks: c.configChunks,
 	}
 	*c.deleter = RangeDeleter{
-		setup: c.setup, clock: c.clock, faults: c.faults, shards: c.shards,
+		setup: c.setup, clock: c.clock, faults: c.faults, pauses: c.pauses, shards: c.shards,
 	}
 	*c.migrations = Migrations{
 		setup: c.setup, balancer: c.balancer, chunks: c.chunks, clock: c.clock, config: c.config, deleter: c.deleter,
 		faults: c.faults, ids: c.ids, log: c.log, membership: c.membership, shards: c.shards, stats: c.stats,
-		underWay: map[*migration]bool{}, zones: c.zones,
+		underWay: map[*migration]bool{}, pauses: c.pauses, zones: c.zones,
 	}
 	*c.reshardings = Reshardings{
 		setup: c.setup, changes: c.changes, clock: c.clock, collections: c.collections, config: c.config,
 		databases: c.databases, faults: c.faults, ids: c.ids, locator: c.locator, log: c.log,
 		membership: c.membership, migrations: c.migrations, shards: c.shards, stats: c.stats,
 		underWay: map[string]*resharding{}, results: map[string]quiesced{},
-		counts: map[Provenance]ReshardingCounts{}, zones: c.zones,
+		counts: map[Provenance]ReshardingCounts{}, rewritten: map[string]int{}, pauses: c.pauses, zones: c.zones,
 	}
 	*c.clusterParameters = ClusterParameters{
 		setup: c.setup, clock: c.clock, config: c.config, ids: c.ids, log: c.log,

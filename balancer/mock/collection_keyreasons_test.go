@@ -49,3 +49,26 @@ func TestWhyNoIndexServesAShardKey(t *testing.T) {
 		t.Errorf("refine: %q", text)
 	}
 }
+
+// An index that held an array is multikey until it is built again: servers note it in the catalog, and
+// count nothing (the servers' manual, and shardCollection's and explain's answers).
+func TestAnIndexStaysMultikey(t *testing.T) {
+	m := orders(t)
+	shard := d("shardCollection", "db.new", "key", d("a.b", 1))
+	index := bson.A{d("key", d("a.b", 1, "c", 1), "name", "i")}
+	m.ok(t, "db", d("createIndexes", "new", "indexes", index))
+	m.ok(t, "db", d("insert", "new", "documents", bson.A{d("_id", 1, "a", bson.A{d("b", 1)}), d("_id", 2, "a", d("b", 2))}))
+	m.ok(t, "db", d("delete", "new", "deletes", bson.A{d("q", d("_id", 1), "limit", 1)}))
+	m.refused(t, "admin", shard, 72)
+	plan := m.ok(t, "db", d("explain", d("find", "new", "filter", d("a.b", 2), "hint", "i"), "verbosity", "queryPlanner"))
+	scan := plan.Lookup("queryPlanner", "winningPlan", "shards", "0", "winningPlan", "inputStage").Document()
+	if !scan.Lookup("isMultiKey").Boolean() {
+		t.Errorf("explain: %s", scan)
+	}
+	if got := scan.Lookup("multiKeyPaths").String(); got != `{"a.b": ["a"],"c": []}` {
+		t.Errorf("paths with arrays: %s", got)
+	}
+	m.ok(t, "db", d("dropIndexes", "new", "index", "i"))
+	m.ok(t, "db", d("createIndexes", "new", "indexes", index))
+	m.ok(t, "admin", shard)
+}

@@ -14,8 +14,8 @@ import (
 
 // RenameCollection gives a collection another name, and with dropTarget the
 // place of one there is. A sharded one gets a new epoch and timestamp; its
-// chunks, UUID and zones stay. Only collections that are not tracked can change
-// the database, and only on one primary.
+// chunks, UUID and zones stay. Only collections that are not sharded can change
+// the database, and only where that has the same primary; they get another UUID.
 func (rq *Request) RenameCollection(from, to string, dropTarget bool) error {
 	if err := rq.env.collections.checkRename(from, to, dropTarget); err != nil {
 		return err
@@ -41,8 +41,13 @@ func (rq *Request) RenameCollection(from, to string, dropTarget bool) error {
 		return err
 	}
 	rq.env.collections.renameLocal(from, to)
+	uuid := coll.UUID
+	if databaseOf(from) != databaseOf(to) {
+		uuid = rq.env.ids.NewUUID() // to a server it is a copy
+		rq.env.collections.identify(to, uuid)
+	}
 	if tracked {
-		if err := rq.env.collections.renameEntry(coll, to); err != nil {
+		if err := rq.env.collections.renameEntry(coll, to, uuid); err != nil {
 			return err
 		}
 		rq.env.log.change(configShard, "renameCollection.metadata", from, details)
@@ -115,7 +120,11 @@ func (cs *Collections) checkRenameAcross(from, to string) error {
 		return nil
 	}
 	for _, ns := range []string{from, to} {
-		if cs.config.isTracked(ns) {
+		_, sharded, err := cs.config.ShardedEntry(ns)
+		if err != nil {
+			return err
+		}
+		if sharded {
 			return mongoerr.New(mongoerr.CommandFailed, "Source and destination collections must be on the same database "+
 				"because %s is sharded.", ns)
 		}
@@ -163,8 +172,17 @@ func (cs *Collections) renameLocal(from, to string) {
 	}
 }
 
+// identify gives a collection another UUID on every shard.
+func (cs *Collections) identify(ns string, uuid bson.Binary) {
+	for _, s := range cs.shards {
+		if l := s.colls[ns]; l != nil {
+			l.uuid = uuid
+		}
+	}
+}
+
 // renameEntry renames a tracked collection in the catalog.
-func (cs *Collections) renameEntry(coll catalog.Collection, to string) error {
+func (cs *Collections) renameEntry(coll catalog.Collection, to string, uuid bson.Binary) error {
 	from, old := coll.Namespace, cs.config.table(coll.Namespace)
 	at, epoch := cs.ids.Tick(), cs.ids.NewObjectID()
 	table, err := catalog.NewRoutingTable(old.Pattern(), epoch, at, old.All())
@@ -177,6 +195,7 @@ func (cs *Collections) renameEntry(coll catalog.Collection, to string) error {
 		return err
 	}
 	set(&entry, "_id", to)
+	set(&entry, "uuid", uuid)
 	cs.config.stamp(&entry, epoch, at)
 	cs.config.remove(configCollections, from)
 	delete(cs.config.tables, from)
@@ -185,7 +204,7 @@ func (cs *Collections) renameEntry(coll catalog.Collection, to string) error {
 	}
 	cs.config.setTable(to, table)
 	cs.log.placement(from, &coll.UUID, at, nil)
-	cs.log.placement(to, &coll.UUID, at, table.Owners())
+	cs.log.placement(to, &uuid, at, table.Owners())
 	return nil
 }
 

@@ -51,6 +51,9 @@ func (zs *Zones) AddShard(id, zone string) error {
 // has ranges keeps it.
 func (zs *Zones) RemoveShard(id, zone string) error {
 	shard, err := zs.config.ShardByID(id)
+	if mongoerr.Is(err, mongoerr.ShardNotFound) {
+		return mongoerr.New(mongoerr.ShardNotFound, "shard %s does not exist", id)
+	}
 	if err != nil {
 		return err
 	}
@@ -192,6 +195,9 @@ func (zs *Zones) Assign(ns string, min, max bson.Raw, zone string) error {
 		}
 	}
 	lower, upper, err := zoneBounds(pattern, min, max, sharded)
+	if mongoerr.Is(err, mongoerr.ShardKeyNotFound) {
+		return notAPrefix(ns, pattern, min, max)
+	}
 	if err != nil {
 		return err
 	}
@@ -203,6 +209,16 @@ func (zs *Zones) Assign(ns string, min, max bson.Raw, zone string) error {
 		return err
 	}
 	return zs.put(ns, pattern.Bound(lower), pattern.Bound(upper), zone)
+}
+
+// notAPrefix is the error of the first bound that is no prefix of a key.
+func notAPrefix(ns string, p catalog.KeyPattern, min, max bson.Raw) error {
+	name, bound := "min", min
+	if _, err := p.ExtendBound(min); err == nil {
+		name, bound = "max", max
+	}
+	return mongoerr.New(mongoerr.ShardKeyNotFound, "%s: %s is not a prefix of the shard key %s of ns: %s", name, bound, p.Doc(),
+		ns)
 }
 
 // Unassign removes exactly this range; none is not an error.

@@ -426,7 +426,7 @@ func (ds *Databases) MovePrimary(db, to string) error {
 	}
 	shard, err := ds.config.FindShard(to)
 	if err != nil {
-		return err
+		return mongoerr.Wrap(err, "requested primary shard "+to+" does not exist")
 	}
 	if shard.ID == from {
 		return nil

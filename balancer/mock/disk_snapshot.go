@@ -384,6 +384,7 @@ func (c *Cluster) replaceState(by *Cluster) error {
 	c.membership.removed, c.membership.hadTwo = by.membership.removed, by.membership.hadTwo
 	c.migrations.reset()
 	c.reshardings.reset()
+	c.pauses.reset()
 	c.clusterParameters.upgrade = nil // one that had begun is to be begun again
 	if err := c.ids.Restore(by.ids.State()); err != nil {
 		return err

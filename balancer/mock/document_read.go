@@ -137,6 +137,10 @@ func Planned(reads []Read, q store.Query) ([]Read, error) {
 	planned := make([]Read, len(reads))
 	for i, r := range reads {
 		var err error
+		if t := r.target; t.table != nil && !q.Filter.WholeKey(t.coll.Pattern.Fields()) {
+			r.ShardKey = t.coll.Pattern.Fields()
+		}
+		q.Shape.ShardKey = r.ShardKey
 		if r.chunks != nil {
 			r, err = r.planChunks(q)
 		} else {
@@ -144,9 +148,6 @@ func Planned(reads []Read, q store.Query) ([]Read, error) {
 		}
 		if err != nil {
 			return nil, err
-		}
-		if t := r.target; t.table != nil && !q.Filter.WholeKey(t.coll.Pattern.Fields()) {
-			r.ShardKey = t.coll.Pattern.Fields()
 		}
 		planned[i] = r
 	}

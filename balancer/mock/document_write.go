@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -58,13 +59,20 @@ func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
 	return nil
 }
 
-// checkInsert refuses new documents for views, and for what is not a namespace.
+// checkInsert refuses new documents for views, for what is not a namespace, and for collections that
+// only a resharding makes.
 func (cs *Collections) checkInsert(ns string) error {
 	if err := cs.refuseView(ns); err != nil {
 		return err
 	}
-	_, _, err := catalog.SplitNamespace(ns)
-	return err
+	_, name, err := catalog.SplitNamespace(ns)
+	if err != nil || !strings.HasPrefix(name, "system.resharding.") {
+		return err
+	}
+	if _, sharded, err := cs.config.ShardedEntry(ns); err != nil || sharded {
+		return err
+	}
+	return mongoerr.New(mongoerr.NamespaceNotSharded, "Temporary resharding collection %s is not sharded", ns)
 }
 
 // landing is what is known of where new documents of a collection go, as long as the

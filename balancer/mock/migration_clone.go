@@ -24,7 +24,14 @@ func errDropped() error {
 
 // startClone logs the start, applies the size rule and asks the recipient.
 func (m *migration) startClone() {
-	m.endDonorStep(m.ms.clock.Now())                                   // step 2: checks done
+	m.endDonorStep(m.ms.clock.Now()) // step 2: checks done
+	m.donorPause(2, (*migration).beginClone)
+}
+
+func (m *migration) beginClone() {
+	if m.over {
+		return
+	}
 	if err := m.ms.faults.reach(m.donor.id, configShard); err != nil { // the start can't be logged
 		m.finish(err)
 		return
@@ -122,7 +129,9 @@ func (m *migration) beginCopy() {
 	m.recvTask = m.receiver.addDeletion(m, deletionNow)
 	m.endRecvStep(m.ms.clock.Now(), 3)
 	m.endDonorStep(m.ms.clock.Now()) // step 3: clone started
-	m.after(batchTime+m.lag(), (*migration).copyBatch)
+	m.donorPause(3, func(m *migration) {
+		m.recvPause(3, func(m *migration) { m.after(batchTime+m.lag(), (*migration).copyBatch) })
+	})
 }
 
 // catchUpLimit is how long a recipient may take to copy and catch up.
@@ -272,7 +281,7 @@ func (m *migration) copyBatch() {
 			return
 		}
 		m.endRecvStep(m.ms.clock.Now(), 4)
-		m.catchUp()
+		m.recvPause(4, (*migration).catchUp)
 	})
 }
 

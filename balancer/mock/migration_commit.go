@@ -74,6 +74,11 @@ func (m *migration) catchUp() {
 		return
 	}
 	m.endRecvStep(m.ms.clock.Now(), 5)
+	m.recvPause(5, (*migration).caughtUp)
+}
+
+// caughtUp waits for the recipient's members, and then enters the critical section.
+func (m *migration) caughtUp() {
 	behind := m.ms.faults.behind(m.receiver.id)
 	m.after(catchUpTime+m.lag()+min(behind, mostBehindAtCommit), func(m *migration) {
 		if !m.cloning {
@@ -85,7 +90,9 @@ func (m *migration) catchUp() {
 		}
 		m.endRecvStep(m.ms.clock.Now(), 6)
 		m.endDonorStep(m.ms.clock.Now()) // step 4: caught up
-		m.after(commitTime+m.lag(), (*migration).commit)
+		m.recvPause(6, func(m *migration) {
+			m.donorPause(4, func(m *migration) { m.after(commitTime+m.lag(), (*migration).commit) })
+		})
 	})
 }
 

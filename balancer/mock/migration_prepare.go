@@ -61,6 +61,7 @@ type Migrations struct {
 	zones      *Zones
 	deleter    *RangeDeleter
 	faults     *Faults
+	pauses     *Pauses
 	ids        *ids.Source
 	log        *changeLog
 	membership *Membership
@@ -235,7 +236,7 @@ func (ms *Migrations) start(req MoveRequest, keys boundKeys, done func(error)) {
 	ms.lastOp += opsOfMigration
 	m.op = ms.lastOp
 	m.endDonorStep(ms.clock.Now()) // step 1: accepted
-	m.after(prepareTime+ms.faults.lag(m.req.From), (*migration).prepare)
+	m.donorPause(1, func(m *migration) { m.after(prepareTime+ms.faults.lag(m.req.From), (*migration).prepare) })
 }
 
 // asked is the request as it came.
@@ -249,6 +250,22 @@ func (m *migration) asked() MoveRequest {
 // whose donor can't decide: its recovery will, by what the catalog says.
 func (m *migration) after(d time.Duration, step func(*migration)) {
 	m.ms.clock.After(d, func() { m.ms.clock.Attempt("a migration", func() { step(m) }, m.crash) })
+}
+
+// donorPause goes on past the fail point behind a step of the donor.
+func (m *migration) donorPause(step int, then func(*migration)) {
+	m.pause(stepPoint(hangAtDonorStep, step), m.donor.id, then)
+}
+
+// recvPause goes on past the fail point behind a step of the recipient.
+func (m *migration) recvPause(step int, then func(*migration)) {
+	m.pause(stepPoint(hangAtRecipientStep, step), m.receiver.id, then)
+}
+
+func (m *migration) pause(point string, on catalog.ShardID, then func(*migration)) {
+	m.ms.pauses.at(point, on, func() {
+		m.ms.clock.Attempt("a migration", func() { then(m) }, m.crash)
+	})
 }
 
 func (m *migration) crash(err error) {

@@ -2,7 +2,9 @@ package mock
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -42,11 +44,18 @@ func (op *resharding) enter(next reshardState) {
 		}
 	}
 	err := op.changeEntry(func(doc *bson.D) {
-		set(doc, "reshardingFields", bson.D{
-			{Key: "reshardingUUID", Value: op.id}, {Key: "state", Value: string(next)},
-			{Key: "provenance", Value: string(op.request.Provenance)},
+		fields := bson.D{
+			{Key: "uuid", Value: op.id}, {Key: "state", Value: string(next)},
 			{Key: "startTime", Value: bson.NewDateTimeFromTime(op.started)},
-		})
+			{Key: "provenance", Value: string(op.request.Provenance)},
+		}
+		if next != reshardInitializing {
+			fields = append(fields, bson.E{Key: "donorFields", Value: bson.D{
+				{Key: "tempNs", Value: op.temporary()}, {Key: "reshardingKey", Value: op.request.Pattern.Doc()},
+				{Key: "recipientShardIds", Value: op.recipients()},
+			}})
+		}
+		set(doc, "reshardingFields", fields)
 		set(doc, "allowMigrations", false)
 	})
 	if err != nil {
@@ -76,24 +85,92 @@ func (op *resharding) changeEntry(change func(*bson.D)) error {
 	return err
 }
 
-func (op *resharding) doc() bson.D {
-	participant := func(id catalog.ShardID) bson.D {
-		return bson.D{{Key: "id", Value: string(id)}, {Key: "mutableState",
-			Value: bson.D{{Key: "state", Value: string(op.state)}}}}
-	}
-	donors, recipients := bson.A{}, bson.A{}
-	for _, id := range op.donors {
-		donors = append(donors, participant(id))
-	}
+// temporary is the name of the collection that the new one has meanwhile.
+func (op *resharding) temporary() string {
+	return databaseOf(op.request.Namespace) + ".system.resharding." + uuidText(op.before.UUID)
+}
+
+// recipients are the owners of the new chunks, and the database's primary shard.
+func (op *resharding) recipients() []catalog.ShardID {
+	ids := []catalog.ShardID{}
+	primary, _ := op.rs.config.Primary(databaseOf(op.request.Namespace))
 	for _, id := range op.rs.shards.ids() {
-		recipients = append(recipients, participant(id))
+		if id == primary || slices.ContainsFunc(op.request.Chunks, func(c catalog.Chunk) bool { return c.Shard == id }) {
+			ids = append(ids, id)
+		}
 	}
-	db, _, _ := catalog.SplitNamespace(op.request.Namespace)
+	return ids
+}
+
+// donorStates and recipientStates are what the shards are in while the coordinator clones and applies;
+// before and after that the mock's are in its state.
+var (
+	donorStates     = map[reshardState]string{reshardCloning: "donating-initial-data", reshardApplying: "donating-initial-data"}
+	recipientStates = map[reshardState]string{reshardCloning: "cloning", reshardApplying: "applying"}
+)
+
+// participants shows the states of shards, and of donors that are cloned what there is to clone.
+func (op *resharding) participants() (donors, recipients bson.A) {
+	donors, recipients = bson.A{}, bson.A{}
+	for _, id := range op.donors {
+		state := bson.D{{Key: "state", Value: cmp.Or(donorStates[op.state], string(op.state))}}
+		if !op.clonedAt.IsZero() {
+			part := op.parts[id]
+			state = append(state, bson.E{Key: "minFetchTimestamp", Value: op.clonedAt},
+				bson.E{Key: "bytesToClone", Value: part.Bytes}, bson.E{Key: "documentsToClone", Value: part.Docs})
+		}
+		donors = append(donors, bson.D{{Key: "id", Value: string(id)}, {Key: "mutableState", Value: state}})
+	}
+	for _, id := range op.recipients() {
+		state := cmp.Or(recipientStates[op.state], string(op.state))
+		recipients = append(recipients, bson.D{{Key: "id", Value: string(id)},
+			{Key: "mutableState", Value: bson.D{{Key: "state", Value: state}}}})
+	}
+	return donors, recipients
+}
+
+// asked shows what the command, or the one that a move comes from, has asked for.
+func (op *resharding) asked() (count, distribution bson.D) {
+	if op.request.Provenance == ByReshard {
+		if op.request.InitialChunks > 0 {
+			count = bson.D{{Key: "numInitialChunks", Value: op.request.InitialChunks}}
+		}
+		return count, nil
+	}
+	one := op.request.Chunks[0]
+	return bson.D{{Key: "numInitialChunks", Value: int64(1)}}, bson.D{{Key: "shardDistribution", Value: bson.A{bson.D{
+		{Key: "min", Value: op.request.Pattern.Bound(one.Min)}, {Key: "max", Value: op.request.Pattern.Bound(one.Max)},
+		{Key: "shard", Value: string(one.Shard)}}}}}
+}
+
+// progress shows how far the clone is: each recipient is to copy its part.
+func (op *resharding) progress() bson.D {
+	if op.clonedAt.IsZero() {
+		return nil
+	}
+	var docs int64
+	for _, part := range op.parts {
+		docs += part.Docs
+	}
+	n := int64(len(op.recipients()))
+	clone := bson.D{{Key: "start", Value: bson.NewDateTimeFromTime(op.cloneEnds.Add(-op.cloneTakes))}}
+	metrics := bson.D{{Key: "documentCopy", Value: clone}}
+	if op.state != reshardCloning {
+		end := bson.E{Key: "stop", Value: bson.NewDateTimeFromTime(op.cloneEnds)}
+		metrics = bson.D{{Key: "documentCopy", Value: append(clone, end)}, {Key: "oplogApplication", Value: bson.D{end}}}
+	}
+	return bson.D{{Key: "approxBytesToCopy", Value: op.bytes / n}, {Key: "approxDocumentsToCopy", Value: docs / n},
+		{Key: "cloneTimestamp", Value: op.clonedAt}, {Key: "metrics", Value: metrics}}
+}
+
+func (op *resharding) doc() bson.D {
+	donors, recipients := op.participants()
+	count, distribution := op.asked()
 	doc := bson.D{
 		{Key: "_id", Value: op.id},
 		{Key: "ns", Value: op.request.Namespace},
 		{Key: "ui", Value: op.before.UUID},
-		{Key: "tempNs", Value: db + ".system.resharding." + uuidText(op.before.UUID)},
+		{Key: "tempNs", Value: op.temporary()},
 		{Key: "reshardingKey", Value: op.request.Pattern.Doc()},
 		{Key: "startTime", Value: bson.NewDateTimeFromTime(op.started)},
 		{Key: "provenance", Value: string(op.request.Provenance)},
@@ -101,13 +178,17 @@ func (op *resharding) doc() bson.D {
 		{Key: "donorShards", Value: donors},
 		{Key: "recipientShards", Value: recipients},
 	}
+	doc = append(doc, count...)
 	if op.request.UserID != nil {
 		doc = append(doc, bson.E{Key: "userReshardingUUID", Value: *op.request.UserID})
 	}
 	if op.state != reshardQuiesced {
 		doc = append(doc, bson.E{Key: "active", Value: true})
 	}
-	return doc
+	doc = append(doc, distribution...)
+	doc = append(doc, bson.E{Key: "sourceKey", Value: op.before.Pattern.Doc()},
+		bson.E{Key: "forceRedistribution", Value: op.request.Force || op.request.Provenance != ByReshard})
+	return append(doc, op.progress()...)
 }
 
 func uuidText(u bson.Binary) string {

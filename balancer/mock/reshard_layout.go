@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -24,9 +25,11 @@ type ReshardRequest struct {
 	InitialChunks int64 // 0 = the default
 	// Zones replace the collection's; nil keeps none.
 	Zones []ZoneRequest
-	// Shards the chunks go to: either all without bounds or all with.
+	// Shards the chunks go to, either all without bounds or all with; nil for all shards.
 	Distribution []ShardRange
-	Force        bool // also when the key is the one there is
+	// Chunks are those that tests want, nil for the server's choice.
+	Chunks []ShardRange
+	Force  bool // also when the key is the one there is
 	// UUID is the user's name for the operation, to ask for its result again; nil
 	// without one.
 	UUID []byte
@@ -58,6 +61,9 @@ func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req Resh
 	if err != nil {
 		return err
 	}
+	if err := rs.checkOptions(coll, pattern, req); err != nil {
+		return err
+	}
 	if pattern.Equal(coll.Pattern) && !req.Force {
 		return nil
 	}
@@ -65,14 +71,7 @@ func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req Resh
 	if err != nil {
 		return err
 	}
-	targets, ranges, err := rs.checkDistribution(pattern, req.Distribution)
-	if err != nil {
-		return err
-	}
-	l := &reshardLayout{rs: rs, coll: coll, pattern: pattern, zones: zones, targets: targets, ranges: ranges,
-		chunks: int(req.InitialChunks)}
-	l.chunks = cmp.Or(l.chunks, defaultReshardChunks)
-	chunks, err := l.make()
+	chunks, err := rs.newChunks(coll, pattern, zones, req)
 	if err != nil {
 		return err
 	}
@@ -81,7 +80,7 @@ func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req Resh
 	}
 	return rs.run(ctx, deadline, reshardPlan{
 		Namespace: req.Namespace, Provenance: ByReshard, Pattern: pattern, Zones: zones,
-		Chunks: chunks, same: fmt.Sprint(req), UserID: userUUID(req.UUID),
+		Chunks: chunks, same: fmt.Sprint(req), UserID: userUUID(req.UUID), InitialChunks: req.InitialChunks, Force: req.Force,
 	})
 }
 
@@ -121,27 +120,61 @@ func (rs *Reshardings) reshardable(ns string) (catalog.Collection, error) {
 	return coll, nil
 }
 
-// newZones returns the zones of the collection as it will be.
-func (rs *Reshardings) newZones(
-	coll catalog.Collection, pattern catalog.KeyPattern, req ReshardRequest,
-) (*catalog.ZoneSet, error) {
-	if req.Zones == nil {
+// checkOptions checks what was asked for in the config server's order, before it looks whether there
+// is anything to do.
+func (rs *Reshardings) checkOptions(coll catalog.Collection, pattern catalog.KeyPattern, req ReshardRequest) error {
+	if req.Zones == nil && !req.Force {
 		existing, err := rs.zones.load(coll)
-		if err != nil || existing.Len() == 0 {
-			return catalog.NewZoneSet(pattern), err
+		if err != nil {
+			return err
 		}
-		if pattern.Equal(coll.Pattern) {
-			return existing, nil
+		if existing.Len() > 0 {
+			return mongoerr.New(mongoerr.BadValue, "Must specify value for zones field")
 		}
-		return nil, mongoerr.New(mongoerr.BadValue, "Must specify value for zones field")
+	}
+	if req.Chunks != nil {
+		if _, err := rs.ranges(pattern, presetChunks, req.Chunks); err != nil {
+			return err
+		}
+	}
+	if _, _, err := rs.distribution(pattern, req.Distribution); err != nil {
+		return err
+	}
+	return checkZoneRequests(req.Zones)
+}
+
+// checkZoneRequests compares the bounds as they were given, whatever the key.
+func checkZoneRequests(zones []ZoneRequest) error {
+	zones = slices.SortedFunc(slices.Values(zones), func(a, b ZoneRequest) int { return keyorder.CompareDocuments(a.Min, b.Min) })
+	for i := 1; i < len(zones); i++ {
+		if keyorder.CompareDocuments(zones[i-1].Max, zones[i].Min) > 0 {
+			return mongoerr.New(mongoerr.BadValue, "Zone ranges must not overlap")
+		}
+	}
+	for _, z := range zones {
+		for _, bound := range []bson.Raw{z.Min, z.Max} {
+			if err := catalog.CheckStorable(bound); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// newZones returns the zones of the collection as it will be: those that were asked for, or, spread
+// anew by the same key, those that there are.
+func (rs *Reshardings) newZones(coll catalog.Collection, pattern catalog.KeyPattern, req ReshardRequest) (
+	*catalog.ZoneSet, error) {
+	if req.Zones == nil && pattern.Equal(coll.Pattern) {
+		return rs.zones.load(coll)
 	}
 	zones := catalog.NewZoneSet(pattern)
 	for _, z := range req.Zones {
-		min, err := pattern.Key(z.Min)
+		min, err := extendedBound(pattern, z.Min)
 		if err != nil {
 			return nil, err
 		}
-		max, err := pattern.Key(z.Max)
+		max, err := extendedBound(pattern, z.Max)
 		if err != nil {
 			return nil, err
 		}
@@ -156,59 +189,38 @@ func (rs *Reshardings) newZones(
 	return zones, nil
 }
 
-// checkDistribution reads shardDistribution: shards, or chunks with their
-// shards that tile the key space.
-func (rs *Reshardings) checkDistribution(pattern catalog.KeyPattern, list []ShardRange) (targets []catalog.Shard,
-	ranges []catalog.Chunk, err error) {
-	shards, err := rs.config.Shards()
+// Codes that only servers' source names.
+const (
+	foreignField mongoerr.Code = 16634 // a bound has a field that the key has not, or in another place
+	boundTooLong mongoerr.Code = 16649 // a bound has more fields than the key
+	fewShardKeys mongoerr.Code = 4952606
+)
+
+// extendedBound reads a bound of which the last fields may be left out.
+func extendedBound(p catalog.KeyPattern, bound bson.Raw) (catalog.Key, error) {
+	key, err := p.ExtendBound(bound)
+	if err == nil {
+		return key, nil
+	}
+	if names := fieldNames(bound); len(names) > p.Len() && slices.Equal(names[:p.Len()], p.Fields()) {
+		return key, mongoerr.New(boundTooLong, "keyPattern %s shorter than bound %s", p.Doc(), bound)
+	}
+	return key, mongoerr.New(foreignField, "field names of bound %s do not match those of keyPattern %s", bound, p.Doc())
+}
+
+// newChunks lays out the collection as it will be.
+func (rs *Reshardings) newChunks(coll catalog.Collection, pattern catalog.KeyPattern, zones *catalog.ZoneSet,
+	req ReshardRequest) ([]catalog.Chunk, error) {
+	if req.Chunks != nil {
+		return rs.ranges(pattern, presetChunks, req.Chunks)
+	}
+	targets, ranges, err := rs.distribution(pattern, req.Distribution)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if len(list) == 0 {
-		open := slices.DeleteFunc(shards, func(s catalog.Shard) bool { return s.Draining })
-		return open, nil, nil
-	}
-	invalid := func(format string, args ...any) error {
-		return mongoerr.New(mongoerr.InvalidOptions, format, args...)
-	}
-	bounded := list[0].Min != nil
-	at := pattern.GlobalMin()
-	for _, r := range list {
-		shard, err := rs.config.ShardByID(r.Shard)
-		switch {
-		case err != nil:
-			return nil, nil, err
-		case (r.Min == nil) != (r.Max == nil):
-			return nil, nil, invalid("shardDistribution: shard %s has only one of min and max", r.Shard)
-		case (r.Min != nil) != bounded:
-			return nil, nil, invalid("shardDistribution: either all shards have min and max, or none has")
-		}
-		repeated := slices.ContainsFunc(targets, func(s catalog.Shard) bool { return s.ID == shard.ID })
-		if !bounded && repeated {
-			return nil, nil, invalid("shardDistribution: shard %s is named twice", r.Shard)
-		}
-		if !repeated {
-			targets = append(targets, shard)
-		}
-		if !bounded {
-			continue
-		}
-		min, errMin := pattern.Key(r.Min)
-		max, errMax := pattern.Key(r.Max)
-		switch {
-		case errMin != nil || errMax != nil:
-			return nil, nil, invalid("shardDistribution: min and max must be full shard keys of %s", pattern.Doc())
-		case !min.Equal(at) || !min.Less(max):
-			return nil, nil, invalid("shardDistribution: the ranges must begin at the global minimum and follow each other " +
-				"without gap")
-		}
-		at = max
-		ranges = append(ranges, catalog.Chunk{Min: min, Max: max, Shard: shard.ID})
-	}
-	if bounded && !at.Equal(pattern.GlobalMax()) {
-		return nil, nil, invalid("shardDistribution: the last range must end at the global maximum")
-	}
-	return targets, ranges, nil
+	l := &reshardLayout{rs: rs, coll: coll, pattern: pattern, zones: zones, targets: targets, ranges: ranges,
+		chunks: cmp.Or(int(req.InitialChunks), defaultReshardChunks)}
+	return l.make()
 }
 
 // reshardLayout makes the chunks of a resharded collection.
@@ -224,7 +236,8 @@ type reshardLayout struct {
 
 func (l *reshardLayout) make() ([]catalog.Chunk, error) {
 	if l.ranges != nil {
-		return l.cutRanges(), l.checkZones()
+		chunks := l.cutRanges()
+		return chunks, l.checkRanges(chunks)
 	}
 	bounds, err := l.bounds()
 	if err == nil {
@@ -240,7 +253,28 @@ func (l *reshardLayout) make() ([]catalog.Chunk, error) {
 func (l *reshardLayout) checkZones() error {
 	for _, r := range l.zones.Ranges() {
 		if l.rs.zones.members(r.Zone) == 0 {
-			return mongoerr.New(mongoerr.ZoneNotFound, "Zone %s does not exist", r.Zone)
+			return mongoerr.New(mongoerr.CannotCreateChunkDistribution,
+				"The initial split policy is not able to find a chunk distribution that satisfies the given set of zones with "+
+					"the current shards")
+		}
+	}
+	return nil
+}
+
+// checkRanges refuses ranges that were given to shards outside of their zone, or to shards that are
+// to be emptied.
+func (l *reshardLayout) checkRanges(chunks []catalog.Chunk) error {
+	for _, c := range chunks {
+		shard, err := l.rs.config.ShardByID(string(c.Shard))
+		if err != nil {
+			return err
+		}
+		if shard.Draining {
+			return mongoerr.New(mongoerr.ShardNotFound, "Shard %s is draining and cannot be used for chunk distribution", shard.ID)
+		}
+		if zone := l.zones.ZoneOf(c.Min, c.Max); zone != catalog.NoZone && !shard.HasZone(zone) {
+			return mongoerr.New(mongoerr.InvalidOptions, "Specified zones and shardDistribution are conflicting with the "+
+				"existing shard/zone, shard %sdoesn't belong to zone %s", shard.ID, zone) // as servers write it
 		}
 	}
 	return nil
@@ -291,22 +325,19 @@ func (l *reshardLayout) bounds() ([]catalog.Key, error) {
 		tidy()
 	}
 	if len(points)+1 < l.chunks {
-		return nil, mongoerr.New(reshardCardinality,
+		return nil, mongoerr.New(fewShardKeys,
 			"The shard key provided does not have enough cardinality to make the required number of chunks of %d, it can "+
 				"only make %d chunks", l.chunks, len(points)+1)
 	}
 	return points, nil
 }
 
-// reshardCardinality is the server's code for too few different keys.
-const reshardCardinality mongoerr.Code = 4952606
-
 // samplesPerChunk is how many documents the server samples for each chunk to be.
 const samplesPerChunk = 10
 
 // quantiles are keys that cut a collection evenly: every tenth of a sample that
-// has ten for each chunk, or of all documents where those are fewer. Frequent keys
-// come more than once.
+// has ten for each chunk, or of all documents where those are fewer, and the last
+// one. Frequent keys come more than once.
 func (l *reshardLayout) quantiles(n int) []catalog.Key {
 	if n <= 0 {
 		return nil
@@ -323,14 +354,21 @@ func (l *reshardLayout) quantiles(n int) []catalog.Key {
 	slices.SortFunc(keys, catalog.Key.Compare)
 	sampled := min(len(keys), l.chunks*samplesPerChunk)
 	var points []catalog.Key
-	for i := samplesPerChunk; i <= sampled; i += samplesPerChunk {
-		points = append(points, keys[min(i*len(keys)/sampled, len(keys)-1)])
+	for i := samplesPerChunk; i < sampled+samplesPerChunk; i += samplesPerChunk {
+		points = append(points, keys[min(i, sampled)*len(keys)/sampled-1])
 	}
 	return points
 }
 
 // virtualQuantiles cut virtual data, of which only the present key is known.
 func (l *reshardLayout) virtualQuantiles(n int) []catalog.Key {
+	var docs int64
+	for _, part := range l.rs.stats.Collection(l.coll.Namespace) {
+		docs += part.Docs
+	}
+	if docs == 0 {
+		return nil
+	}
 	if l.pattern.HashedField() == 0 {
 		var points []catalog.Key
 		for _, p := range catalog.HashedPoints(n + 1) {

@@ -63,6 +63,7 @@ type Reshardings struct {
 	log         *changeLog
 	membership  *Membership
 	migrations  *Migrations
+	pauses      *Pauses
 	shards      shardSet
 	stats       *Statistics
 
@@ -71,6 +72,8 @@ type Reshardings struct {
 	// namespace.
 	results map[string]quiesced
 	counts  map[Provenance]ReshardingCounts
+	// rewritten is how many have committed, by namespace.
+	rewritten map[string]int
 }
 
 // ReshardingCounts are what the config server counts of operations since it
@@ -80,8 +83,12 @@ type ReshardingCounts struct{ Started, Succeeded, Failed, Canceled int64 }
 // reset forgets all that are under way, and the results.
 func (rs *Reshardings) reset() {
 	rs.underWay, rs.results = map[string]*resharding{}, map[string]quiesced{}
-	rs.counts = map[Provenance]ReshardingCounts{}
+	rs.counts, rs.rewritten = map[Provenance]ReshardingCounts{}, map[string]int{}
 }
+
+// Rewritten returns how often the documents of a namespace were written anew, by a resharding or a
+// move of the collection, since the process began.
+func (rs *Reshardings) Rewritten(ns string) int { return rs.rewritten[ns] }
 
 // Reshardings returns those of the cluster.
 func (c *Cluster) Reshardings() *Reshardings { return c.reshardings }
@@ -114,9 +121,14 @@ type resharding struct {
 	cloneTakes time.Duration
 	cloneEnds  time.Time
 	bytes      int64
-	forced     bool  // into the critical section
-	aborted    error // why
-	done       []func(error)
+	// parts are what the donors had when it began, clonedAt is when the clone did.
+	parts    map[catalog.ShardID]LocalStats
+	clonedAt bson.Timestamp
+	forced   bool  // into the critical section
+	aborted  error // why
+	done     []func(error)
+	// resume ends the wait at a fail point.
+	resume func()
 }
 
 // reshardPlan is a resharding that was checked.
@@ -128,6 +140,9 @@ type reshardPlan struct {
 	// Chunks are those of the collection as it will be. They are laid out when the
 	// operation begins: their shards can't be removed from then on.
 	Chunks []catalog.Chunk
+	// InitialChunks and Force are what the command asked for.
+	InitialChunks int64
+	Force         bool
 	// same tells repeated requests from others.
 	same string
 	// UserID is the user's name for the operation, whose result is kept under it;
@@ -165,9 +180,11 @@ func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 		rs: rs,
 		id: rs.ids.NewUUID(), request: plan, before: coll, uuid: coll.UUID, donors: rs.config.table(plan.Namespace).Owners(),
 		state: reshardUnused, started: rs.clock.Now(), done: []func(error){done},
+		parts: map[catalog.ShardID]LocalStats{},
 	}
 	for _, part := range rs.stats.Collection(plan.Namespace) {
 		op.bytes += part.Bytes
+		op.parts[part.Shard] = part
 	}
 	rs.dropResult(plan.Namespace)
 	rs.underWay[plan.Namespace] = op
@@ -177,8 +194,23 @@ func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 	if err := rs.config.insert(configReshardings, op.doc()); err != nil {
 		rs.logger.Warn("resharding operation not written", "error", err)
 	}
-	op.enter(reshardInitializing)
-	op.after(reshardStep, op.prepare)
+	op.pause(pauseBeforeInitializing, func() {
+		op.enter(reshardInitializing)
+		op.after(reshardStep, op.prepare)
+	})
+}
+
+// pause goes on past a fail point of the coordinator, which an abort ends, too.
+func (op *resharding) pause(point string, then func()) {
+	gone := false
+	op.resume = func() {
+		if gone || op.rs.underWay[op.request.Namespace] != op {
+			return
+		}
+		gone = true
+		op.rs.clock.Attempt("a resharding", then, op.crash)
+	}
+	op.rs.pauses.at(point, configShard, op.resume)
 }
 
 // after takes the next step in d, or as soon as the coordinator, which
@@ -235,7 +267,7 @@ func (op *resharding) prepare() {
 		}
 	}
 	op.enter(reshardPreparing)
-	op.after(reshardStep, op.clone)
+	op.pause(pauseBeforeCloning, func() { op.after(reshardStep, op.clone) })
 }
 
 // copying returns how long the clone takes: all shards give and receive at once, and the one
@@ -258,9 +290,9 @@ func (op *resharding) clone() {
 	if op.endEarly() {
 		return
 	}
-	op.enter(reshardCloning)
 	takes := reshardStep + op.copying()
-	op.cloneTakes, op.cloneEnds = takes, op.rs.clock.Now().Add(takes)
+	op.cloneTakes, op.cloneEnds, op.clonedAt = takes, op.rs.clock.Now().Add(takes), op.rs.ids.Tick()
+	op.enter(reshardCloning)
 	op.after(takes, op.apply)
 }
 
@@ -278,8 +310,15 @@ func (op *resharding) apply() {
 		op.after(min(wait, time.Second), op.apply)
 		return
 	}
+	op.pause(pauseInSteadyState, func() { op.pause(pauseBeforeBlockingWrites, op.block) })
+}
+
+func (op *resharding) block() {
+	if op.endEarly() {
+		return
+	}
 	op.enter(reshardBlocking)
-	op.after(reshardStep, op.finish)
+	op.pause(pauseBeforeDecision, func() { op.after(reshardStep, op.finish) })
 }
 
 // endEarly ends an operation that was aborted or whose collection is
@@ -338,6 +377,7 @@ func (op *resharding) commit() error {
 	}
 	op.enter(reshardCommitting)
 	ns := plan.Namespace
+	op.rs.rewritten[ns]++
 	for id, s := range op.rs.shards {
 		was := s.colls[ns]
 		delete(s.colls, ns)
@@ -437,6 +477,7 @@ func (rs *Reshardings) Abort(ctx context.Context, deadline time.Time, ns string,
 		return nil
 	}
 	op.aborted = mongoerr.New(mongoerr.ReshardCollectionAborted, "aborted")
+	rs.clock.After(0, op.resume)
 	return rs.clock.Await(ctx, deadline, func() bool { return rs.underWay[ns] != op })
 }
 

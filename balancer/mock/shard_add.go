@@ -46,6 +46,10 @@ func (mb *Membership) Add(at ShardAddress, name string) (catalog.ShardID, error)
 	if known != "" || err != nil {
 		return known, err
 	}
+	if commonMember(mb.addresses.ConfigServer(), hosts) {
+		return "", mongoerr.New(mongoerr.OperationFailed,
+			"Cannot add %s as a shard since it is a config server", cmp.Or(set+"/", "")+hosts)
+	}
 	if name == "" {
 		if name = set; name == "" {
 			if name = mb.freeName(); len(name) > len("shard9999") {
@@ -83,9 +87,9 @@ func (mb *Membership) known(set, hosts, name string) (catalog.ShardID, error) {
 	}
 	for _, s := range shards {
 		theirs := setOf(s.Host)
-		common := slices.ContainsFunc(strings.Split(hosts, ","), func(h string) bool { return hasMember(s.Host, h) })
+		common := commonMember(s.Host, hosts)
 		switch {
-		case common && (set == "" || set == theirs) && (name == "" || name == string(s.ID)):
+		case common && set == theirs && (name == "" || name == string(s.ID)):
 			return s.ID, nil
 		case common || set != "" && set == theirs || name == string(s.ID):
 			return "", mongoerr.New(mongoerr.IllegalOperation, "%s/%s, named %q, is in conflict with shard %s at %s", set, hosts,
@@ -93,6 +97,11 @@ func (mb *Membership) known(set, hosts, name string) (catalog.ShardID, error) {
 		}
 	}
 	return "", nil
+}
+
+// commonMember reports whether one of the hosts is a member of a set.
+func commonMember(address, hosts string) bool {
+	return slices.ContainsFunc(strings.Split(hosts, ","), func(h string) bool { return hasMember(address, h) })
 }
 
 // freeName returns the next name of the form shard0000.

@@ -21,6 +21,7 @@ type RangeDeleter struct {
 	*setup
 	clock  *clock.Clock
 	faults *Faults
+	pauses *Pauses
 	shards shardSet
 }
 
@@ -100,14 +101,15 @@ const deletionRetry = time.Minute
 // after deletes the next batch in d. Should that panic, whoever waits goes on,
 // and the task is tried again later.
 func (rd *RangeDeleter) after(d time.Duration, s *shard, task *rangeDeletion, then func()) {
-	rd.clock.After(d, func() {
+	run := func() {
 		rd.clock.Attempt("a range deletion", func() { rd.deleteBatch(s, task, then) }, func(error) {
 			rd.after(deletionRetry, s, task, nil)
 			if then != nil {
 				then()
 			}
 		})
-	})
+	}
+	rd.clock.After(d, func() { rd.pauses.at(suspendRangeDeletion, s.id, run) })
 }
 
 func (rd *RangeDeleter) deleteBatch(s *shard, task *rangeDeletion, then func()) {

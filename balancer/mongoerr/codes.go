@@ -92,6 +92,7 @@ const (
 	DatabaseDropPending                          Code = 215
 	UpdateOperationFailed                        Code = 218
 	QueryFeatureNotAllowed                       Code = 224
+	IncompleteTransactionHistory                 Code = 217
 	TransactionTooOld                            Code = 225
 	SessionTransferIncomplete                    Code = 228
 	MaxSubPipelineDepthExceeded                  Code = 232

@@ -250,9 +250,9 @@ func noHint(string, Field, bson.RawValue) error {
 	return mongoerr.New(mongoerr.FailedToParse, "Hint must be a string or an object")
 }
 
-func shard(cmd string, f Field, v bson.RawValue) error {
+func shard(_ string, _ Field, v bson.RawValue) error {
 	if v.StringValue() == "" {
-		return mongoerr.New(mongoerr.NoSuchKey, "BSON field '%s.%s' must not be empty", cmd, f.name)
+		return mongoerr.New(mongoerr.NoSuchKey, "Shard ID cannot be empty")
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ type Clock struct {
 	EachRun bool
 	// panics hears of events that do.
 	panics *slog.Logger
-	// Away reports whether a node is down or cut off from another: what waits
+	// Away reports whether a node is down or cut off from another, or a thread waits at a fail point: what waits
 	// for one may wait in vain.
 	Away func() bool
 }

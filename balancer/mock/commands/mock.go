@@ -38,6 +38,10 @@ func mockCommands() []Command {
 			Name: "configureFailPoint", AdminOnly: true, Mock: true, Test: true, Outside: true, Effect: Writes,
 			Privilege: breaks,
 		},
+		{
+			Name: "waitForFailPoint", AdminOnly: true, Mock: true, Test: true, Effect: Reads, Privilege: breaks, Strict: true,
+			Fields: fields(required(args.String, "waitForFailPoint"), required(args.SafeInt, "timesEntered")),
+		},
 		{Name: "testVersion2", Test: true, Effect: Reads, Privilege: access.LoggedIn},
 	}
 }

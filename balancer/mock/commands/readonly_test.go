@@ -55,7 +55,7 @@ const reading = `
 	listDatabases listDatabasesForAllTenants listIndexes listSearchIndexes listShards listshards lockInfo logout
 	mockInvariants mockNow mockStatus netstat ping planCacheListFilters refreshSessions replSetGetConfig replSetGetRBID
 	replSetGetStatus rolesInfo saslContinue saslStart serverStatus shardDrainingStatus shardingState splitVector
-	startSession testVersion2 top usersInfo validate validateDBMetadata whatsmysni whatsmyuri`
+	startSession testVersion2 top usersInfo validate validateDBMetadata waitForFailPoint whatsmysni whatsmyuri`
 
 // Each command that servers know is decided.
 func TestReadsOnlyOfEveryCommand(t *testing.T) {

@@ -37,8 +37,9 @@ func shardingCommands() []Command {
 				optional(args.Bool, "unique", "forceRedistribution"),
 				listed("double, decimal, long, int", optional(args.SafeInt, "numInitialChunks")),
 				optional(args.Object, "collation"),
-				optional(args.Objects, "_presetReshardedChunks"),
 				[]args.Field{
+					args.Optional("_presetReshardedChunks", args.Objects).Of(
+						fields(required(args.String, "recipientShardId"), required(args.Object, "min", "max"))...),
 					args.Optional("zones", args.Array).Of(
 						fields(required(args.String, "zone"), required(args.Object, "min", "max"))...),
 					args.Optional("shardDistribution", args.Array).Of(

@@ -22,8 +22,9 @@ type parameter struct {
 	least   int64
 	most    int64
 	isBool  bool
-	atStart bool // settable at start only
-	orZero  bool // zero is allowed below the least
+	atStart bool   // settable at start only
+	orZero  bool   // zero is allowed below the least
+	refuse  string // the text of InvalidOptions for a value out of bounds; empty is the usual BadValue
 }
 
 // RandomMigrations is the server's fail point under the name it has as a
@@ -51,28 +52,30 @@ func New(r catalog.Release) *Set {
 		return p
 	}
 	set := &Set{byName: map[string]*parameter{
-		"balancerMigrationsThrottlingMs":           number(1000, -math.MaxInt32),
-		"balancerChunksSelectionTimeoutMs":         number(5000, -math.MaxInt32),
-		"chunkDefragmentationThrottlingMS":         number(1000, 0),
-		"autoMergerIntervalSecs":                   number(3600, -math.MaxInt32),
-		"autoMergerThrottlingMS":                   number(15000, 0),
-		"autoMergerMaxTimeProcessingChunksMS":      number(500, -math.MaxInt32),
-		"minNumChunksForSessionsCollection":        {value: 1024, least: 1, most: 1000000},
-		"chunkMigrationConcurrency":                {value: 1, least: 1, most: 500},
+		"balancerMigrationsThrottlingMs":      number(1000, -math.MaxInt32),
+		"balancerChunksSelectionTimeoutMs":    number(5000, -math.MaxInt32),
+		"chunkDefragmentationThrottlingMS":    number(1000, 0),
+		"autoMergerIntervalSecs":              number(3600, -math.MaxInt32),
+		"autoMergerThrottlingMS":              number(15000, 0),
+		"autoMergerMaxTimeProcessingChunksMS": number(500, -math.MaxInt32),
+		"minNumChunksForSessionsCollection":   {value: 1024, least: 1, most: 1000000},
+		"chunkMigrationConcurrency": {value: 1, least: 1, most: 500,
+			refuse: "Chunk migration concurrency level must be positive and less than 500."},
 		"rangeDeleterBatchSize":                    number(math.MaxInt32, 0),
 		"rangeDeleterBatchDelayMS":                 number(20, 0),
 		"rangeDeleterHighPriority":                 flag(false, false),
 		"disableResumableRangeDeleter":             flag(false, true),
 		"ttlMonitorEnabled":                        flag(true, false),
 		"ttlMonitorSleepSecs":                      number(60, 1),
-		"orphanCleanupDelaySecs":                   number(int64(r.CleanupDelay().Seconds()), 0),
+		"orphanCleanupDelaySecs":                   number(int64(r.CleanupDelay().Seconds()), math.MinInt32),
 		"receiveChunkWaitForRangeDeleterTimeoutMS": number(10000, 0),
 		"migrateCloneInsertionBatchSize":           number(0, 0),
 		"migrateCloneInsertionBatchDelayMS":        number(0, 0),
 		"defaultConfigCommandTimeoutMS":            number(30000, 0),
 		// 0 or at least the size of a document with room to spare.
 		"chunkMigrationFetcherMaxBufferedSizeBytesPerThread": {value: 67174400, least: 16793600, most: math.MaxInt32,
-			orZero: true},
+			orZero: true, refuse: "Chunk migration concurrency level must be 0 (no limit) or greater than or equal to " +
+				"16793600."},
 		"migrationLockAcquisitionMaxWaitMS":        number(500, 0),
 		"maxCatchUpPercentageBeforeBlockingWrites": {value: 10, least: 0, most: 100},
 		"minSnapshotHistoryWindowInSeconds":        number(300, 0),
@@ -120,13 +123,21 @@ func (p *Set) Restore(values bson.Raw) error {
 // SetAtStart sets a parameter before the cluster starts. The value is a
 // number, a bool, or text as typed on a command line.
 func (p *Set) SetAtStart(name string, value any) error {
-	known := p.byName[name]
-	if known == nil {
+	if p.byName[name] == nil {
 		return fmt.Errorf("unknown server parameter %q", name)
 	}
-	n, err := known.parse(value)
-	if err != nil {
+	if err := p.assign(name, value); err != nil {
 		return fmt.Errorf("server parameter %s: %w", name, err)
+	}
+	return nil
+}
+
+// assign sets a parameter that there is.
+func (p *Set) assign(name string, value any) error {
+	known := p.byName[name]
+	n, err := known.parse(name, value)
+	if err != nil {
+		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,7 +156,7 @@ func (p *Set) Set(name string, value any) (was any, err error) {
 	case !runtime:
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "not allowed to change [%s] at runtime", name)
 	}
-	return was, p.SetAtStart(name, value)
+	return was, p.assign(name, value)
 }
 
 // Value returns a parameter as a server shows it, a bool or an int32, and
@@ -162,7 +173,7 @@ func (p *Set) Value(name string) (value any, runtime, known bool) {
 	return int32(n), !one.atStart, true
 }
 
-func (p *parameter) parse(value any) (int64, error) {
+func (p *parameter) parse(name string, value any) (int64, error) {
 	var n int64
 	switch v := value.(type) {
 	case bool:
@@ -178,25 +189,35 @@ func (p *parameter) parse(value any) (int64, error) {
 	case float64:
 		n = int64(v)
 	case string:
-		return p.parseText(v)
+		return p.parseText(name, v)
 	default:
 		return 0, mongoerr.New(mongoerr.BadValue, "%v is not a number", value)
 	}
-	if (n < p.least || n > p.most) && (n != 0 || !p.orZero) {
-		return 0, mongoerr.New(mongoerr.BadValue, "%d is not between %d and %d", n, p.least, p.most)
+	switch {
+	case n >= p.least && n <= p.most || n == 0 && p.orZero:
+		return n, nil
+	case p.refuse != "":
+		return 0, mongoerr.New(mongoerr.InvalidOptions, "%s", p.refuse)
+	case n < p.least:
+		return 0, outOfBounds(name, n, "greater", p.least)
 	}
-	return n, nil
+	return 0, outOfBounds(name, n, "less", p.most)
 }
 
-func (p *parameter) parseText(text string) (int64, error) {
+func outOfBounds(name string, n int64, than string, bound int64) error {
+	return mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: %d is not %s than or equal to %d", name, n, than,
+		bound)
+}
+
+func (p *parameter) parseText(name, text string) (int64, error) {
 	if b, err := strconv.ParseBool(text); err == nil && p.isBool {
-		return p.parse(b)
+		return p.parse(name, b)
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
 		return 0, mongoerr.New(mongoerr.BadValue, "%q is not a number", text)
 	}
-	return p.parse(n)
+	return p.parse(name, n)
 }
 
 // Int returns a parameter's value; bools are 0 or 1. The name must exist.

@@ -54,7 +54,7 @@ func memberHandlers() map[string]call.Handler {
 		"getShardMap", "getDatabaseVersion", "flushRouterConfig", "getDefaultRWConcern", "getClusterParameter",
 		"planCacheClear", "planCacheListFilters", "planCacheClearFilters",
 		"refreshLogicalSessionCacheNow", "reapLogicalSessionCacheNow",
-		"getParameter", "setParameter", "configureFailPoint",
+		"getParameter", "setParameter", "configureFailPoint", "waitForFailPoint",
 	} {
 		all[name] = mongos[name]
 	}

@@ -57,9 +57,7 @@ var otherAnswers = map[string][]string{
 	"a pipeline that is missing is found after the level of the read concern": {"admin.aggregate bad rc", "conf.aggregate bad rc"},
 	"there is no WiredTiger, whose details of indexes a server shows": {
 		"admin.collStats text", "admin.collStats ns", "admin.collStats coll", "admin.collStats none ns",
-		"conf.collStats text", "conf.collStats ns", "conf.collStats coll", "conf.collStats none ns",
-		"admin.collStats unsharded", "conf.collStats unsharded", "admin.collStats dollar", "conf.collStats dollar",
-		"conf.collStats long ns", "admin.collStats long ns",
+		"conf.collStats coll", "admin.collStats unsharded", "admin.collStats long ns",
 	},
 }
 
@@ -70,8 +68,8 @@ func TestRecordedCommands(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine, for long")
 	}
-	recordedForms(t, "16-commands.jsonl.gz", 2976, 11)
-	recordedForms(t, "16b-commands.jsonl.gz", 2230, 11)
+	recordedForms(t, "16-commands.jsonl.gz", 2976, 8)
+	recordedForms(t, "16b-commands.jsonl.gz", 2230, 7)
 }
 
 // recordedForms compares the calls of a file; so many of them have another answer.

@@ -58,10 +58,10 @@ type Index struct {
 	fields   []indexField
 	partial  *filter.Filter
 	entries  *tree.Keys
-	multikey int64 // documents with more than one key or an array
-	hidden   bool  // kept up, but not used for queries
-	prepared bool  // refuses new duplicates, on the way to a unique index
-	special  bool  // text, geo and wildcard indexes: no query uses them
+	arrays   []string // the beginnings of paths at which there was an array since the index was built
+	hidden   bool     // kept up, but not used for queries
+	prepared bool     // refuses new duplicates, on the way to a unique index
+	special  bool     // text, geo and wildcard indexes: no query uses them
 }
 
 type indexField struct {
@@ -237,7 +237,7 @@ func (c *Collection) Begins(prefix bson.Raw, name string) bool {
 	})
 }
 
-// Multikey reports whether the index of a name holds an array.
+// Multikey reports whether the index of a name holds or held an array.
 func (c *Collection) Multikey(name string) bool {
 	return slices.ContainsFunc(c.indexes, func(ix *Index) bool { return ix.spec.Name == name && ix.Multikey() })
 }
@@ -301,8 +301,9 @@ func (ix *Index) Spec() IndexSpec { return ix.spec }
 // Width returns the number of fields in a key of the index.
 func (ix *Index) Width() int { return len(ix.fields) }
 
-// Multikey reports whether some document has an array in an indexed field.
-func (ix *Index) Multikey() bool { return ix.multikey > 0 }
+// Multikey reports whether some document has an array in an indexed field, or had one since the
+// index was built: servers don't count how many there are left.
+func (ix *Index) Multikey() bool { return len(ix.arrays) > 0 }
 
 // Len returns the number of entries.
 func (ix *Index) Len() int { return ix.entries.Len() }
@@ -353,8 +354,10 @@ func (ix *Index) takenBefore(key []byte, id RecordID) bool {
 }
 
 func (ix *Index) add(keys *indexKeys, id RecordID) {
-	if keys.multikey {
-		ix.multikey++
+	for _, before := range keys.arrays {
+		if !slices.Contains(ix.arrays, before) {
+			ix.arrays = append(ix.arrays, before)
+		}
 	}
 	for _, key := range keys.keys {
 		ix.entries.Set(key, uint64(id))
@@ -362,9 +365,6 @@ func (ix *Index) add(keys *indexKeys, id RecordID) {
 }
 
 func (ix *Index) remove(keys *indexKeys, id RecordID) {
-	if keys.multikey {
-		ix.multikey--
-	}
 	for _, key := range keys.keys {
 		ix.entries.Delete(key, uint64(id))
 	}

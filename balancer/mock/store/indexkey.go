@@ -17,13 +17,13 @@ import (
 
 // indexKeys are the entries of one document in one index.
 type indexKeys struct {
-	keys     [][]byte // ascending, no two alike
-	multikey bool
-	room     []byte // of a single key, for the next document
+	keys   [][]byte // ascending, no two alike
+	arrays []string // the beginnings of fields' paths at which there are arrays
+	room   []byte   // of a single key, for the next document
 }
 
 func (k indexKeys) equal(o indexKeys) bool {
-	return k.multikey == o.multikey && slices.EqualFunc(k.keys, o.keys, bytes.Equal)
+	return slices.Equal(k.arrays, o.arrays) && slices.EqualFunc(k.keys, o.keys, bytes.Equal)
 }
 
 // append encodes one field of a key; missing counts as null.
@@ -47,7 +47,7 @@ func (ix *Index) keysOf(doc bson.Raw) (keys indexKeys, err error) {
 
 // read is keysOf in place of the entries of another document.
 func (ix *Index) read(into *indexKeys, doc bson.Raw) (err error) {
-	into.keys, into.multikey = into.keys[:0], false
+	into.keys, into.arrays = into.keys[:0], nil
 	if ix.special || ix.partial != nil && !ix.partial.Match(doc) {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (ix *Index) read(into *indexKeys, doc bson.Raw) (err error) {
 		return nil
 	}
 	x, err := ix.extract(doc)
-	into.keys, into.multikey = x.out.keys, x.out.multikey
+	into.keys, into.arrays = x.out.keys, x.out.arrays
 	return err
 }
 
@@ -136,7 +136,7 @@ func (x *keyExtraction) expand(at []paths.Position) error {
 		x.emit(at)
 		return nil
 	}
-	x.out.multikey = true
+	x.noteArrays(at)
 	elements := document.Items(arr)
 	if len(elements) == 0 {
 		for i := range at {
@@ -158,6 +158,20 @@ func (x *keyExtraction) expand(at []paths.Position) error {
 		}
 	}
 	return nil
+}
+
+// noteArrays notes the arrays that fields are at.
+func (x *keyExtraction) noteArrays(at []paths.Position) {
+	for i, p := range at {
+		if !value.IsArray(p.Value) || p.Done {
+			continue
+		}
+		path := x.ix.fields[i].path
+		before := strings.Join(path[:len(path)-len(p.Rest)], ".")
+		if !slices.Contains(x.out.arrays, before) {
+			x.out.arrays = append(x.out.arrays, before)
+		}
+	}
 }
 
 func (x *keyExtraction) emit(at []paths.Position) {

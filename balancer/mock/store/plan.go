@@ -27,6 +27,8 @@ type Query struct {
 	Min, Max bson.Raw
 	// Plain allows the shortest way to one document by its _id.
 	Plain bool
+	// Shape is what is done with the documents, which may need no more than keys.
+	Shape Shape
 }
 
 // Plan is a way to read what a query needs: by an index, or all records. It reads
@@ -167,6 +169,9 @@ func (p *Plan) best() *Plan {
 	if len(candidates) == 0 {
 		return p
 	}
+	if i := slices.IndexFunc(candidates, (*Plan).counts); i >= 0 {
+		return candidates[i] // and nobody looks at the others
+	}
 	if len(candidates) > 1 {
 		rank(candidates)
 	}
@@ -201,16 +206,30 @@ func rank(candidates []*Plan) {
 			}
 		}
 	}
-	unsorted := func(p *Plan) int {
-		if p.sorted {
-			return 0
-		}
-		return 1
-	}
 	slices.SortStableFunc(candidates, func(a, b *Plan) int {
-		return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(unsorted(a), unsorted(b)),
-			cmp.Compare(b.bounded(), a.bounded()))
+		return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(b.spares(), a.spares()), cmp.Compare(b.bounded(), a.bounded()))
 	})
+}
+
+// spares counts what a plan does not have to do: to sort, and to fetch documents. Servers break ties
+// by that.
+func (p *Plan) spares() (n int) {
+	if p.sorted {
+		n++
+	}
+	if p.residual() == nil && p.covers(p.query.Shape) {
+		n++
+	}
+	return n
+}
+
+// counts reports whether a count needs no more than the ends of one stretch of the index.
+func (p *Plan) counts() bool {
+	if !p.query.Shape.Counting || p.query.Shape.ShardKey != nil {
+		return false
+	}
+	_, ok := p.CountScan(Ran{})
+	return ok
 }
 
 // bounded counts the fields with bounds.

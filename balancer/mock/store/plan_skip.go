@@ -22,7 +22,7 @@ func (p *Plan) CountScan(ran Ran) (*Stage, bool) {
 		high = append(high, bson.E{Key: f.name, Value: b.high.value})
 		lowIn, highIn = lowIn && b.low.included, highIn && b.high.included
 	}
-	fields := append(p.index.described(p.coll), bson.E{Key: "indexBounds", Value: bson.D{
+	fields := append(p.index.described(), bson.E{Key: "indexBounds", Value: bson.D{
 		{Key: "startKey", Value: low}, {Key: "startKeyInclusive", Value: lowIn},
 		{Key: "endKey", Value: high}, {Key: "endKeyInclusive", Value: highIn},
 	}})

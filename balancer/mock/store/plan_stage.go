@@ -8,7 +8,6 @@ import (
 
 	"shardsh/balancer/mock/store/document"
 	"shardsh/balancer/mock/store/filter"
-	"shardsh/balancer/mock/store/paths"
 	"shardsh/balancer/mock/store/value"
 )
 
@@ -293,6 +292,29 @@ func inclusion(projection bson.Raw) (in included) {
 	return in
 }
 
+// Covered returns a function that makes what a query needs of a document from its keys in the index
+// alone: a field that it lacks is null there. It is nil where documents are fetched, or paths shown.
+func (p *Plan) Covered() func(doc bson.Raw) bson.Raw {
+	in := inclusion(p.query.Shape.Projection)
+	if p.index == nil || p.branches != nil || !in.is || in.dotted || !p.Sorted() || p.residual() != nil ||
+		!p.covers(p.query.Shape) || slices.ContainsFunc(p.index.fields, func(f indexField) bool { return len(f.path) > 1 }) {
+		return nil
+	}
+	return func(doc bson.Raw) bson.Raw {
+		fields := make([]document.Field, 0, len(p.index.fields))
+		for _, f := range p.index.fields {
+			v := document.Lookup(doc, f.name)
+			if value.IsMissing(v) {
+				v = value.Null()
+			}
+			if !f.hashed {
+				fields = append(fields, document.Field{Name: f.name, Value: v})
+			}
+		}
+		return document.Of(fields...)
+	}
+}
+
 // projecting names the stage of the projection, "" without one. Paths go the long
 // way, from an index, too.
 func (p *Plan) projecting(shape Shape) string {
@@ -337,7 +359,7 @@ func direction(backward bool) string {
 
 // indexScan returns the stage of the scan, with its bounds.
 func (p *Plan) indexScan(counts Counts) *Stage {
-	s := &Stage{Name: "IXSCAN", Fields: append(p.index.described(p.coll),
+	s := &Stage{Name: "IXSCAN", Fields: append(p.index.described(),
 		bson.E{Key: "direction", Value: direction(p.backward)})}
 	all := bson.D{}
 	for i, f := range p.index.fields {
@@ -371,10 +393,10 @@ func (p *Plan) shownBounds(i int) bson.A {
 }
 
 // described returns the fields of the index in a stage.
-func (ix *Index) described(c *Collection) bson.D {
+func (ix *Index) described() bson.D {
 	paths := bson.D{}
 	for _, f := range ix.fields {
-		paths = append(paths, bson.E{Key: f.name, Value: c.multikeyPaths(ix, f)})
+		paths = append(paths, bson.E{Key: f.name, Value: ix.multikeyPaths(f)})
 	}
 	return bson.D{
 		{Key: "keyPattern", Value: ix.spec.Key}, {Key: "indexName", Value: ix.spec.Name},
@@ -384,20 +406,12 @@ func (ix *Index) described(c *Collection) bson.D {
 	}
 }
 
-// multikeyPaths returns the beginnings of a field's path at which there are
-// arrays.
-func (c *Collection) multikeyPaths(ix *Index, f indexField) bson.A {
+// multikeyPaths returns the beginnings of a field's path at which there are or were arrays.
+func (ix *Index) multikeyPaths(f indexField) bson.A {
 	list := bson.A{}
-	if !ix.Multikey() {
-		return list
-	}
 	for n := range f.path {
-		prefix := f.path[:n+1]
-		for _, doc := range c.Scan() {
-			if paths.Walk(nil, doc, prefix, false, func(v value.Value, _ int) bool { return value.IsArray(v) }) {
-				list = append(list, strings.Join(prefix, "."))
-				break
-			}
+		if before := strings.Join(f.path[:n+1], "."); slices.Contains(ix.arrays, before) {
+			list = append(list, before)
 		}
 	}
 	return list

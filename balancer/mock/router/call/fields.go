@@ -31,7 +31,10 @@ func (c *Call) Namespace() (string, error) {
 	if !ok {
 		return "", mongoerr.New(mongoerr.InvalidNamespace, "collection name has invalid type %s", args.TypeName(v.Type))
 	}
-	if name == "" || name[0] == '.' || strings.ContainsRune(name, 0) {
+	if name == "" {
+		return "", mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified: %s", c.DB)
+	}
+	if name[0] == '.' || strings.ContainsRune(name, 0) {
 		return "", mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s.%s'", c.DB, name)
 	}
 	return c.DB + "." + name, nil

@@ -24,6 +24,7 @@ type Query struct {
 	Projection  *projection.Projection
 	Projected   bson.Raw // the projection as it was given
 	Skip, Limit int64
+	Counting    bool // no documents are needed
 	ReturnKey   bool
 	ShowRecord  bool
 	// Partial is set where shards were left out; nil refuses that.
@@ -41,7 +42,8 @@ func (q Query) Plain() bool {
 
 // Request is the query as a shard's store sees it.
 func (q Query) Request() store.Query {
-	return store.Query{Filter: q.Filter, Sort: q.Order, Hint: q.Hint, Min: q.Min, Max: q.Max, Plain: q.Plain()}
+	return store.Query{Filter: q.Filter, Sort: q.Order, Hint: q.Hint, Min: q.Min, Max: q.Max, Plain: q.Plain(),
+		Shape: store.Shape{Projection: q.Projected, Counting: q.Counting}}
 }
 
 // ReadQuery reads what find, count and distinct share; the filter's field has another name in each.

@@ -22,6 +22,8 @@ type Outcome struct {
 	Removed           bool
 	// Reply is the whole reply of a findAndModify.
 	Reply bson.D
+	// Rewritten is how often its collection had been written anew, by a resharding or a move.
+	Rewritten int
 }
 
 // Changed reports whether a statement changed something. Only then it is remembered: the

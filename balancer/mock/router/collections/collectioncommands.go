@@ -2,6 +2,7 @@ package collections
 
 import (
 	"slices"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -17,17 +18,32 @@ import (
 // collectionCommands change or check collections that are there.
 func collectionHandlers() map[string]call.Handler {
 	return map[string]call.Handler{
-		"renameCollection": func(c *call.Call) (bson.D, error) {
-			return bson.D{}, c.Request.RenameCollection(c.Args.Text("renameCollection"), c.Args.Text("to"),
-				c.Args.Truth("dropTarget"))
-		},
-		"convertToCapped": convertToCapped,
-		"collMod":         collMod,
-		"validate":        validate,
+		"renameCollection": renameCollection,
+		"convertToCapped":  convertToCapped,
+		"collMod":          collMod,
+		"validate":         validate,
 		"untrackUnshardedCollection": func(c *call.Call) (bson.D, error) {
 			return bson.D{}, c.Cluster.Collections().Untrack(c.Args.Text("untrackUnshardedCollection"))
 		},
 	}
+}
+
+// renameCollection takes in dropTarget also the UUID that the target must have.
+func renameCollection(c *call.Call) (bson.D, error) {
+	from, to := c.Args.Text("renameCollection"), c.Args.Text("to")
+	drop := c.Args.Truth("dropTarget")
+	old, _, _ := strings.Cut(from, ".")
+	if db, _, _ := strings.Cut(to, "."); db != old && c.Args.Has("collectionUUID") {
+		return nil, mongoerr.New(mongoerr.InvalidOptions,
+			"The collectionUUID parameter cannot be provided when renaming a collection between databases")
+	}
+	if target := c.Args["dropTarget"]; target.Type == bson.TypeBinary {
+		if err := call.CheckUUID(c.Cluster, to, target); err != nil {
+			return nil, err
+		}
+		drop = true
+	}
+	return bson.D{}, c.Request.RenameCollection(from, to, drop)
 }
 
 // collModFields are the changes that the mock can make.
@@ -216,7 +232,7 @@ func indexMeant(cluster *mock.Cluster, ns string, doc bson.Raw) (store.IndexSpec
 	name, byName := doc.Lookup("name").StringValueOK()
 	key, byKey := doc.Lookup("keyPattern").DocumentOK()
 	if byName == byKey {
-		return store.IndexSpec{}, mongoerr.New(mongoerr.InvalidOptions, "must specify either index name or key pattern")
+		return store.IndexSpec{}, mongoerr.New(mongoerr.InvalidOptions, "Must specify either index name or key pattern.")
 	}
 	specs, _ := cluster.Indexes().List(ns)
 	at := slices.IndexFunc(specs, func(s store.IndexSpec) bool {

@@ -162,3 +162,24 @@ func TestUntrackUnshardedCollection(t *testing.T) {
 	x.OK("admin", d("untrackUnshardedCollection", "shop.nope")) // as recorded
 	x.Invariants()
 }
+
+// The primary shard tells of a collection that is missing that there is nothing of it (recorded: the
+// fields of replies of conf.nope).
+func TestStatisticsOfAMissingCollection(t *testing.T) {
+	x := routertest.NewS0(t)
+	reply := x.OK("logs", d("collStats", "nope"))
+	shard := reply.Lookup("shards", "shardC").Document()
+	for _, name := range []string{"size", "count", "nindexes"} {
+		if n, is := shard.Lookup(name).Int32OK(); !is || n != 0 {
+			t.Errorf("%s of the shard is %s, want 0", name, shard.Lookup(name))
+		}
+	}
+	for _, doc := range []bson.Raw{reply, shard} {
+		if details, is := doc.Lookup("indexDetails").DocumentOK(); !is || len(details) > 5 {
+			t.Errorf("indexDetails in %s", doc)
+		}
+	}
+	if !reply.Lookup("capped").IsZero() {
+		t.Errorf("%s tells whether it is capped", reply)
+	}
+}

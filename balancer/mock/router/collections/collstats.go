@@ -38,6 +38,16 @@ func StorageDoc(s mock.LocalStats, scale int64) bson.D {
 	)
 }
 
+// MissingDoc returns what a shard says of a collection that it does not have.
+func MissingDoc(scale int64) (doc bson.D) {
+	for _, name := range []string{"size", "count", "numOrphanDocs", "storageSize", "totalSize", "nindexes",
+		"totalIndexSize"} {
+		doc = append(doc, bson.E{Key: name, Value: int32(0)})
+	}
+	return append(doc, bson.E{Key: "indexDetails", Value: bson.D{}}, bson.E{Key: "indexSizes", Value: bson.D{}},
+		bson.E{Key: "scaleFactor", Value: call.Smallest(scale)})
+}
+
 // collStats adds up what the shards that own chunks say. An unknown database
 // is made.
 func collStats(c *call.Call) (bson.D, error) {
@@ -65,7 +75,7 @@ func collStats(c *call.Call) (bson.D, error) {
 	if !sharded {
 		reply = append(reply, bson.E{Key: "primary", Value: call.PrimaryOf(c.Cluster, c.DB)})
 	}
-	reply = append(reply, cappedOf(parts)...)
+	reply = append(reply, copied(parts)...)
 	if IndexesDiffer(parts) {
 		reply = append(reply, bson.E{Key: "warning", Value: "indexes don't all match - ok if ensureIndex is running"})
 	}
@@ -75,9 +85,15 @@ func collStats(c *call.Call) (bson.D, error) {
 		chunks = int32(table.Len())
 	}
 	shards := bson.D{}
+	answer := func(shard string, stats bson.D) {
+		doc := append(bson.D{{Key: "ns", Value: ns}}, stats...)
+		shards = append(shards, bson.E{Key: shard, Value: append(doc, bson.E{Key: "ok", Value: 1.0})})
+	}
 	for _, p := range parts {
-		doc := append(bson.D{{Key: "ns", Value: ns}}, StorageDoc(p, scale)...)
-		shards = append(shards, bson.E{Key: string(p.Shard), Value: append(doc, bson.E{Key: "ok", Value: 1.0})})
+		answer(string(p.Shard), StorageDoc(p, scale))
+	}
+	if len(parts) == 0 {
+		answer(call.PrimaryOf(c.Cluster, c.DB), MissingDoc(scale))
 	}
 	return append(reply, bson.E{Key: "nchunks", Value: chunks}, bson.E{Key: "shards", Value: shards}), nil
 }
@@ -90,10 +106,11 @@ func makeDatabase(c *call.Call, db string) error {
 	return c.Request.CreateDatabase(db, "")
 }
 
-// cappedOf returns what the first shard says of the limits; nothing without one.
-func cappedOf(parts []mock.LocalStats) bson.D {
+// copied returns what all of the collection has as the first shard says it. Where the collection is
+// missing, that is that it has no indexes.
+func copied(parts []mock.LocalStats) bson.D {
 	if len(parts) == 0 {
-		return nil
+		return bson.D{{Key: "indexDetails", Value: bson.D{}}}
 	}
 	if !parts[0].Capped {
 		return bson.D{{Key: "capped", Value: false}}

@@ -1,8 +1,13 @@
 package controls
 
 import (
+	"slices"
+	"strings"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/router/failpoint"
@@ -12,6 +17,7 @@ import (
 func failPointHandlers() map[string]call.Handler {
 	return map[string]call.Handler{
 		"configureFailPoint": configureFailPoint,
+		"waitForFailPoint":   waitForFailPoint,
 	}
 }
 
@@ -20,15 +26,56 @@ func configureFailPoint(c *call.Call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.Unauthorized, "configureFailPoint may only be run against the admin database.")
 	}
 	name := args.Text(c.Body.Lookup(c.Invoked))
-	points := &c.Node.FailPoints
-	point := map[string]*failpoint.Point{failpoint.Command: &points.Command, failpoint.GetMore: &points.GetMore}[name]
+	if slices.Contains(c.Cluster.Pauses().Names(), name) {
+		return configurePause(c, name)
+	}
+	point := commandPoint(c, name)
 	if point == nil {
-		return nil, mongoerr.New(mongoerr.BadValue, "the mock has the fail points '%s' and '%s', not '%s'", failpoint.Command,
-			failpoint.GetMore, name)
+		return nil, unknownPoint(c, name)
 	}
 	next, err := failpoint.Read(c.Body.Raw, name)
 	if err != nil {
 		return nil, err
 	}
 	return bson.D{{Key: "count", Value: point.Replace(next)}}, nil
+}
+
+// configurePause sets a fail point that threads wait at: on the port of a member for that one, through
+// a router for all.
+func configurePause(c *call.Call, name string) (bson.D, error) {
+	active, skip, times, err := failpoint.ReadMode(c.Body.Raw)
+	if err != nil {
+		return nil, err
+	}
+	var node catalog.ShardID
+	if c.Node.Member != nil {
+		node = c.Node.Member.ID
+	}
+	c.Cluster.Lock()
+	defer c.Cluster.Unlock()
+	count := c.Cluster.Pauses().Configure(name, node, mock.PauseMode{Active: active, Skip: skip, Times: times})
+	return bson.D{{Key: "count", Value: count}}, nil
+}
+
+func commandPoint(c *call.Call, name string) *failpoint.Point {
+	points := &c.Node.FailPoints
+	return map[string]*failpoint.Point{failpoint.Command: &points.Command, failpoint.GetMore: &points.GetMore}[name]
+}
+
+func unknownPoint(c *call.Call, name string) error {
+	known := append([]string{failpoint.Command, failpoint.GetMore}, c.Cluster.Pauses().Names()...)
+	return mongoerr.New(mongoerr.BadValue, "the mock has the fail points %s, not '%s'", strings.Join(known, ", "), name)
+}
+
+// waitForFailPoint waits until a fail point was entered so many times since the process began.
+func waitForFailPoint(c *call.Call) (bson.D, error) {
+	name, times := c.Args.Text("waitForFailPoint"), c.Args.Number("timesEntered")
+	if slices.Contains(c.Cluster.Pauses().Names(), name) {
+		return bson.D{}, c.Cluster.Pauses().Await(c.Ctx, c.Deadline, name, times)
+	}
+	point := commandPoint(c, name)
+	if point == nil {
+		return nil, unknownPoint(c, name)
+	}
+	return bson.D{}, c.Cluster.Time().Await(c.Ctx, c.Deadline, func() bool { return point.Entered() >= times })
 }

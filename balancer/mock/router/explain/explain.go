@@ -386,6 +386,7 @@ func explainCount(c *call.Call, level verbosity) (bson.D, error) {
 	if call.IsView(c, q.NS) {
 		return explainOnView(c, q, level, countPipeline(q, c.Args.Object("query")))
 	}
+	q.Counting = true
 	return explaining(c, q, level, func(_ context.Context, parts []reads.Part, h home) (bson.D, error) {
 		plans := plans(h, q, parts, func(p reads.Part, shape store.Shape) (*store.Stage, store.Totals) {
 			return countStages(q, p, shape)

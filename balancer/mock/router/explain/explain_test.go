@@ -231,3 +231,22 @@ func TestExplainOnViews(t *testing.T) {
 		}
 	}
 }
+
+// What comes of an index alone has null where a document has nothing, and its fields in the index's order.
+func TestCoveredResults(t *testing.T) {
+	x := routertest.NewS0(t)
+	x.OK("shop", d("createIndexes", "users", "indexes", bson.A{d("key", d("a", 1, "b", 1), "name", "a_b")}))
+	x.OK("shop", d("insert", "users", "documents", bson.A{d("_id", 100, "a", 1), d("_id", 101, "b", 2, "a", 1)}))
+	for _, c := range []struct {
+		projection bson.D
+		want       string
+	}{
+		{d("b", 1, "a", 1, "_id", 0), `[{"a": {"$numberInt":"1"},"b": null},{"a": {"$numberInt":"1"},"b": {"$numberInt":"2"}}]`},
+		{d("b", 1, "a", 1), `[{"_id": {"$numberInt":"100"},"a": {"$numberInt":"1"}},{"_id": {"$numberInt":"101"},"b": {"$numberInt":"2"},"a": {"$numberInt":"1"}}]`},
+	} {
+		reply := x.OK("shop", d("find", "users", "filter", d("a", 1), "projection", c.projection, "hint", "a_b"))
+		if got := reply.Lookup("cursor", "firstBatch").String(); got != c.want {
+			t.Errorf("%v: %s, want %s", c.projection, got, c.want)
+		}
+	}
+}

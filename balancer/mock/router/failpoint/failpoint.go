@@ -136,6 +136,20 @@ func Read(body bson.Raw, name string) (*Point, error) {
 	return p, p.failure.read(data)
 }
 
+// ReadMode reads the mode of a fail point that has no data.
+func ReadMode(body bson.Raw) (active bool, skip, times int64, err error) {
+	p := &Point{active: true, times: -1}
+	err = p.readMode(body.Lookup("mode"))
+	return p.active, p.skip, p.times, err
+}
+
+// Entered returns how often the point has struck.
+func (p *Point) Entered() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.entered
+}
+
 func (p *Point) readMode(v bson.RawValue) error {
 	if word, isText := v.StringValueOK(); isText {
 		switch word {

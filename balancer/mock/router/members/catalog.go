@@ -107,12 +107,7 @@ func memberCollStats(c *call.Call) (bson.D, error) {
 	if found {
 		return append(reply, collections.StorageDoc(s, scale)...), nil
 	}
-	for _, name := range []string{"size", "count", "numOrphanDocs", "storageSize", "totalSize", "nindexes",
-		"totalIndexSize"} {
-		reply = append(reply, bson.E{Key: name, Value: int32(0)})
-	}
-	return append(reply, bson.E{Key: "indexDetails", Value: bson.D{}}, bson.E{Key: "indexSizes", Value: bson.D{}},
-		bson.E{Key: "scaleFactor", Value: call.Smallest(scale)}), nil
+	return append(reply, collections.MissingDoc(scale)...), nil
 }
 
 func memberDBStats(c *call.Call) (bson.D, error) {

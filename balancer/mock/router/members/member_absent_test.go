@@ -58,7 +58,7 @@ var absentNames = map[string]map[string]string{
 			forgetShardSplit getChangeStreamState listDatabasesForAllTenants recipientForgetMigration recipientSyncData
 			recipientVoteImportedFiles`,
 		"for tests": `clearLog cpuload godinsert httpClientRequest logMessage makeSnapshot pinHistoryReplicated replSetTest
-			setCommittedSnapshot sleep stageDebug sysprofile waitForFailPoint whatsmysni`,
+			setCommittedSnapshot sleep stageDebug sysprofile whatsmysni`,
 		"the mongos answers them": `analyze analyzeShardKey authenticate dataSize dbCheck dbHash filemd5
 			getQueryableEncryptionCountInfo listSearchIndexes rolesInfo usersInfo validate validateDBMetadata`,
 	},

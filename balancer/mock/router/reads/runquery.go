@@ -218,8 +218,12 @@ type Part struct {
 
 // documents gives what the shard finds, as it comes.
 func (p *Part) documents(ctx context.Context) iter.Seq2[bson.Raw, error] {
+	covered := p.Read.Plan.Covered()
 	return func(yield func(bson.Raw, error) bool) {
 		for found, err := range p.Read.Documents(ctx, &p.Ran.Counts) {
+			if err == nil && covered != nil && p.marks == nil {
+				found.Doc = covered(found.Doc)
+			}
 			if err == nil && p.marks != nil {
 				p.marks[&found.Doc[0]] = mark{found, p.Read.Plan}
 			}
@@ -284,6 +288,7 @@ func countByShard(c *call.Call, q call.Query) (bson.D, error) {
 		return nil, err
 	}
 	one := q
+	one.Counting = true
 	if one.Skip = 0; q.Limit > 0 {
 		one.Limit = q.Limit + q.Skip
 	}
@@ -310,6 +315,7 @@ func countByShard(c *call.Call, q call.Query) (bson.D, error) {
 
 // CountMatching counts without keeping the documents.
 func CountMatching(c *call.Call, q call.Query) (bson.D, error) {
+	q.Counting = true
 	results, err := Queried(c, q)
 	if err != nil {
 		return nil, err

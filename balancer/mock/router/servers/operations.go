@@ -230,7 +230,7 @@ func currentOp(c *call.Call) (bson.D, error) {
 func killOp(c *call.Call) (bson.D, error) {
 	v := c.Body.Lookup("op")
 	if v.IsZero() {
-		return nil, mongoerr.New(50759, "did not provide \"op\" field")
+		return nil, mongoerr.New(50759, "Did not provide \"op\" field")
 	}
 	if text, isText := v.StringValueOK(); isText {
 		return killOnShard(c.Cluster, text)

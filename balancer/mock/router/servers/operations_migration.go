@@ -41,10 +41,19 @@ func nodeOp(
 ) bson.D {
 	driver := bson.D{{Key: "name", Value: "NetworkInterfaceTL-ShardRegistry"},
 		{Key: "version", Value: cluster.Version()}}
+	os := bson.D{{Key: "type", Value: systemName()}, {Key: "name", Value: "mock"}, {Key: "architecture", Value: architecture()},
+		{Key: "version", Value: ""}}
+	now := cluster.GossipTime()
+	command = append(command,
+		bson.E{Key: "$clusterTime", Value: bson.D{{Key: "clusterTime", Value: now}}},
+		bson.E{Key: "$configTime", Value: now},
+		bson.E{Key: "$topologyTime", Value: cluster.ConfigDB().TopologyTime()},
+		bson.E{Key: "mayBypassWriteBlocking", Value: false},
+		bson.E{Key: "$db", Value: "admin"})
 	op := append(opHead(cluster, on, fmt.Sprintf("conn%d", opid)),
 		bson.E{Key: "connectionId", Value: opid},
 		bson.E{Key: "client_s", Value: cluster.Addresses().FirstMember(by)},
-		bson.E{Key: "clientMetadata", Value: bson.D{{Key: "driver", Value: driver}}},
+		bson.E{Key: "clientMetadata", Value: bson.D{{Key: "driver", Value: driver}, {Key: "os", Value: os}}},
 		bson.E{Key: "active", Value: true},
 		bson.E{Key: "currentOpTime", Value: opTime(cluster)},
 		bson.E{Key: "isFromUserConnection", Value: true},
@@ -55,7 +64,7 @@ func nodeOp(
 		bson.E{Key: "op", Value: "command"},
 		bson.E{Key: "ns", Value: "admin.$cmd"},
 		bson.E{Key: "redacted", Value: false},
-		bson.E{Key: "command", Value: append(command, bson.E{Key: "$db", Value: "admin"})})
+		bson.E{Key: "command", Value: command})
 	return append(append(op, numYields(), queues(), noQueue()), locks()...)
 }
 

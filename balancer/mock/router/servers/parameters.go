@@ -91,21 +91,25 @@ func readParameterQuery(v bson.RawValue) (parameterQuery, error) {
 	if !isDoc {
 		return parameterQuery{}, nil
 	}
+	if err := args.Check("getParameter", parameterQueryFields(), doc); err != nil {
+		return parameterQuery{}, err
+	}
 	q := parameterQuery{all: args.Truth(doc.Lookup("allParameters")), details: args.Truth(doc.Lookup("showDetails"))}
 	at := doc.Lookup("setAt")
 	if at.IsZero() {
 		return q, nil
 	}
-	switch text, _ := at.StringValueOK(); text {
-	case "runtime":
-		q.runtime = true
-	case "startup":
-		q.start = true
-	default:
-		return q, mongoerr.New(mongoerr.BadValue,
-			"Enumeration value '%s' for field 'getParameter.setAt' is not a valid value.", text)
-	}
+	text, _ := at.StringValueOK()
+	q.runtime, q.start = text == "runtime", text == "startup"
 	return q, nil
+}
+
+// parameterQueryFields are those that getParameter takes in its own field.
+func parameterQueryFields() []args.Field {
+	return []args.Field{
+		args.Optional("showDetails", args.SafeBool), args.Optional("allParameters", args.SafeBool),
+		args.Optional("setAt", args.String).OneOf("startup", "runtime"),
+	}
 }
 
 // getParameter shows parameters by name, or all of them (rules/03-commands §1.10). Names
@@ -193,12 +197,20 @@ func assignParameter(c *call.Call, name string, v bson.RawValue) (was any, err e
 }
 
 // likeParameter reads a value of the type that a parameter has: numbers that
-// are not negative, bools, and texts.
+// are not negative, bools, and texts. logLevel is of those that are read by hand.
 func likeParameter(name string, is any, v bson.RawValue) (any, error) {
 	n, isNumber := args.Number(v)
 	text, isText := v.StringValueOK()
 	bad := func() error {
+		if name == "logLevel" {
+			return mongoerr.New(mongoerr.BadValue, "Invalid value for logLevel: logLevel: %s", v)
+		}
 		return mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: %s", name, v)
+	}
+	if name == "logLevel" && v.Type == bson.TypeBoolean {
+		if isNumber = true; v.Boolean() {
+			n = 1
+		}
 	}
 	switch is.(type) {
 	case bool:

@@ -47,6 +47,7 @@ func TestParametersOfAMongos(t *testing.T) {
 		{d("setParameter", 1, "quiet", false, "noSuchThing", 1), 72},
 		{d("setParameter", 1, "maxSessions", 5), 20},
 		{d("setParameter", 1, "logLevel", "much"), 2},
+		{d("getParameter", d("allParametres", true)), 40415},
 		{d("setParameter", 1, "cursorTimeoutMillis", -1), 2},
 		{d("setParameter", 1, "readHedgingMode", "sometimes"), 2},
 	} {
@@ -72,8 +73,29 @@ func TestParametersOfTheConfigServer(t *testing.T) {
 	if n := x.Cluster.Parameters().Int("orphanCleanupDelaySecs"); n != 5 {
 		t.Errorf("the cluster waits %d seconds", n)
 	}
-	if code := config.Code("admin", d("setParameter", 1, "chunkMigrationConcurrency", 501)); code != 2 {
-		t.Errorf("out of range: code %d", code)
+	for _, tt := range []struct {
+		name  string
+		value int
+		code  int32
+		text  string // of servers' sources: the generated validators, and those of migrations
+	}{
+		{"chunkMigrationConcurrency", 501, 72, "Chunk migration concurrency level must be positive and less than 500."},
+		{"chunkMigrationConcurrency", 0, 72, "Chunk migration concurrency level must be positive and less than 500."},
+		{"chunkMigrationConcurrency", 500, 0, ""},
+		{"chunkMigrationFetcherMaxBufferedSizeBytesPerThread", 16793599, 72,
+			"Chunk migration concurrency level must be 0 (no limit) or greater than or equal to 16793600."},
+		{"chunkMigrationFetcherMaxBufferedSizeBytesPerThread", 16793600, 0, ""},
+		{"chunkMigrationFetcherMaxBufferedSizeBytesPerThread", 0, 0, ""},
+		{"orphanCleanupDelaySecs", -1, 0, ""},
+		{"rangeDeleterBatchSize", -1, 2, "Invalid value for parameter rangeDeleterBatchSize: -1 is not greater than or equal to 0"},
+		{"maxCatchUpPercentageBeforeBlockingWrites", 101, 2,
+			"Invalid value for parameter maxCatchUpPercentageBeforeBlockingWrites: 101 is not less than or equal to 100"},
+	} {
+		reply := config.Run("admin", d("setParameter", 1, tt.name, tt.value))
+		code, _ := reply.Lookup("code").Int32OK()
+		if text, _ := reply.Lookup("errmsg").StringValueOK(); code != tt.code || text != tt.text {
+			t.Errorf("%s %d: code %d %q, want %d %q", tt.name, tt.value, code, text, tt.code, tt.text)
+		}
 	}
 	if code := config.Code("admin", d("setParameter", 1, "disableResumableRangeDeleter", true)); code != 20 {
 		t.Errorf("at start only: code %d", code)

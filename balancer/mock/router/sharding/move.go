@@ -46,6 +46,9 @@ func chunkMove(c *call.Call) (req mock.MoveRequest, err error) {
 		return req, err
 	}
 	to, err := c.Cluster.ConfigDB().FindShard(c.Args.Text("to"))
+	if mongoerr.Is(err, mongoerr.ShardNotFound) {
+		err = mongoerr.New(mongoerr.ShardNotFound, "moveChunk destination shard does not exist")
+	}
 	if err != nil {
 		return req, err
 	}

@@ -63,9 +63,12 @@ func reshardCollection(c *call.Call) (bson.D, error) {
 	switch {
 	case c.Args.Truth("unique"):
 		return nil, mongoerr.New(mongoerr.BadValue, "Resharding doesn't support unique: true")
-	case c.Args.Has("_presetReshardedChunks"):
+	case c.Args.Has("_presetReshardedChunks") && !call.TestCommands(c.Cluster):
 		return nil, mongoerr.New(mongoerr.BadValue,
 			"Test commands must be enabled when a value is provided for field: _presetReshardedChunks")
+	case c.Args.Has("_presetReshardedChunks") && c.Args.Has("numInitialChunks"):
+		return nil, mongoerr.New(mongoerr.BadValue,
+			"Must specify only one of _presetReshardedChunks or numInitialChunks")
 	}
 	if err := simpleCollation(c, "reshardCollection"); err != nil {
 		return nil, err
@@ -87,10 +90,11 @@ func reshardCollection(c *call.Call) (bson.D, error) {
 			return nil, err
 		}
 	}
-	if c.Args.Has("shardDistribution") {
-		if req.Distribution, err = shardRanges(c.Args["shardDistribution"]); err != nil {
-			return nil, err
-		}
+	if req.Distribution, err = shardRanges(c.Args["shardDistribution"]); err != nil {
+		return nil, err
+	}
+	if req.Chunks, err = shardRanges(c.Args["_presetReshardedChunks"]); err != nil {
+		return nil, err
 	}
 	return bson.D{}, c.Cluster.Reshardings().Reshard(c.Ctx, c.Deadline, req)
 }
@@ -109,6 +113,9 @@ func simpleCollation(c *call.Call, command string) error {
 	}
 	collation := c.Args.Object("collation")
 	if err := args.Check("collation", args.CollationFields(), collation); err != nil {
+		return err // also where there is no locale
+	}
+	if err := args.CheckCollation("collation", collation); err != nil {
 		return err
 	}
 	if args.Text(collation.Lookup("locale")) != "simple" {
@@ -136,14 +143,18 @@ func zoneRequests(list bson.RawValue) ([]mock.ZoneRequest, error) {
 	return zones, nil
 }
 
+// shardRanges reads the ranges that shards shall have; nil without a list.
 func shardRanges(list bson.RawValue) ([]mock.ShardRange, error) {
+	if list.IsZero() {
+		return nil, nil
+	}
 	docs, err := args.Documents(list)
 	if err != nil {
 		return nil, err
 	}
-	var ranges []mock.ShardRange
+	ranges := []mock.ShardRange{}
 	for _, doc := range docs {
-		r := mock.ShardRange{Shard: args.Text(doc.Lookup("shard"))}
+		r := mock.ShardRange{Shard: args.Text(doc.Lookup("shard")) + args.Text(doc.Lookup("recipientShardId"))}
 		r.Min, _ = doc.Lookup("min").DocumentOK()
 		r.Max, _ = doc.Lookup("max").DocumentOK()
 		ranges = append(ranges, r)

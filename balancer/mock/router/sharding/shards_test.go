@@ -48,3 +48,22 @@ func TestE91RemoveShard(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Addresses that are in the cluster already (the servers' addshard tests).
+func TestAddingWhatIsThere(t *testing.T) {
+	x := routertest.NewS0(t)
+	for address, code := range map[string]int32{
+		"rsA/a1:27018":      0,
+		"rsA/a2:27018":      0,
+		"a1:27018":          20, // its set is not named
+		"other/a1:27018":    20,
+		"rsA/new:27018":     20,
+		"cfg/mock:27019":    96,
+		"mock:27019":        96,
+		"fresh/fresh:27018": 0,
+	} {
+		if got, _ := x.Run("admin", d("addShard", address)).Lookup("code").Int32OK(); got != code {
+			t.Errorf("adding %s: code %d, want %d", address, got, code)
+		}
+	}
+}

@@ -63,7 +63,8 @@ func bulkWrite(c *call.Call) (bson.D, error) {
 		size = -1
 	}
 	kinds := bulkOps()
-	b, err := runBatch(c, len(ops), func(i int) (*call.Outcome, error) {
+	on := func(i int) string { return ops[i].ns }
+	b, err := runBatch(c, len(ops), on, func(i int) (*call.Outcome, error) {
 		return kinds[ops[i].kind].run(c, ops[i].ns, ops[i].doc)
 	})
 	if err != nil {

@@ -15,11 +15,15 @@ import (
 
 // findAndModify of a retryable write gives its first reply again.
 func findAndModify(c *call.Call) (bson.D, error) {
+	ns, err := c.Namespace()
+	if err != nil {
+		return nil, err
+	}
 	statements, err := beginRetryable(c, 1)
 	if err != nil {
 		return nil, err
 	}
-	done, err := statements.once(0, func() (*call.Outcome, error) { return findAndModifyOnce(c) })
+	done, err := statements.once(c, 0, ns, func() (*call.Outcome, error) { return findAndModifyOnce(c, ns) })
 	if err != nil {
 		return nil, err
 	}
@@ -30,11 +34,7 @@ func findAndModify(c *call.Call) (bson.D, error) {
 	return reply, nil
 }
 
-func findAndModifyOnce(c *call.Call) (*call.Outcome, error) {
-	ns, err := c.Namespace()
-	if err != nil {
-		return nil, err
-	}
+func findAndModifyOnce(c *call.Call, ns string) (*call.Outcome, error) {
 	req, err := call.Outside(c, func(context.Context) (mock.FindOneRequest, error) { return FindOneRequest(c) })
 	if err != nil {
 		return nil, err

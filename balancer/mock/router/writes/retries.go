@@ -93,13 +93,18 @@ func (s *statementIDs) id(i int) int32 {
 	return s.first + int32(i)
 }
 
-// once runs the i-th statement, or gives what it did before.
-func (s *statementIDs) once(i int, run func() (*call.Outcome, error)) (*call.Outcome, error) {
+// once runs the i-th statement, or gives what it did before: that is known no more where the
+// collection was written anew since, as its shards don't take over what others had done.
+func (s *statementIDs) once(c *call.Call, i int, ns string, run func() (*call.Outcome, error)) (*call.Outcome, error) {
 	if s.write == nil {
 		return run()
 	}
 	id := s.id(i)
 	if before, done := s.write.Done[id]; done {
+		if before.Rewritten != c.Cluster.Reshardings().Rewritten(ns) {
+			return nil, mongoerr.New(mongoerr.IncompleteTransactionHistory,
+				"Incomplete history detected for transaction %d on session %s", s.write.Number, c.Body.Lookup("lsid"))
+		}
 		if s.retried == nil {
 			s.retried = map[int32]bool{}
 		}
@@ -108,6 +113,11 @@ func (s *statementIDs) once(i int, run func() (*call.Outcome, error)) (*call.Out
 	}
 	result, err := run()
 	if err == nil && result.Changed() {
+		if n := c.Cluster.Reshardings().Rewritten(ns); n > 0 {
+			own := *result // those of inserts are one
+			own.Rewritten = n
+			result = &own
+		}
 		s.write.Done[id] = result
 		s.write.Fresh = true
 	}

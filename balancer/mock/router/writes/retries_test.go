@@ -113,3 +113,35 @@ func TestRetriesThatAreRefused(t *testing.T) {
 	// Another session's numbers are its own.
 	x.OK("shop", append(insert(3), d("lsid", routertest.LSID(2), "txnNumber", int64(1))...))
 }
+
+// Shards that get a collection anew don't know what others had done of a write; one that gets a
+// chunk by a migration does (resharding_retryable_writes of the servers' tests).
+func TestRetriesAfterCollectionsWereRewritten(t *testing.T) {
+	for name, c := range map[string]struct {
+		ns   string
+		move bson.D
+		code int32
+	}{
+		"a chunk moved": {"orders", d("moveChunk", "shop.orders", "find", d("a", 5), "to", "shardC"), 0},
+		"resharded": {"orders", d("reshardCollection", "shop.orders", "key", d("b", 1), "numInitialChunks", 1,
+			"forceRedistribution", true), 217},
+		"moved":   {"users", d("moveCollection", "shop.users", "toShard", "shardB"), 217},
+		"another": {"orders", d("moveCollection", "shop.users", "toShard", "shardB"), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := routertest.NewS0(t)
+			command := retryable(d("insert", c.ns, "documents", bson.A{d("_id", 100, "a", 5, "b", 1)}), 1)
+			x.OK("shop", command)
+			x.OK("admin", c.move)
+			if code, _ := x.Run("shop", command).Lookup("writeErrors", "0", "code").Int32OK(); code != c.code {
+				t.Errorf("code %d, want %d", code, c.code)
+			}
+			if n := x.OK("shop", d("count", c.ns, "query", d("_id", 100))).Lookup("n").Int32(); n != 1 {
+				t.Errorf("%d documents, want 1", n)
+			}
+			if c.code != 0 {
+				x.OK("shop", retryable(d("insert", c.ns, "documents", bson.A{d("_id", 101, "a", 5, "b", 1)}), 2))
+			}
+		})
+	}
+}

@@ -77,9 +77,9 @@ func letOthers(c *call.Call) error {
 	})
 }
 
-// runBatch runs statements one by one. An ordered batch ends at the first that
+// runBatch runs statements one by one, each on a collection. An ordered batch ends at the first that
 // fails.
-func runBatch(c *call.Call, n int, each func(i int) (*call.Outcome, error)) (*batch, error) {
+func runBatch(c *call.Call, n int, on func(i int) string, each func(i int) (*call.Outcome, error)) (*batch, error) {
 	ordered := true
 	if v := c.Body.Lookup("ordered"); !v.IsZero() {
 		ordered = args.Truth(v)
@@ -95,7 +95,7 @@ func runBatch(c *call.Call, n int, each func(i int) (*call.Outcome, error)) (*ba
 				return nil, err
 			}
 		}
-		done, err := b.statements.once(i, func() (*call.Outcome, error) { return each(i) })
+		done, err := b.statements.once(c, i, on(i), func() (*call.Outcome, error) { return each(i) })
 		b.ended = append(b.ended, ended{i, done, err})
 		if done != nil {
 			b.add(i, done)
@@ -112,6 +112,9 @@ func runBatch(c *call.Call, n int, each func(i int) (*call.Outcome, error)) (*ba
 	}
 	return b, nil
 }
+
+// only is the collection of all statements.
+func only(ns string) func(int) string { return func(int) string { return ns } }
 
 // interrupts reports whether an error ends the whole command, and not only one of
 // its statements.
@@ -215,7 +218,7 @@ func insert(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	how := insertionOf(c)
-	b, err := runBatch(c, len(docs), func(i int) (*call.Outcome, error) { return insertOne(c, ns, docs[i], how) })
+	b, err := runBatch(c, len(docs), only(ns), func(i int) (*call.Outcome, error) { return insertOne(c, ns, docs[i], how) })
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +242,7 @@ func updateDocuments(c *call.Call) (bson.D, error) {
 			return nil, err
 		}
 	}
-	b, err := runBatch(c, len(statements), func(i int) (*call.Outcome, error) {
+	b, err := runBatch(c, len(statements), only(ns), func(i int) (*call.Outcome, error) {
 		s := statements[i]
 		return updateOne(c, ns, s.Lookup("q"), s.Lookup("u"), s)
 	})
@@ -443,7 +446,7 @@ func deleteDocuments(c *call.Call) (bson.D, error) {
 			return nil, err
 		}
 	}
-	b, err := runBatch(c, len(statements), func(i int) (*call.Outcome, error) {
+	b, err := runBatch(c, len(statements), only(ns), func(i int) (*call.Outcome, error) {
 		s := statements[i]
 		return deleteMatching(c, ns, s.Lookup("q").Document(), args.Truth(s.Lookup("limit")), s)
 	})
