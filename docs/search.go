@@ -4,6 +4,8 @@ package docs
 import (
 	"cmp"
 	"embed"
+	"io/fs"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,17 +33,21 @@ var headline = regexp.MustCompile(`(?m)^#{1,4} .*$`)
 var word = regexp.MustCompile(`[\p{L}\p{N}_$]+`)
 
 var sections = sync.OnceValue(func() (list []Section) {
-	entries, err := pages.ReadDir(".")
-	if err != nil {
-		return nil // they are in the program
-	}
-	for _, e := range entries {
-		text, err := pages.ReadFile(e.Name())
-		if err != nil {
-			continue
+	_ = fs.WalkDir(pages, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
 		}
-		list = append(list, split(e.Name(), string(text))...)
-	}
+		text, err := pages.ReadFile(name)
+		switch {
+		case err != nil:
+		case path.Dir(name) == "runbooks": // short, and of one finding
+			title, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
+			list = append(list, Section{Page: name, Heading: title, Text: strings.TrimSpace(string(text))})
+		default:
+			list = append(list, split(name, string(text))...)
+		}
+		return err
+	}) // they are in the program
 	return list
 })
 
