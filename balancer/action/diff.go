@@ -1,9 +1,14 @@
 package action
 
 import (
+	"context"
 	"path"
 	"slices"
+	"time"
 
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"shardsh/balancer/audit"
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/diff"
 )
@@ -31,17 +36,40 @@ func (v Diff) Validate() error {
 	return nil
 }
 
+// DiffResult is what has changed, and which runs of shardsh there were meanwhile, as far as an
+// audit was read.
+type DiffResult struct {
+	diff.Result
+	Runs []audit.Record `json:"runs,omitzero"`
+}
+
+// Audited adds the runs that began or ended after the older snapshot, of the cluster's audit
+// or a file, as of a time. The client is that of the cluster; nil where a file is read.
+func (r *DiffResult) Audited(ctx context.Context, client *mongo.Client, path string, now time.Time) error {
+	since := now.Sub(r.Old.Time)
+	if since <= 0 {
+		return nil
+	}
+	found, err := History{Audit: path, Since: since}.Run(ctx, client, now)
+	for _, record := range found.Records {
+		if record.IsRun() && !record.At.After(r.New.Time) {
+			r.Runs = append(r.Runs, record)
+		}
+	}
+	return err
+}
+
 // Run compares an older snapshot with a newer one.
-func (v Diff) Run(was, is *catalog.Snapshot) (diff.Result, error) {
+func (v Diff) Run(was, is *catalog.Snapshot) (DiffResult, error) {
 	if err := v.Validate(); err != nil {
-		return diff.Result{}, err
+		return DiffResult{}, err
 	}
 	r := diff.Of(was, is)
 	r.Changes = slices.DeleteFunc(r.Changes, func(c diff.Change) bool {
 		return slices.Contains(v.Ignore, string(c.Kind)) || c.Namespace != "" && !v.selects(c.Namespace)
 	})
 	r.Largest = slices.DeleteFunc(r.Largest, func(c diff.CollectionData) bool { return !v.selects(c.Namespace) })
-	return r, nil
+	return DiffResult{Result: r}, nil
 }
 
 // selects reports whether a collection is one of those to compare.

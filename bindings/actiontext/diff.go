@@ -2,9 +2,11 @@ package actiontext
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"shardsh/balancer/action"
 	"shardsh/balancer/diff"
 	"shardsh/balancer/humanize"
 )
@@ -16,17 +18,23 @@ const (
 )
 
 // Diff returns what has changed as text: a screen, or if long everything.
-func Diff(r diff.Result, long bool) string {
+func Diff(r action.DiffResult, long bool) string {
 	d := diffText{long: long, zone: r.New.Time.Location()}
 	d.line("From %s", moment(r.Old))
-	d.line("to   %s: %s", moment(r.New), diffHeadline(r))
+	d.line("to   %s: %s", moment(r.New), diffHeadline(r.Result))
 	if r.New.Time.Before(r.Old.Time) {
 		d.line("The second one is older: what was added is told as removed.")
 	}
 	for _, group := range diff.Groups() {
 		d.group(group, r.Changes)
 	}
-	d.data(r)
+	if len(r.Runs) > 0 {
+		d.line("\nBy the audit")
+		for line := range strings.Lines(History(action.HistoryResult{Records: r.Runs})) {
+			d.line("  %s", strings.TrimRight(line, "\n"))
+		}
+	}
+	d.data(r.Result)
 	for _, text := range r.NotCompared {
 		d.line("Not compared: %s.", text)
 	}
@@ -118,8 +126,12 @@ func (d *diffText) data(r diff.Result) {
 		}
 		d.amounts(string(s.Shard), s.Old, s.New)
 	}
-	for i, c := range r.Largest {
-		if !d.more(i, len(r.Largest), "collection") {
+	seen := slices.DeleteFunc(slices.Clone(r.Largest), func(c diff.CollectionData) bool {
+		return c.Old.Documents == c.New.Documents && c.Old.Orphans == c.New.Orphans &&
+			humanize.Bytes(c.Old.Bytes) == humanize.Bytes(c.New.Bytes)
+	})
+	for i, c := range seen {
+		if !d.more(i, len(seen), "collection") {
 			break
 		}
 		d.amounts(c.Namespace, c.Old, c.New)

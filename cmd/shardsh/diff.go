@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"shardsh/balancer/action"
 	"shardsh/balancer/catalog"
@@ -16,6 +17,7 @@ import (
 	"shardsh/bindings/actiontext"
 	"shardsh/cmd/shardsh/cmdline"
 	"shardsh/cmd/shardsh/metadata"
+	"shardsh/cmd/shardsh/secret"
 	"shardsh/cmd/shardsh/target"
 )
 
@@ -28,6 +30,7 @@ type diffFlags struct {
 	action action.Diff
 
 	old, new string // files or directories; new is empty where a cluster is asked
+	client   *mongo.Client
 }
 
 func (o *diffFlags) groups() []cmdline.Group {
@@ -35,6 +38,7 @@ func (o *diffFlags) groups() []cmdline.Group {
 		f.StringVar(&o.since, "since", "", "`TIME` the last 90, 6h, 7d in a directory of snapshots; or yesterday")
 		f.StringSliceVar(&o.action.Ignore, "ignore", nil, "`KIND,…` leave out these kinds of change")
 		f.StringArrayVar(&o.action.Namespaces, "ns", nil, "`DB.COLLECTION` only these, * is a wildcard; repeat to add")
+		f.StringVar(&o.audit, "audit", "", "`FILE` name the runs of shardsh by this audit (of a cluster: its shardsh.audit)")
 		f.BoolVar(&o.long, "long", false, "print all changes, with examples of chunks")
 		f.BoolVar(&o.json, "json", false, "print JSON")
 		o.runFlags.flags(f)
@@ -90,7 +94,9 @@ func spanOf(text string, from time.Time) (time.Duration, error) {
 // run is "shardsh diff": what has changed, and exit code 3 if something has.
 func (o *diffFlags) run(ctx context.Context, env environment) error {
 	return o.within(ctx, env, func(ctx context.Context) error {
-		is, err := o.newer(ctx, env)
+		done := func() {}
+		defer func() { done() }()
+		is, err := o.newer(ctx, env, &done)
 		if err != nil {
 			return err
 		}
@@ -102,6 +108,7 @@ func (o *diffFlags) run(ctx context.Context, env environment) error {
 		if err != nil {
 			return wrongOptions(err)
 		}
+		o.runs(ctx, env, &result, is)
 		if o.json {
 			err = writeJSON(env.jsonOut(), result)
 		} else {
@@ -114,10 +121,20 @@ func (o *diffFlags) run(ctx context.Context, env environment) error {
 	})
 }
 
+// runs adds those of an audit. Without one the changes are told all the same.
+func (o *diffFlags) runs(ctx context.Context, env environment, r *action.DiffResult, is *catalog.Snapshot) {
+	if o.client == nil && o.audit == "" {
+		return
+	}
+	if err := r.Audited(ctx, o.client, o.audit, is.Time()); err != nil {
+		notice(env.stderr, o.quiet, "%s", secret.Redact(err.Error()))
+	}
+}
+
 // newer reads the newer one: a cluster, a file, or the newest in a directory.
-func (o *diffFlags) newer(ctx context.Context, env environment) (*catalog.Snapshot, error) {
+func (o *diffFlags) newer(ctx context.Context, env environment, done *func()) (*catalog.Snapshot, error) {
 	if o.server.Named() {
-		return o.cluster(ctx, env)
+		return o.cluster(ctx, env, done)
 	}
 	path := o.new
 	if path == "" {
@@ -135,12 +152,13 @@ func (o *diffFlags) newer(ctx context.Context, env environment) (*catalog.Snapsh
 	return metadata.Open(path)
 }
 
-func (o *diffFlags) cluster(ctx context.Context, env environment) (*catalog.Snapshot, error) {
-	source, done, err := o.open(ctx, env)
+// cluster reads the cluster, which stays connected until done.
+func (o *diffFlags) cluster(ctx context.Context, env environment, done *func()) (*catalog.Snapshot, error) {
+	source, leave, err := o.open(ctx, env)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
+	*done, o.client = leave, source.Client
 	s, err := source.Read(ctx, live.ReaderOptions{Parts: live.WithStatus | live.Causes, Watch: o.progress.reading})
 	if err != nil {
 		return nil, orTimeout(ctx, err)

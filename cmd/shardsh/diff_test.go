@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -50,7 +51,11 @@ func TestDiff(t *testing.T) {
 	if got := must(3, "diff", "--since", "30d", history); !strings.Contains(got, "this is the oldest") {
 		t.Error(got)
 	}
-	code, stdout, _ := runProgram(t, "", "diff", old, uri, "--json")
+	must(0, "drain", uri, "--shard", "shard2", "--yes", "--audit", "cluster", "--journal", filepath.Join(dir, "j"))
+	if got := must(3, "diff", old, uri); !regexp.MustCompile(`\nBy the audit\n  20\S+ \S+Z .* drain `).MatchString(got) {
+		t.Errorf("no run is told:\n%s", got)
+	}
+	code, stdout, _ := runProgram(t, "", "diff", old, uri, "--json", "--ignore", "database-added")
 	var r diff.Result
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 3 || len(r.Changes) != 2 || r.Changes[1].Examples[0] != `{"x": 5}` {
 		t.Errorf("%d, %v\n%s", code, err, stdout)

@@ -15,10 +15,12 @@ import (
 
 // Exit codes, as documented in the README.
 const (
-	exitOK       = 0
-	exitFailure  = 1   // a script failed, or the cluster can't be asked
-	exitUsage    = 2   // the command line is wrong, or names what the cluster does not have
-	exitFindings = 3   // check: there are findings that fail; a preflight: something is in the way; a wait can't end
+	exitOK      = 0
+	exitFailure = 1 // a script failed, or the cluster can't be asked
+	exitUsage   = 2 // the command line is wrong, or names what the cluster does not have
+	// check: there are findings that fail; diff: something has changed; a preflight: something
+	// is in the way; a wait can't end
+	exitFindings = 3
 	exitRefused  = 4   // a policy does not allow it
 	exitSIGINT   = 130 // interrupted by Ctrl-C
 	exitSIGTERM  = 143

@@ -30,7 +30,8 @@ const (
 func (o *traceFlags) group() cmdline.Group {
 	return cmdline.NewGroup("Traces and logs", func(f *pflag.FlagSet) {
 		f.StringVar(&o.trace, "trace", "", "`FILE|URL` write a trace, as OTLP in JSON, or send it to http://host:4318")
-		f.StringVar(&o.logFormat, "log-format", logText, "`text|json` what stderr gets: notices, or a line of JSON for each event")
+		f.StringVar(&o.logFormat, "log-format", logText,
+			"`text|json` what stderr gets: notices, or a line of JSON for each event")
 	}).On("pace", "")
 }
 

@@ -65,7 +65,8 @@ func New(o Options, next action.Reporter) (r *Reporter, err error) {
 	if trace == "" {
 		trace = newID(16)
 	}
-	r.root = span{TraceID: trace, SpanID: newID(8), ParentSpanID: parent, Name: o.Verb, Kind: kindInternal, Start: nanos(o.Now()),
+	r.root = span{TraceID: trace, SpanID: newID(8), ParentSpanID: parent, Name: o.Verb, Kind: kindInternal,
+		Start:      nanos(o.Now()),
 		Attributes: []attribute{attr("db.system.name", "mongodb"), attr("shardsh.cluster", o.Address)}}
 	if o.Log != nil {
 		r.log = slog.New(slog.NewJSONHandler(o.Log, &slog.HandlerOptions{
@@ -114,9 +115,11 @@ func (r *Reporter) commentText() string {
 
 // stepNotes are kinds of events that are no beginning and no end of a step.
 var stepNotes = map[apply.Kind]slog.Level{
-	apply.Again: slog.LevelWarn, apply.Deleting: slog.LevelInfo, apply.Forcing: slog.LevelWarn, apply.Stays: slog.LevelWarn,
-	apply.Replanned: slog.LevelInfo, apply.Paused: slog.LevelInfo, apply.Restored: slog.LevelInfo, apply.Waiting: slog.LevelInfo,
-	apply.Away: slog.LevelWarn,
+	apply.Again: slog.LevelWarn, apply.Deleting: slog.LevelInfo, apply.Forcing: slog.LevelWarn,
+	apply.Stays:     slog.LevelWarn,
+	apply.Replanned: slog.LevelInfo, apply.Paused: slog.LevelInfo, apply.Restored: slog.LevelInfo,
+	apply.Waiting: slog.LevelInfo,
+	apply.Away:    slog.LevelWarn,
 }
 
 func (r *Reporter) step(e apply.Event) {
@@ -194,7 +197,8 @@ func (r *Reporter) begin(name, kind string, a about) {
 		key, value string
 	}{
 		{"db.namespace", a.ns}, {"shardsh.number", name}, {"shardsh.from", string(a.from)}, {"shardsh.to", string(a.to)},
-		{"shardsh.min", keyText(a.min)}, {"shardsh.max", keyText(a.max)}, {"shardsh.reason", a.reason}, {"db.comment", comment},
+		{"shardsh.min", keyText(a.min)}, {"shardsh.max", keyText(a.max)}, {"shardsh.reason", a.reason},
+		{"db.comment", comment},
 	} {
 		if one.value != "" {
 			s.Attributes = append(s.Attributes, attr(one.key, one.value))
@@ -237,7 +241,8 @@ func (r *Reporter) end(name, how string, err error, move bool) {
 		level, text = slog.LevelWarn, r.Redact(err.Error())
 		s.Status = status{statusError, text}
 	}
-	args := []any{"number", name, "kind", s.Name, "seconds", time.Time(s.End).Sub(time.Time(s.Start)).Seconds(), r.spanID(s)}
+	took := time.Time(s.End).Sub(time.Time(s.Start))
+	args := []any{"number", name, "kind", s.Name, "seconds", took.Seconds(), r.spanID(s)}
 	if move {
 		args = append(args, "comment", r.commentText())
 	}
