@@ -178,7 +178,7 @@ func (f chunkForm) document(coll catalog.Collection, chunk catalog.Chunk) bson.R
 		dst = bsoncore.AppendObjectIDElement(dst, "lastmodEpoch", coll.Epoch)
 	}
 	if chunk.Estimate.Known() {
-		dst = appendSmallest(dst, "estimatedDataSizeBytes", chunk.Estimate.Bytes())
+		dst = bsoncore.AppendInt64Element(dst, "estimatedDataSizeBytes", chunk.Estimate.Bytes())
 	}
 	if chunk.Jumbo != catalog.JumboUnset {
 		dst = bsoncore.AppendBooleanElement(dst, "jumbo", chunk.Jumbo == catalog.JumboTrue)
@@ -317,12 +317,4 @@ func (cfg *ConfigDB) staleConfig(ns string, id catalog.ShardID, format string, a
 	}
 	err.Extra = append(err.Extra, bson.E{Key: "shardId", Value: string(id)})
 	return err
-}
-
-// appendSmallest appends a number as servers do that don't care for its type: an int32 where it fits.
-func appendSmallest(dst []byte, name string, n int64) []byte {
-	if n == int64(int32(n)) {
-		return bsoncore.AppendInt32Element(dst, name, int32(n))
-	}
-	return bsoncore.AppendInt64Element(dst, name, n)
 }

@@ -217,8 +217,8 @@ func notAPrefix(ns string, p catalog.KeyPattern, min, max bson.Raw) error {
 	if _, err := p.ExtendBound(min); err == nil {
 		name, bound = "max", max
 	}
-	return mongoerr.New(mongoerr.ShardKeyNotFound, "%s: %s is not a prefix of the shard key %s of ns: %s", name, bound, p.Doc(),
-		ns)
+	return mongoerr.New(mongoerr.ShardKeyNotFound, "%s: %s is not a prefix of the shard key %s of ns: %s", name, bound,
+		p.Doc(), ns)
 }
 
 // Unassign removes exactly this range; none is not an error.

@@ -105,7 +105,9 @@ func (op *resharding) recipients() []catalog.ShardID {
 // donorStates and recipientStates are what the shards are in while the coordinator clones and applies;
 // before and after that the mock's are in its state.
 var (
-	donorStates     = map[reshardState]string{reshardCloning: "donating-initial-data", reshardApplying: "donating-initial-data"}
+	donorStates = map[reshardState]string{
+		reshardCloning: "donating-initial-data", reshardApplying: "donating-initial-data",
+	}
 	recipientStates = map[reshardState]string{reshardCloning: "cloning", reshardApplying: "applying"}
 )
 

@@ -145,7 +145,9 @@ func (rs *Reshardings) checkOptions(coll catalog.Collection, pattern catalog.Key
 
 // checkZoneRequests compares the bounds as they were given, whatever the key.
 func checkZoneRequests(zones []ZoneRequest) error {
-	zones = slices.SortedFunc(slices.Values(zones), func(a, b ZoneRequest) int { return keyorder.CompareDocuments(a.Min, b.Min) })
+	zones = slices.SortedFunc(slices.Values(zones), func(a, b ZoneRequest) int {
+		return keyorder.CompareDocuments(a.Min, b.Min)
+	})
 	for i := 1; i < len(zones); i++ {
 		if keyorder.CompareDocuments(zones[i-1].Max, zones[i].Min) > 0 {
 			return mongoerr.New(mongoerr.BadValue, "Zone ranges must not overlap")
@@ -270,7 +272,8 @@ func (l *reshardLayout) checkRanges(chunks []catalog.Chunk) error {
 			return err
 		}
 		if shard.Draining {
-			return mongoerr.New(mongoerr.ShardNotFound, "Shard %s is draining and cannot be used for chunk distribution", shard.ID)
+			return mongoerr.New(mongoerr.ShardNotFound, "Shard %s is draining and cannot be used for chunk distribution",
+				shard.ID)
 		}
 		if zone := l.zones.ZoneOf(c.Min, c.Max); zone != catalog.NoZone && !shard.HasZone(zone) {
 			return mongoerr.New(mongoerr.InvalidOptions, "Specified zones and shardDistribution are conflicting with the "+

@@ -93,8 +93,8 @@ func ErrClosed() error {
 const faultPatience = 24 * time.Hour
 
 func errNodesAway() error {
-	return mongoerr.New(mongoerr.HostUnreachable, "operation waits for a node that is away or at a fail point, and virtual "+
-		"time has gone on for %v: mockRestart and mockHeal bring nodes back", faultPatience)
+	return mongoerr.New(mongoerr.HostUnreachable, "operation waits for a node that is away or at a fail point, and "+
+		"virtual time has gone on for %v: mockRestart and mockHeal bring nodes back", faultPatience)
 }
 
 func errMaxTime() error {

@@ -205,8 +205,8 @@ func (p *parameter) parse(name string, value any) (int64, error) {
 }
 
 func outOfBounds(name string, n int64, than string, bound int64) error {
-	return mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: %d is not %s than or equal to %d", name, n, than,
-		bound)
+	return mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: %d is not %s than or equal to %d", name, n,
+		than, bound)
 }
 
 func (p *parameter) parseText(name, text string) (int64, error) {

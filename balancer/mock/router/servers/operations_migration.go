@@ -41,8 +41,8 @@ func nodeOp(
 ) bson.D {
 	driver := bson.D{{Key: "name", Value: "NetworkInterfaceTL-ShardRegistry"},
 		{Key: "version", Value: cluster.Version()}}
-	os := bson.D{{Key: "type", Value: systemName()}, {Key: "name", Value: "mock"}, {Key: "architecture", Value: architecture()},
-		{Key: "version", Value: ""}}
+	os := bson.D{{Key: "type", Value: systemName()}, {Key: "name", Value: "mock"},
+		{Key: "architecture", Value: architecture()}, {Key: "version", Value: ""}}
 	now := cluster.GossipTime()
 	command = append(command,
 		bson.E{Key: "$clusterTime", Value: bson.D{{Key: "clusterTime", Value: now}}},

@@ -218,7 +218,9 @@ func insert(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	how := insertionOf(c)
-	b, err := runBatch(c, len(docs), only(ns), func(i int) (*call.Outcome, error) { return insertOne(c, ns, docs[i], how) })
+	b, err := runBatch(c, len(docs), only(ns), func(i int) (*call.Outcome, error) {
+		return insertOne(c, ns, docs[i], how)
+	})
 	if err != nil {
 		return nil, err
 	}
