@@ -214,7 +214,7 @@ func startRun(t *testing.T, target action.Target) (at string) {
 	done := make(chan error, 1)
 	go func() {
 		_, err := action.Balance{All: true, Foresee: true,
-			Pace: action.Pace{Parallel: 1, Metrics: at, PauseBetween: *fleetTime / 30, MaxBytes: action.NoLimit}}.Run(ctx,
+			Pace: action.Pace{Parallel: 1, Metrics: at, PauseBetween: *fleetTime / 25, MaxBytes: action.NoLimit}}.Run(ctx,
 			action.Cluster{Client: source.Client, Clock: wall{}}, nil)
 		done <- err
 	}()
