@@ -34,8 +34,12 @@ func TestLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, linked := 0, map[string]bool{}
-	above := []string{"../README.md", "../CONTRIBUTING.md", "../CHANGELOG.md", "../SECURITY.md"}
-	for _, file := range slices.Concat(files, rules, above) {
+	books, err := filepath.Glob("runbooks/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	above := []string{"../mixin/README.md", "../README.md", "../CONTRIBUTING.md", "../CHANGELOG.md", "../SECURITY.md"}
+	for _, file := range slices.Concat(files, rules, books, above) {
 		for _, m := range link.FindAllStringSubmatch(read(t, file), -1) {
 			if strings.Contains(m[1], "://") {
 				continue

@@ -98,15 +98,15 @@ func dashboards() []dashboard {
 			{"Orphaned documents", "timeseries", "", 8, []string{"shardsh_collection_orphan_documents" + at}, "{{ns}} {{shard}}", ""},
 		}},
 		{"run", "shardsh: run", nil, []panel{
-			{"Who holds the lease", "table", "", 12, []string{"shardsh_run_lease_info"}, "{{cluster}} {{host}} {{doing}}", "no run"},
+			{"Who holds the lease", "table", "", 12, []string{"shardsh_run_lease_info"}, "{{cluster}} {{host}} {{doing}}", ""},
 			{"Clusters whose runs are paused", "table", "", 12, []string{"shardsh_runs_paused == 1"}, "{{cluster}}", "no pause"},
-			{"Moves", "stat", "", 6, []string{"shardsh_run_moves_total"}, "{{instance}}", "no run"},
-			{"Bytes", "stat", "bytes", 6, []string{"shardsh_run_bytes_total"}, "{{instance}}", "no run"},
-			{"Left", "stat", "bytes", 6, []string{"shardsh_run_left_bytes"}, "{{instance}}", "no run"},
-			{"To go", "stat", "s", 6, []string{"shardsh_run_to_go_seconds"}, "{{bound}}", "no run"},
-			{"Bytes a second", "timeseries", "Bps", 8, []string{"rate(shardsh_run_bytes_total[5m])"}, "{{instance}}", "no run"},
-			{"Failures by class", "timeseries", "", 8, []string{"increase(shardsh_run_failures_total[5m])"}, "{{class}}", "no run"},
-			{"Waits by reason", "timeseries", "s", 8, []string{"increase(shardsh_run_waited_seconds_total[5m])"}, "{{reason}}", "no run"},
+			{"Moves", "stat", "", 6, []string{"shardsh_run_moves_total"}, "{{instance}}", ""},
+			{"Bytes", "stat", "bytes", 6, []string{"shardsh_run_bytes_total"}, "{{instance}}", ""},
+			{"Left", "stat", "bytes", 6, []string{"shardsh_run_left_bytes"}, "{{instance}}", ""},
+			{"To go", "stat", "s", 6, []string{"shardsh_run_to_go_seconds"}, "{{bound}}", ""},
+			{"Bytes a second", "timeseries", "Bps", 8, []string{"rate(shardsh_run_bytes_total[5m])"}, "{{instance}}", ""},
+			{"Failures by class", "timeseries", "", 8, []string{"increase(shardsh_run_failures_total[5m])"}, "{{class}}", ""},
+			{"Waits by reason", "timeseries", "s", 8, []string{"increase(shardsh_run_waited_seconds_total[5m])"}, "{{reason}}", ""},
 		}},
 	}
 }

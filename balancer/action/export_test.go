@@ -25,6 +25,10 @@ import (
 	"shardsh/balancer/check"
 	"shardsh/balancer/diagnosis"
 	"shardsh/balancer/export"
+	"shardsh/balancer/live"
+	"shardsh/balancer/mock/mocktest"
+	"shardsh/balancer/mock/router"
+	"shardsh/balancer/mock/wire"
 )
 
 // handClock goes on when it is told to.
@@ -430,5 +434,44 @@ func TestExportValidates(t *testing.T) {
 		if err := bad.Validate(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// asked notes the commands that a router gets.
+type asked struct {
+	wire.Handler
+	mu    *sync.Mutex
+	names map[string]bool
+}
+
+func (a asked) Handle(ctx context.Context, r wire.Request) bson.Raw {
+	a.mu.Lock()
+	a.names[r.Command] = true
+	a.mu.Unlock()
+	return a.Handler.Handle(ctx, r)
+}
+
+// Whatever is exported, no command changes anything.
+func TestExportChangesNothing(t *testing.T) {
+	w, e := newWorld(t, twoShards, catalog.Release80, 1), startExport(t)
+	seen := asked{router.New(w.cluster, nil), new(sync.Mutex), map[string]bool{}}
+	w.client = mocktest.Connect(t, seen)
+	e.Heat, e.ForecastEvery = true, time.Hour
+	e.Set([]Target{w.target("eu")})
+	for range 3 {
+		e.clock.settle(1)
+		reads := e.value("shardsh_export_reads_total")
+		e.clock.pass(time.Hour)
+		e.until(reads+1, "shardsh_export_reads_total")
+	}
+	seen.mu.Lock()
+	defer seen.mu.Unlock()
+	for name := range seen.names {
+		if live.Changes(name) {
+			t.Errorf("it sends %s", name)
+		}
+	}
+	if !seen.names["find"] || !seen.names["aggregate"] {
+		t.Errorf("it sends only %v", seen.names)
 	}
 }
