@@ -94,7 +94,7 @@ func changes(ctx context.Context, c *call, in diffArguments) (Answer, error) {
 	a := Answer{Answer: actiontext.Diff(result, in.Long), Sources: append(sourcesOf(is), sourcesOf(was)...)}
 	if !result.Empty() {
 		a.NextSteps = []string{"why {}: whether anything is wrong now"}
-		if !in.Long && hasChunks(result) {
+		if !in.Long && hasChunks(result.Result) {
 			a.NextSteps = append(a.NextSteps, "diff with long: which chunks")
 		}
 	}
