@@ -207,7 +207,8 @@ func rank(candidates []*Plan) {
 		}
 	}
 	slices.SortStableFunc(candidates, func(a, b *Plan) int {
-		return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(b.spares(), a.spares()), cmp.Compare(b.bounded(), a.bounded()))
+		return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(b.spares(), a.spares()),
+			cmp.Compare(b.bounded(), a.bounded()))
 	})
 }
 

@@ -60,7 +60,7 @@ func (k *snapshots) named(name string) (*catalog.Snapshot, error) {
 }
 
 type diffArguments struct {
-	From string   `json:"from" jsonschema:"a name that the tool snapshot returned, or how long ago: 90m, 1d, if there is a history"`
+	From string   `json:"from" jsonschema:"a name that the tool snapshot returned; with a history also 90m, 1d"`
 	NS   []string `json:"ns,omitempty" jsonschema:"only these collections; * is a wildcard"`
 	Long bool     `json:"long,omitempty" jsonschema:"all changes, with examples of chunks"`
 }
