@@ -18,6 +18,7 @@ reads("verify", () => sh.verify(NS), r => r.verdict == "digest" && r.collections
 reads("audit", () => sh.audit(NS), r => r.findings.length == 0 && ["clean", "unknown"].includes(r.verdict))
 reads("heat", () => sh.heat(NS, { for: "1s" }), r => r.collections.length == 1 && r.collections[0].ns == NS && r.collections[0].shards.length > 0)
 reads("snapshot", () => sh.snapshot(), r => [A, B, C].every(s => r.shards.some(x => x.id == s)))
+reads("diff", () => sh.diff(sh.snapshot()), r => Array.isArray(r.changes) && !r.changes.some(c => /moved|zone/.test(c.kind)))
 reads("isBalancerInRound", () => sh.isBalancerInRound(), r => r === false)
 reads("isBalancerRunning", () => sh.isBalancerRunning(), r => r.mode == "off")
 reads("getBalancerState", () => sh.getBalancerState(), r => r === false)
