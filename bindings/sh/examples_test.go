@@ -92,6 +92,8 @@ func beforeExamples() map[string]string {
 		"removeShardFromZone": `sh.addShardToZone("shard1", "EU")`, "removeShardTag": `sh.addShardToZone("shard1", "EU")`,
 		"updateZoneKeyRange": `sh.addShardToZone("shard1", "EU")`, "addTagRange": `sh.addShardToZone("shard1", "EU")`,
 		"removeRangeFromZone": zoned, "removeTagRange": zoned,
+		"shardAndDistributeCollection": `db.getSiblingDB("shop").visits.createIndex({_id: "hashed"});
+			db.getSiblingDB("shop").visits.insertMany(Array.from({length: 2000}, (_, i) => ({_id: i})))`, // for 90 chunks
 		"refineCollectionShardKey": `db.getSiblingDB("shop").orders.createIndex({customer: 1, order: 1})`,
 		"waitForBalancer":          `sh.stopBalancer()`,
 		"getTransitionToDedicatedConfigServerStatus": "db.adminCommand({transitionFromDedicatedConfigServer: 1}); " +

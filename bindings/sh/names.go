@@ -168,14 +168,15 @@ func asking(m helper) func(*call, *Helpers) goja.Value {
 		case code.ToInteger() == int64(mongoerr.Unauthorized):
 			script.Define(e, "message", c.JS.Runtime.ToValue(live.ShortenUnauthorized(script.OptionalText(e.Get("message")))))
 		default:
-			c.suggest(sh, e, params)
+			c.suggest(sh, e, params, code.ToInteger())
 		}
 		panic(ex)
 	}
 }
 
-// suggest puts the question "Did you mean …?" into an error's message, which has to be about the name.
-func (c *call) suggest(sh *Helpers, e *goja.Object, params []string) {
+// suggest puts the question "Did you mean …?" into an error's message, which has to be about the
+// name: moveChunk's says only by its code that it is about a shard.
+func (c *call) suggest(sh *Helpers, e *goja.Object, params []string, code int64) {
 	message := script.OptionalText(e.Get("message"))
 	for i, param := range params {
 		kind := nameKinds()[param]
@@ -183,7 +184,11 @@ func (c *call) suggest(sh *Helpers, e *goja.Object, params []string) {
 			continue
 		}
 		name := c.namespaceArgument(i)
-		if !strings.Contains(message, name) {
+		switch {
+		case strings.Contains(message, name):
+		case kind == shardName && code == int64(mongoerr.ShardNotFound):
+			message += ": " + name
+		default:
 			continue
 		}
 		if question := sh.meant(kind, name); question != "" {

@@ -37,7 +37,7 @@ func TestDiff(t *testing.T) {
 	}
 	must(0, uri, "--quiet", "--eval", `sh.addShardToZone("shard1", "EU"); sh.splitAt("shop.orders", {x: 5}); sleep(1100)`)
 	must(0, "snapshot", uri, "--into", history)
-	for _, args := range [][]string{{old, uri}, {old, history}, {history}, {history, uri, "--since", "1s"}, {"--since", "1s", history}} {
+	for _, args := range [][]string{{old, uri}, {old, history}, {history}, {history, uri, "--since", "1h"}, {"--since", "1s", history}} {
 		got := must(3, append([]string{"diff"}, args...)...)
 		for _, want := range []string{": 2 changes of 2 kinds\n", "\nZones\n  shard1 is in the zone EU\n",
 			"\nChunks\n  shop.orders: 1 chunk came of splits ("} {
