@@ -41,7 +41,8 @@ func topics() []topic {
 			{"verify", `const before = sh.verify("shop.orders"); sh.verify("shop.orders", { against: before }).verdict`},
 			{"audit", `sh.audit("shop.orders").findings.map(f => f.mend)`},
 			{"snapshot", `sh.snapshot().collections.map(c => c.ns)`},
-			{"diff", `const before = sh.snapshot(); sh.addShardToZone("shard1", "EU"); sh.diff(before).changes.map(c => c.text)`},
+			{"diff", `const before = sh.snapshot(); sh.addShardToZone("shard1", "EU"); ` +
+				`sh.diff(before).changes.map(c => c.text)`},
 			{"isBalancerInRound", `while (sh.isBalancerInRound()) sleep(100)`},
 		}},
 		{"settings", "The balancer and its settings", []example{
