@@ -19,7 +19,6 @@ const betweenProgress = time.Second
 // report hears what an action does: what it read and noted goes into the sources of the
 // answer, how far it is to the agent.
 type report struct {
-	ctx   context.Context
 	tell  func(text string)
 	heard *heard
 }
@@ -32,7 +31,7 @@ type heard struct {
 }
 
 func newReport(ctx context.Context, r *mcp.CallToolRequest) report {
-	report := report{ctx: ctx, tell: func(string) {}, heard: new(heard)}
+	report := report{tell: func(string) {}, heard: new(heard)}
 	token := r.Params.GetProgressToken()
 	if token == nil {
 		return report
