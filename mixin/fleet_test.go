@@ -127,6 +127,9 @@ func faultyMembers() []member {
 // A Prometheus watches a fleet of 20 clusters, nine of which are not well. The alerts that should
 // fire do, and no others; what passes fires no more; and every panel has something to show.
 func TestFleet(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a minute, most of it in a program that isn't ours")
+	}
 	prometheus := program(t, "prometheus")
 	var down atomic.Bool
 	targets, want := fleet(t, &down)

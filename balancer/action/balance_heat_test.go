@@ -108,8 +108,14 @@ func (l *timely) once(t *testing.T) {
 // any time shows at the end.
 func TestBalanceByLoadKeepsTheDiskLimit(t *testing.T) {
 	const limit = 0.8
-	moved, kept := 0, 0
-	for seed := range uint64(8) {
+	moved, kept, seeds := 0, 0, uint64(4)
+	switch {
+	case *full:
+		seeds = 40
+	case testing.Short():
+		seeds = 2
+	}
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 27))
 		spec := workload.Spec{Rate: 5000, Keys: []string{"hot 10% 70%", "zipf 0.8"}[seed%2],
 			Mix: workload.Mix{Reads: 60, Updates: 40}}

@@ -465,7 +465,11 @@ func (b busy) Sleep(ctx context.Context, d time.Duration) error {
 // Writers that are at work while the digest is made, and while it is compared, are no losses;
 // a loss beside them is one.
 func TestVerifyAmongWriters(t *testing.T) {
-	for seed := range 20 {
+	seeds := 20
+	if testing.Short() {
+		seeds = 4
+	}
+	for seed := range seeds {
 		w := newVerified(t, releases()[seed%len(releases())], uint64(seed))
 		w.heavy()
 		next := 0

@@ -371,6 +371,9 @@ func TestEachKindAlone(t *testing.T) {
 
 // Any of them together, in any order, are told as what each is alone.
 func TestKindsTogether(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a hundred clusters, each in one goroutine")
+	}
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		w := newWorld(t, catalog.Release80)

@@ -8,7 +8,11 @@ func TestReleasesAfter80(t *testing.T) {
 		if len(c.Releases) == 0 {
 			t.Errorf("%s names no releases", c.ID)
 		}
-		for _, c.Release = range c.Releases {
+		releases := c.Releases
+		if testing.Short() {
+			releases = releases[:min(1, len(releases))]
+		}
+		for _, c.Release = range releases {
 			t.Run(c.ID+"/"+c.Release, func(t *testing.T) { newSpecTester(t, c).play(c) })
 		}
 	}
