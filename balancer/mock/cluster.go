@@ -239,7 +239,7 @@ func (c *Cluster) buildNew(cfg Config) error {
 		}
 		c.zone = zone
 	}
-	if err := c.builder().build(topology); err != nil {
+	if err := (topologyBuilder{c}).build(topology); err != nil {
 		return fmt.Errorf("topology: %w", err)
 	}
 	return nil

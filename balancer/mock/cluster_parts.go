@@ -3,8 +3,6 @@ package mock
 import (
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
-
 	"shardsh/balancer/mock/clock"
 	"shardsh/balancer/mock/ids"
 )
@@ -138,9 +136,6 @@ func (c *Cluster) Unlock() { c.clock.Unlock() }
 
 // Now returns the cluster's time, for a caller that holds the lock.
 func (c *Cluster) Now() time.Time { return c.clock.Now() }
-
-// GossipTime returns the newest logical time given out. It needs no lock.
-func (c *Cluster) GossipTime() bson.Timestamp { return c.ids.GossipTime() }
 
 // IDs gives out ObjectIds, UUIDs and logical times.
 func (c *Cluster) IDs() *ids.Source { return c.ids }

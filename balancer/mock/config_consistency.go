@@ -55,7 +55,7 @@ func (c *Cluster) Inconsistencies(db, coll string, indexes bool) ([]Inconsistenc
 		i.inspect(indexes)
 		found = append(found, i.found...)
 	}
-	found = append(append(found, c.misplaced(wanted)...), c.malformedBuckets(wanted)...)
+	found = append(append(found, sweep{c, wanted}.misplaced()...), sweep{c, wanted}.malformedBuckets()...)
 	slices.SortStableFunc(found, func(a, b Inconsistency) int {
 		return cmp.Compare(a.Details[0].Value.(string), b.Details[0].Value.(string))
 	})
@@ -279,14 +279,20 @@ func (i *inspection) checkIndexes() {
 	}
 }
 
+// sweep looks through what shards have, for some namespaces.
+type sweep struct {
+	*Cluster
+	wanted func(ns string) bool
+}
+
 // misplaced finds collections that are not tracked on shards that are not their
 // database's primary.
-func (c *Cluster) misplaced(wanted func(ns string) bool) []Inconsistency {
+func (c sweep) misplaced() []Inconsistency {
 	var found []Inconsistency
 	for _, id := range c.ShardIDs() {
 		for _, ns := range slices.Sorted(maps.Keys(c.shards[id].colls)) {
 			db, name, _ := strings.Cut(ns, ".")
-			if !wanted(ns) || c.config.isTracked(ns) || c.config.isPrimary(db, id) || onConfigServer(db) ||
+			if !c.wanted(ns) || c.config.isTracked(ns) || c.config.isPrimary(db, id) || onConfigServer(db) ||
 				strings.HasPrefix(name, "system.resharding.") {
 				continue
 			}

@@ -50,7 +50,7 @@ func (i *inspection) checkUniqueIndexes(id catalog.ShardID) {
 
 // malformedBuckets finds what has the name of the buckets of a time series, and no options of
 // one.
-func (c *Cluster) malformedBuckets(wanted func(ns string) bool) []Inconsistency {
+func (c sweep) malformedBuckets() []Inconsistency {
 	var found []Inconsistency
 	for _, id := range c.ShardIDs() {
 		if !c.installed.onShard(id).FindsMalformedBuckets() {
@@ -59,7 +59,7 @@ func (c *Cluster) malformedBuckets(wanted func(ns string) bool) []Inconsistency 
 		for ns, local := range c.shards[id].colls {
 			_, name, _ := strings.Cut(ns, ".")
 			isSeries := func(o bson.E) bool { return o.Key == "timeseries" }
-			if !strings.HasPrefix(name, "system.buckets.") || !wanted(ns) || slices.ContainsFunc(local.options, isSeries) {
+			if !strings.HasPrefix(name, "system.buckets.") || !c.wanted(ns) || slices.ContainsFunc(local.options, isSeries) {
 				continue
 			}
 			found = append(found, Inconsistency{"MalformedTimeseriesBucketsCollection",

@@ -53,8 +53,7 @@ type ConfigDB struct {
 	compatibility atomic.Pointer[string]
 	// collections are by namespace; held returns one with all that it has.
 	collections map[string]*store.Collection
-	// unread are by namespace, too.
-	unread map[string]*unread
+	unread      unreadLogs
 	// tables are by namespace: table returns one, setTable takes another.
 	tables  map[string]*catalog.Draft
 	entries entries
@@ -67,7 +66,7 @@ type ConfigDB struct {
 func newConfigDB(k *clock.Clock, i *ids.Source, s *setup) *ConfigDB {
 	return &ConfigDB{
 		setup: s, clock: k, ids: i,
-		collections: map[string]*store.Collection{}, unread: map[string]*unread{},
+		collections: map[string]*store.Collection{}, unread: unreadLogs{},
 		tables: map[string]*catalog.Draft{},
 		banned: map[string]catalog.Version{},
 	}
@@ -108,7 +107,7 @@ func (cfg *ConfigDB) Collection(name string) *store.Collection {
 
 // held returns a collection that the config server holds, nil when there is none.
 func (cfg *ConfigDB) held(ns string) *store.Collection {
-	cfg.enterUnread(ns)
+	cfg.unread.enter(ns, cfg.collections[ns], cfg.logger)
 	return cfg.collections[ns]
 }
 

@@ -26,7 +26,7 @@ type trackedCollection struct {
 
 func (t *tracker) captureCollections(c *Cluster) {
 	n := 0
-	c.config.enterAllUnread()
+	c.config.unread.enterAll(c.config.collections, c.config.logger)
 	for ns, docs := range c.config.collections {
 		t.captureCollection(disk.Collection{Shard: disk.ConfigNumber, Namespace: ns}, docs, nil)
 		n++

@@ -90,7 +90,7 @@ func (s Stored) Start(seed uint64) (*Cluster, error) {
 	if err := c.storage.load(s.memory(), newTracker(true)); err != nil {
 		return nil, err
 	}
-	c.rollback().all()
+	rollbackOf(c).all()
 	c.start(0)
 	return c, nil
 }
@@ -100,7 +100,7 @@ func (s Stored) Start(seed uint64) (*Cluster, error) {
 func (c *Cluster) Describe() string {
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	c.config.enterAllUnread()
+	c.config.unread.enterAll(c.config.collections, c.config.logger)
 	for ns, docs := range c.config.collections {
 		describeDocs(add, "config "+ns, &localCollection{docs: docs})
 	}

@@ -318,7 +318,7 @@ type rollback struct {
 	deleter *RangeDeleter
 }
 
-func (c *Cluster) rollback() rollback { return rollback{c.config, c.shards, c.deleter} }
+func rollbackOf(c *Cluster) rollback { return rollback{c.config, c.shards, c.deleter} }
 
 // all ends what was under way when the state was written, as a shard does
 // when it starts after a crash (rules/02-migration-and-metadata §5.5).

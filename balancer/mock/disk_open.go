@@ -92,7 +92,7 @@ func (st *Storage) furnishFrom(k *keeper, cfg Config) error {
 	if err := st.c.config.adapt(); err != nil {
 		return fmt.Errorf("dbpath %s: %w", cfg.DBPath, err)
 	}
-	st.c.rollback().all()
+	rollbackOf(st.c).all()
 	return nil
 }
 

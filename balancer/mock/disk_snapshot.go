@@ -42,7 +42,7 @@ func (c *Cluster) openSnapshot(cfg Config) error {
 	if err := c.config.adapt(); err != nil {
 		return fmt.Errorf("snapshot %s: %w", cfg.Snapshot, err)
 	}
-	c.rollback().all()
+	rollbackOf(c).all()
 	return nil
 }
 
@@ -72,7 +72,7 @@ func (c *Cluster) openPicture(cfg Config) error {
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	pb.deletions(p.Deletions)
-	c.rollback().all()
+	rollbackOf(c).all()
 	return nil
 }
 
@@ -84,7 +84,7 @@ type metadataBuilder struct {
 
 // config puts the documents of the config database in.
 func (pb metadataBuilder) config() error {
-	if err := pb.c.builder().config(); err != nil {
+	if err := (topologyBuilder{pb.c}).config(); err != nil {
 		return err
 	}
 	for _, name := range []string{
@@ -342,7 +342,7 @@ func (c *Cluster) Load(path string) error {
 	if err := c.addresses.enter(); err != nil {
 		return err
 	}
-	c.rollback().all()
+	rollbackOf(c).all()
 	c.clock.Every(pingInterval, c.routers.ping)
 	c.changes.reset()
 	c.ttl.planned = false

@@ -24,7 +24,7 @@ func errDropped() error {
 
 // startClone logs the start, applies the size rule and asks the recipient.
 func (m *migration) startClone() {
-	m.endDonorStep(m.ms.clock.Now()) // step 2: checks done
+	m.steps.endDonors(m.ms.clock.Now()) // step 2: checks done
 	m.donorPause(2, (*migration).beginClone)
 }
 
@@ -127,8 +127,8 @@ func (m *migration) beginCopy() {
 		return
 	}
 	m.recvTask = m.receiver.addDeletion(m, deletionNow)
-	m.endRecvStep(m.ms.clock.Now(), 3)
-	m.endDonorStep(m.ms.clock.Now()) // step 3: clone started
+	m.steps.endRecipients(m.ms.clock.Now(), 3)
+	m.steps.endDonors(m.ms.clock.Now()) // step 3: clone started
 	m.donorPause(3, func(m *migration) {
 		m.recvPause(3, func(m *migration) { m.after(batchTime+m.lag(), (*migration).copyBatch) })
 	})
@@ -280,7 +280,7 @@ func (m *migration) copyBatch() {
 		if !m.cloning {
 			return
 		}
-		m.endRecvStep(m.ms.clock.Now(), 4)
+		m.steps.endRecipients(m.ms.clock.Now(), 4)
 		m.recvPause(4, (*migration).catchUp)
 	})
 }
@@ -298,22 +298,4 @@ func (m *migration) logRange(by catalog.ShardID, what string, more func(dst []by
 	}
 	log.scratch = closeDocument(dst, start)
 	log.changeEncoded(by, what, m.req.Namespace, log.scratch)
-}
-
-func (m *migration) endDonorStep(now time.Time) {
-	m.donorTime = append(m.donorTime, now.Sub(m.stepEnd))
-	m.stepEnd = now
-}
-
-// endRecvStep closes the recipient's steps up to n; those that the mock does
-// not tell apart take no time.
-func (m *migration) endRecvStep(now time.Time, n int) {
-	spent := now.Sub(m.started)
-	for _, d := range m.recvTime {
-		spent -= d
-	}
-	for len(m.recvTime) < n-1 {
-		m.recvTime = append(m.recvTime, 0)
-	}
-	m.recvTime = append(m.recvTime, spent)
 }

@@ -73,7 +73,7 @@ func (m *migration) catchUp() {
 		m.after(batchTime+m.lag(), (*migration).catchUp)
 		return
 	}
-	m.endRecvStep(m.ms.clock.Now(), 5)
+	m.steps.endRecipients(m.ms.clock.Now(), 5)
 	m.recvPause(5, (*migration).caughtUp)
 }
 
@@ -88,8 +88,8 @@ func (m *migration) caughtUp() {
 			m.fail(recipientError("WriteConcernFailed: waiting for replication timed out"))
 			return
 		}
-		m.endRecvStep(m.ms.clock.Now(), 6)
-		m.endDonorStep(m.ms.clock.Now()) // step 4: caught up
+		m.steps.endRecipients(m.ms.clock.Now(), 6)
+		m.steps.endDonors(m.ms.clock.Now()) // step 4: caught up
 		m.recvPause(6, func(m *migration) {
 			m.donorPause(4, func(m *migration) { m.after(commitTime+m.lag(), (*migration).commit) })
 		})
@@ -170,8 +170,8 @@ func (m *migration) commit() {
 		m.fail(err)
 		return
 	}
-	m.endDonorStep(m.ms.clock.Now()) // step 5: the recipient has everything
-	m.endRecvStep(m.ms.clock.Now(), 7)
+	m.steps.endDonors(m.ms.clock.Now()) // step 5: the recipient has everything
+	m.steps.endRecipients(m.ms.clock.Now(), 7)
 	failure := m.ms.faults.takeFailureOf(commitsMigration, configShard)
 	if err := m.commitUnless(failure); err != nil {
 		m.rejected = true
@@ -187,8 +187,8 @@ func (m *migration) commit() {
 	}
 	from.file = from.stored()
 	to.virtual.merge(from.virtual.take(m.coll.Pattern, m.min, m.max))
-	m.endRecvStep(m.ms.clock.Now(), 8)
-	m.logReceiver("success")
+	m.steps.endRecipients(m.ms.clock.Now(), 8)
+	m.ms.log.steps(m.receiver.id, "moveChunk.to", &m.req, m.steps.recipient, recvSteps, "success")
 	// An event of its own: a shard may crash before it knows the decision.
 	m.after(0, func(m *migration) {
 		m.reached("committed")
@@ -326,10 +326,10 @@ func (m *migration) fail(err error) {
 		note := "aborted"
 		if m.rejected {
 			// Its critical section is released in order all the same.
-			m.endRecvStep(m.ms.clock.Now(), 8)
+			m.steps.endRecipients(m.ms.clock.Now(), 8)
 			note = "success"
 		}
-		m.logReceiver(note)
+		m.ms.log.steps(m.receiver.id, "moveChunk.to", &m.req, m.steps.recipient, recvSteps, note)
 	}
 	if !m.rejected && !m.killed {
 		m.logRange(m.donor.id, "moveChunk.error", nil)
@@ -344,12 +344,12 @@ func (m *migration) finish(err error) {
 	}
 	note := "aborted"
 	if err == nil {
-		m.endDonorStep(m.ms.clock.Now()) // step 6
+		m.steps.endDonors(m.ms.clock.Now()) // step 6
 		note = "success"
 	}
 	m.countEnd(m.ms.clock.Now(), err)
 	if !m.killed { // an operation that was killed can't write any more
-		m.logSteps(m.donor.id, "moveChunk.from", m.donorTime, donorSteps, note)
+		m.ms.log.steps(m.donor.id, "moveChunk.from", &m.req, m.steps.donor, donorSteps, note)
 	}
 	m.free()
 	m.tell(err)
@@ -381,38 +381,6 @@ func (m *migration) free() {
 		}
 	}
 	delete(m.ms.underWay, m)
-}
-
-// stepNames are those of the steps of a donor, and of a recipient, by how many there
-// are.
-var stepNames = map[int][]string{
-	donorSteps: {"step 1 of 6", "step 2 of 6", "step 3 of 6", "step 4 of 6", "step 5 of 6", "step 6 of 6"},
-	recvSteps: {"step 1 of 8", "step 2 of 8", "step 3 of 8", "step 4 of 8", "step 5 of 8", "step 6 of 8", "step 7 of 8",
-		"step 8 of 8"},
-}
-
-// logReceiver logs the steps of the recipient.
-func (m *migration) logReceiver(note string) {
-	m.logSteps(m.receiver.id, "moveChunk.to", m.recvTime, recvSteps, note)
-}
-
-func (m *migration) logSteps(by catalog.ShardID, what string, times []time.Duration, steps int, note string) {
-	log := m.ms.log
-	start, dst := bsoncore.AppendDocumentStart(log.scratch[:0])
-	for i, d := range times {
-		dst = bsoncore.AppendInt32(appendHead(dst, bson.TypeInt32, stepNames[steps][i]), int32(d.Milliseconds()))
-	}
-	min, max := m.req.Min, m.req.Max
-	if min == nil || max == nil {
-		// The bounds were never computed.
-		min, max = emptyDoc(), emptyDoc()
-	}
-	dst = appendDocument(dst, "min", min)
-	dst = appendDocument(dst, "max", max)
-	dst = appendText(dst, "to", m.req.To)
-	dst = appendText(dst, "from", m.req.From)
-	log.scratch = closeDocument(appendText(dst, "note", note), start)
-	log.changeEncoded(by, what, m.req.Namespace, log.scratch)
 }
 
 func emptyDoc() bson.Raw { return bson.Raw{5, 0, 0, 0, 0} }

@@ -2,7 +2,7 @@ package mock
 
 import (
 	"bytes"
-	"slices"
+	"errors"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -126,24 +126,18 @@ type migration struct {
 	req                MoveRequest
 	askedMin, askedMax bson.Raw
 
-	coll catalog.Collection
-	// min and max are what keysOf made of the request, or zero, until the collection is
-	// looked at.
-	min, max catalog.Key
-	keysOf   catalog.KeyPattern
+	coll     catalog.Collection
+	known    boundKeys
+	min, max catalog.Key // zero until the collection is looked at
 	donor    *shard
 	receiver *shard
 	before   catalog.ChunkVersion // version of the chunk when the migration began
 	indexes  []store.IndexSpec    // of the donor when the recipient was prepared
 
 	// op numbers the donor's command in $currentOp.
-	op        int32
-	at        bson.Timestamp
-	started   time.Time
-	stepEnd   time.Time
-	donorTime []time.Duration // of each finished donor step
-	recvTime  []time.Duration
-	times     [donorSteps + recvSteps]time.Duration // where both lie
+	op    int32
+	at    bson.Timestamp
+	steps stepTimes
 
 	// Clone: the documents seen at the start, still to be copied.
 	records                   []store.RecordID
@@ -218,9 +212,8 @@ func (ms *Migrations) start(req MoveRequest, keys boundKeys, done func(error)) {
 		return
 	}
 	m := &migration{ms: ms, req: req, askedMin: req.Min, askedMax: req.Max, done: []func(error){done},
-		min: keys.min, max: keys.max, keysOf: keys.of}
-	m.started, m.stepEnd = ms.clock.Now(), ms.clock.Now()
-	m.donorTime, m.recvTime = m.times[:0:donorSteps], m.times[donorSteps:donorSteps]
+		known: keys}
+	m.steps.begin(ms.clock.Now())
 	m.at = ms.ids.GossipTime()
 	if err := m.admit(); err != nil {
 		// Refused before it registered: nothing is logged.
@@ -235,7 +228,7 @@ func (ms *Migrations) start(req MoveRequest, keys boundKeys, done func(error)) {
 	ms.underWay[m] = true
 	ms.lastOp += opsOfMigration
 	m.op = ms.lastOp
-	m.endDonorStep(ms.clock.Now()) // step 1: accepted
+	m.steps.endDonors(ms.clock.Now()) // step 1: accepted
 	m.donorPause(1, func(m *migration) { m.after(prepareTime+ms.faults.lag(m.req.From), (*migration).prepare) })
 }
 
@@ -350,7 +343,11 @@ func (m *migration) identify() error {
 	if m.local(m.donor) == nil {
 		return errDropped()
 	}
-	m.min, m.max, err = m.resolveBounds()
+	bounds := requestedBounds{&m.req, m.known, m.coll.Pattern, m.ms.config.tables[m.req.Namespace], m.local(m.donor)}
+	var wrong badBound
+	if m.min, m.max, err = bounds.resolve(); errors.As(err, &wrong) {
+		return m.ms.config.staleConfig(m.req.Namespace, m.donor.id, "%s", wrong)
+	}
 	return err
 }
 
@@ -399,64 +396,6 @@ func (m *migration) checkRange() error {
 	}
 	m.before = chunk.Version
 	return nil
-}
-
-// resolveBounds returns full keys, and computes the bound that was left out
-// (rules/02-migration-and-metadata §5.8).
-func (m *migration) resolveBounds() (min, max catalog.Key, err error) {
-	p, table := m.coll.Pattern, m.ms.config.tables[m.req.Namespace]
-	if min, err = m.key(m.req.Min, m.min); err != nil {
-		return min, max, m.badBound(m.req.Min, err)
-	}
-	if max, err = m.key(m.req.Max, m.max); err != nil {
-		return min, max, m.badBound(m.req.Max, err)
-	}
-	local := m.local(m.donor)
-	switch {
-	case m.req.Max == nil:
-		max = table.Place(min).Max
-		if point, ok := local.splitPoint(p, min, max, m.req.MaxChunkSizeBytes, forward); ok {
-			max = point
-		}
-		m.req.Max = p.Bound(max)
-	case m.req.Min == nil:
-		min = EndingAt(table.Table(), max).Min
-		if point, ok := local.splitPoint(p, min, max, m.req.MaxChunkSizeBytes, backward); ok {
-			min = point
-		}
-		m.req.Min = p.Bound(min)
-	}
-	return min, max, nil
-}
-
-// key returns a bound of the request as a key, zero for none; known is what keysOf made
-// of it.
-func (m *migration) key(bound bson.Raw, known catalog.Key) (catalog.Key, error) {
-	switch p := m.coll.Pattern; {
-	case bound == nil:
-		return catalog.Key{}, nil
-	case !known.IsZero() && p.Equal(m.keysOf):
-		return known, nil
-	default:
-		return p.Key(bound)
-	}
-}
-
-// badBound returns the refusal of a bound that is no shard key. Where the other
-// one was to be computed, the walk along the index finds it first
-// (rules/03-commands §1.3).
-func (m *migration) badBound(bound bson.Raw, err error) error {
-	names, fields := fieldNames(bound), m.coll.Pattern.Fields()
-	switch {
-	case m.req.Min != nil && m.req.Max != nil:
-	case len(names) > len(fields):
-		return mongoerr.New(mongoerr.KeyPatternShorterThanBound, "bound %s has more fields than the shard key %s", bound,
-			m.coll.Pattern.Doc())
-	case !slices.Equal(names, fields[:len(names)]):
-		return mongoerr.New(mongoerr.BoundFieldMismatch, "bound %s is no prefix of the shard key %s", bound,
-			m.coll.Pattern.Doc())
-	}
-	return m.ms.config.staleConfig(m.req.Namespace, m.donor.id, "%s", err)
 }
 
 // waitForDeletions lets a migration wait until no range deletion of the shard

@@ -52,7 +52,7 @@ func (m *migration) checkParties() {
 // gone, or the config server is.
 func (m *migration) breakOff(err error) {
 	if m.receiver.busy == m && m.decision == undecided {
-		m.logReceiver("aborted")
+		m.ms.log.steps(m.receiver.id, "moveChunk.to", &m.req, m.steps.recipient, recvSteps, "aborted")
 	}
 	m.leave()
 	m.finish(err)
@@ -361,7 +361,7 @@ func (m *migration) kill() {
 		return
 	}
 	err := mongoerr.New(mongoerr.Interrupted, sourceFailed+"operation was interrupted")
-	if m.cloning && len(m.donorTime) == startedClone {
+	if m.cloning && len(m.steps.donor) == startedClone {
 		err = mongoerr.New(mongoerr.Interrupted, sourceFailed+
 			"Failed to contact recipient shard to monitor data transfer :: caused by :: operation was interrupted")
 	}
@@ -381,7 +381,7 @@ func (m *migration) kill() {
 // begun to copy, until it has caught up.
 func (m *migration) awaitsRecipient() bool {
 	const caughtUp = 5 // of the recipient's
-	return m.cloning && len(m.donorTime) == startedClone && len(m.recvTime) < caughtUp
+	return m.cloning && len(m.steps.donor) == startedClone && len(m.steps.recipient) < caughtUp
 }
 
 // startedClone is the donor's step after which it waits for the recipient.

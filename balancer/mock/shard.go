@@ -242,8 +242,8 @@ func (m *migration) countEnd(now time.Time, err error) {
 	} else {
 		counters.donorAborted++
 	}
-	counters.donorTime += now.Sub(m.started)
-	for i, took := range m.donorTime {
+	counters.donorTime += now.Sub(m.steps.began)
+	for i, took := range m.steps.donor {
 		switch i {
 		case 3: // step 4: the clone
 			counters.cloneTime += took
@@ -294,10 +294,10 @@ const criticalStep = 4
 // when it is in none. The commit at its end takes no time here.
 func (ms *Migrations) CriticalSection(id catalog.ShardID) (lasts time.Duration, held bool) {
 	s := ms.shards[id]
-	if s == nil || s.busy == nil || s.busy.donor != s || len(s.busy.donorTime) != criticalStep {
+	if s == nil || s.busy == nil || s.busy.donor != s || len(s.busy.steps.donor) != criticalStep {
 		return 0, false
 	}
-	return ms.clock.Now().Sub(s.busy.stepEnd), true
+	return ms.clock.Now().Sub(s.busy.steps.donorAt), true
 }
 
 // Section returns what a shard's serverStatus shows of the migration that it

@@ -11,9 +11,9 @@ import (
 func TestCriticalSectionOfDonors(t *testing.T) {
 	c := newInconsistent(t, catalog.Release90)
 	donor, receiver := c.shards["a"], c.shards["b"]
-	m := &migration{ms: c.Migrations(), donor: donor, receiver: receiver, stepEnd: c.clock.Now().Add(-3 * time.Second)}
+	m := &migration{ms: c.Migrations(), donor: donor, receiver: receiver, steps: stepTimes{donorAt: c.clock.Now().Add(-3 * time.Second)}}
 	for steps, want := range []time.Duration{0, 0, 0, 0, 3 * time.Second, 0} {
-		m.donorTime = make([]time.Duration, steps)
+		m.steps.donor = make([]time.Duration, steps)
 		donor.busy, receiver.busy = m, m
 		lasts, held := c.Migrations().CriticalSection("a")
 		if lasts != want || held != (want > 0) {

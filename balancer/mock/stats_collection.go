@@ -263,7 +263,7 @@ func (ms *Migrations) List() []MigrationInfo {
 		info := MigrationInfo{
 			Namespace: m.req.Namespace, From: m.req.From, To: m.req.To,
 			Min: orEmpty(m.req.Min), Max: orEmpty(m.req.Max),
-			Started: m.started, Step: len(m.donorTime), RecipientStep: len(m.recvTime), Op: m.op,
+			Started: m.steps.began, Step: len(m.steps.donor), RecipientStep: len(m.steps.recipient), Op: m.op,
 			Waiting: m.awaitsRecipient(), Killed: m.killed,
 		}
 		if len(m.done) > 0 {

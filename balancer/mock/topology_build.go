@@ -17,9 +17,6 @@ import (
 // topologyBuilder puts a topology into an empty cluster.
 type topologyBuilder struct{ c *Cluster }
 
-// builder returns what puts a topology into the cluster.
-func (c *Cluster) builder() topologyBuilder { return topologyBuilder{c} }
-
 // build puts a topology into the empty cluster. Errors name the field.
 func (tb topologyBuilder) build(t *Topology) error {
 	if err := tb.config(); err != nil {

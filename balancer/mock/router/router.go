@@ -339,7 +339,7 @@ const gossipBytes = 128
 
 // appendGossip appends the fields that tell clients the time.
 func (r *Router) appendGossip(dst []byte) []byte {
-	at := r.Cluster.GossipTime()
+	at := r.Cluster.IDs().GossipTime()
 	start, dst := bsoncore.AppendDocumentElementStart(dst, "$clusterTime")
 	dst = bsoncore.AppendTimestampElement(dst, "clusterTime", at.T, at.I)
 	signature, dst := bsoncore.AppendDocumentElementStart(dst, "signature")

@@ -281,7 +281,7 @@ func validate(c *call.Call) (bson.D, error) {
 			{Key: "extraIndexEntries", Value: bson.A{}},
 			{Key: "missingIndexEntries", Value: bson.A{}},
 			{Key: "corruptRecords", Value: bson.A{}},
-			{Key: "readTimestamp", Value: c.Cluster.GossipTime()},
+			{Key: "readTimestamp", Value: c.Cluster.IDs().GossipTime()},
 			{Key: "ok", Value: 1.0},
 		}})
 	}

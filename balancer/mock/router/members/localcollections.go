@@ -189,7 +189,7 @@ func systemVersion(c *call.Call) ([]bson.D, error) {
 
 func vectorClock(c *call.Call) ([]bson.D, error) {
 	return []bson.D{{
-		{Key: "_id", Value: "vectorClockState"}, {Key: "configTime", Value: c.Cluster.GossipTime()},
+		{Key: "_id", Value: "vectorClockState"}, {Key: "configTime", Value: c.Cluster.IDs().GossipTime()},
 		{Key: "topologyTime", Value: c.Cluster.ConfigDB().TopologyTime()},
 	}}, nil
 }

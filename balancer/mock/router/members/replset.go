@@ -114,7 +114,7 @@ const (
 )
 
 func replicaSetStatus(c *call.Call) (bson.D, error) {
-	at, term := c.Cluster.GossipTime(), term(c)
+	at, term := c.Cluster.IDs().GossipTime(), term(c)
 	now, date := call.OpTime(at, term), dateOf(at)
 	elected := stampOf(elected(c))
 	nodes, committed := bson.A{replicaSetMember(c, now, date, elected)}, at
@@ -218,7 +218,7 @@ func oplog(c *call.Call) ([]bson.D, error) {
 		}
 	}
 	return []bson.D{
-		entry("initiating set", stampOf(elected(c))), entry("periodic noop", c.Cluster.GossipTime()),
+		entry("initiating set", stampOf(elected(c))), entry("periodic noop", c.Cluster.IDs().GossipTime()),
 	}, nil
 }
 

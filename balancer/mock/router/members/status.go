@@ -112,7 +112,7 @@ func replicationStatus(c *call.Call) bson.D {
 func memberSharding(c *call.Call) any {
 	sharding := bson.D{
 		{Key: "configsvrConnectionString", Value: c.Cluster.Addresses().ConfigServer()},
-		{Key: "lastSeenConfigServerOpTime", Value: call.OpTime(c.Cluster.GossipTime(), c.Cluster.Term())},
+		{Key: "lastSeenConfigServerOpTime", Value: call.OpTime(c.Cluster.IDs().GossipTime(), c.Cluster.Term())},
 	}
 	if migration := c.Cluster.Migrations().Section(c.Node.Member.ID); migration != nil {
 		sharding = append(sharding, bson.E{Key: "migrations", Value: migration})

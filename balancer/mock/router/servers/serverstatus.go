@@ -177,7 +177,7 @@ func shardingStatus(c *call.Call) any {
 	return bson.D{
 		{Key: "routerServiceEnabled", Value: true},
 		{Key: "configsvrConnectionString", Value: c.Cluster.Addresses().ConfigServer()},
-		{Key: "lastSeenConfigServerOpTime", Value: call.OpTime(c.Cluster.GossipTime(), -1)},
+		{Key: "lastSeenConfigServerOpTime", Value: call.OpTime(c.Cluster.IDs().GossipTime(), -1)},
 		{Key: "lastSeenTopologyOpTime", Value: call.OpTime(c.Cluster.ConfigDB().TopologyTime(), -1)},
 		{Key: "maxChunkSizeInBytes", Value: settings.MaxChunkSizeBytes},
 	}

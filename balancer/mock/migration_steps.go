@@ -1,0 +1,68 @@
+package mock
+
+import (
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+
+	"shardsh/balancer/catalog"
+)
+
+// stepTimes is how long each step of a migration took that has ended, on both sides.
+type stepTimes struct {
+	began            time.Time
+	donorAt          time.Time // the end of the donor's last step
+	donor, recipient []time.Duration
+	times            [donorSteps + recvSteps]time.Duration // where both lie
+}
+
+func (s *stepTimes) begin(now time.Time) {
+	s.began, s.donorAt = now, now
+	s.donor, s.recipient = s.times[:0:donorSteps], s.times[donorSteps:donorSteps]
+}
+
+func (s *stepTimes) endDonors(now time.Time) {
+	s.donor = append(s.donor, now.Sub(s.donorAt))
+	s.donorAt = now
+}
+
+// endRecipients ends the recipient's steps up to n; those that the mock does not tell apart
+// take no time.
+func (s *stepTimes) endRecipients(now time.Time, n int) {
+	spent := now.Sub(s.began)
+	for _, d := range s.recipient {
+		spent -= d
+	}
+	for len(s.recipient) < n-1 {
+		s.recipient = append(s.recipient, 0)
+	}
+	s.recipient = append(s.recipient, spent)
+}
+
+// stepNames are those of the steps of a donor, and of a recipient, by how many there are.
+var stepNames = map[int][]string{
+	donorSteps: {"step 1 of 6", "step 2 of 6", "step 3 of 6", "step 4 of 6", "step 5 of 6", "step 6 of 6"},
+	recvSteps: {"step 1 of 8", "step 2 of 8", "step 3 of 8", "step 4 of 8", "step 5 of 8", "step 6 of 8", "step 7 of 8",
+		"step 8 of 8"},
+}
+
+// steps writes how long the steps took that a shard has done, of all that there are.
+func (l *changeLog) steps(
+	by catalog.ShardID, what string, req *MoveRequest, times []time.Duration, all int, note string,
+) {
+	start, dst := bsoncore.AppendDocumentStart(l.scratch[:0])
+	for i, d := range times {
+		dst = bsoncore.AppendInt32(appendHead(dst, bson.TypeInt32, stepNames[all][i]), int32(d.Milliseconds()))
+	}
+	min, max := req.Min, req.Max
+	if min == nil || max == nil { // never computed
+		min, max = emptyDoc(), emptyDoc()
+	}
+	dst = appendDocument(dst, "min", min)
+	dst = appendDocument(dst, "max", max)
+	dst = appendText(dst, "to", req.To)
+	dst = appendText(dst, "from", req.From)
+	l.scratch = closeDocument(appendText(dst, "note", note), start)
+	l.changeEncoded(by, what, req.Namespace, l.scratch)
+}
