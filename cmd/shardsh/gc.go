@@ -9,7 +9,7 @@ import (
 
 // Percentages of the garbage collector: by how much memory may grow until it runs.
 const (
-	frequentGC = 50  // for what takes much memory by itself, as planning a large cluster does
+	frequentGC = 35  // for what takes much memory by itself, as planning a large cluster does
 	rareGC     = 400 // for what makes much that is soon forgotten, and needs little at a time
 	defaultGC  = 100 // Go's own
 )

@@ -14,8 +14,8 @@ func TestPercentFor(t *testing.T) {
 		{"a script that holds much", defaultGC, rareGC, 200, 24 * mib},
 		{"a script that holds very much", defaultGC, rareGC, 100, 1 << 40},
 		{"a forecast of a small cluster", frequentGC, rareGC, 400, 12 * mib},
-		{"a forecast of a large one", frequentGC, rareGC, 50, 200 * mib},
-		{"a plan", frequentGC, frequentGC, 50, 0},
+		{"a forecast of a large one", frequentGC, rareGC, 35, 200 * mib},
+		{"a plan", frequentGC, frequentGC, 35, 0},
 	} {
 		if got := percentFor(tt.live, tt.least, tt.most); got != tt.want {
 			t.Errorf("%s: with %d MiB in use %d %%, want %d", tt.name, tt.live/mib, got, tt.want)
