@@ -1,7 +1,6 @@
 package mock
 
 import (
-	"context"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -443,64 +442,4 @@ func (op *resharding) close(err error) {
 		op.deleteRecord()
 	}
 	op.tell(err)
-}
-
-// run runs an operation to its end, for a caller who holds the lock.
-func (rs *Reshardings) run(ctx context.Context, deadline time.Time, plan reshardPlan) error {
-	var result error
-	ended := false
-	rs.start(plan, func(err error) { result, ended = err, true })
-	if err := rs.clock.Await(ctx, deadline, func() bool { return ended }); err != nil {
-		return err
-	}
-	return result
-}
-
-// Abort gives an operation up (abortReshardCollection and the like); its
-// documents stay where they are.
-func (rs *Reshardings) Abort(ctx context.Context, deadline time.Time, ns string, by Provenance) error {
-	op, err := rs.running(ns)
-	if err != nil {
-		return err
-	}
-	if op.request.Provenance != by {
-		return mongoerr.New(mongoerr.IllegalOperation, "the operation on %s was started by %s", ns, op.request.Provenance)
-	}
-	if op.state == reshardCommitting {
-		return mongoerr.New(mongoerr.ReshardCollectionCommitted,
-			"Can't abort resharding operation after it has been committed")
-	}
-	if err := rs.faults.reachShards(configShard); err != nil {
-		return err
-	}
-	if op.state == reshardInitializing && rs.flaws.LosesEarlyAborts {
-		return nil
-	}
-	op.aborted = mongoerr.New(mongoerr.ReshardCollectionAborted, "aborted")
-	rs.clock.After(0, op.resume)
-	return rs.clock.Await(ctx, deadline, func() bool { return rs.underWay[ns] != op })
-}
-
-// Commit lets an operation finish as soon as its clone is complete.
-func (rs *Reshardings) Commit(ns string) error {
-	op, err := rs.running(ns)
-	if err == nil {
-		op.forced = true
-	}
-	return err
-}
-
-func (rs *Reshardings) running(ns string) (*resharding, error) {
-	if _, ok, err := rs.config.Tracked(ns); err != nil || !ok {
-		if err == nil {
-			err = mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
-		}
-		return nil, err
-	}
-	op := rs.underWay[ns]
-	if op == nil {
-		return nil, mongoerr.New(mongoerr.NoSuchReshardCollection,
-			"Could not find resharding-related metadata that matches the given namespace")
-	}
-	return op, nil
 }
