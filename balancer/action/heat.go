@@ -31,6 +31,9 @@ type Heat struct {
 	Top int
 	// Most is how many collections are looked at; 0 is all.
 	Most int
+	// Logs are files of logs of servers, whose operations say which keys are wanted in place of
+	// sampled queries. Back goes by the newest of them.
+	Logs []string
 	// Sample has so many queries a second be sampled meanwhile, 50 at most, of collections
 	// whose queries are not: configureQueryAnalyzer, on and off again.
 	Sample float64
@@ -51,6 +54,8 @@ func (h Heat) Validate() error {
 		return refuse("{for} and {back} are times")
 	case h.Top < 0:
 		return refuse("{top} is how many chunks are named")
+	case h.Sample > 0 && len(h.Logs) > 0:
+		return refuse("{log} is in place of {sample}")
 	case h.Sample < 0 || h.Sample > mostSampled:
 		return refuse("{sample} is up to %d queries a second", mostSampled)
 	}
@@ -85,7 +90,8 @@ type CollectionHeat struct {
 // HeatSource is where figures are from.
 type HeatSource struct {
 	Counters bool    `json:"counters"` // $collStats, twice
-	Samples  int     `json:"samples"`  // sampled queries
+	Samples  int     `json:"samples"`  // sampled queries, or operations of logs
+	Logged   bool    `json:"logged"`   // they are from logs
 	Inserts  int     `json:"inserts"`  // newest documents
 	Sampling float64 `json:"samplesPerSecond"`
 	// Enter is the command that has queries sampled; empty where they are.
@@ -177,12 +183,18 @@ func (h Heat) on(ctx context.Context, source Source, s *catalog.Snapshot, report
 	if h.Most > 0 && len(names) > h.Most {
 		names = firstHeated(names, s, load.Sampled(ctx, live.NewCommandRunner(source.Client)))[:h.Most]
 	}
+	var lines map[string][]heat.Logged
+	if len(h.Logs) > 0 {
+		if lines, err = logged(ctx, h.Logs, names, cmp.Or(h.Back, time.Hour)); err != nil {
+			return HeatResult{}, err
+		}
+	}
 	runner, ended, err := h.changing(ctx, source, names)
 	if err != nil {
 		return HeatResult{}, err
 	}
 	list, err := load.Read(ctx, runner, s, names, load.Options{For: h.For, Back: h.Back,
-		Sample: h.Sample, Clock: source.Clock, Tell: report.note})
+		Sample: h.Sample, Logged: lines, Clock: source.Clock, Tell: report.note})
 	if err = ended("", err); err != nil {
 		return HeatResult{}, &AccessError{err}
 	}
@@ -247,9 +259,9 @@ func (h Heat) describe(r load.Reading, by heat.By) CollectionHeat {
 	w := m.WeightsFor(by)
 	c := CollectionHeat{Namespace: m.Namespace, Total: m.Total, Scattered: heat.Load(m.Scattered), Map: m,
 		Monotonic: m.Monotonic, Findings: diagnosis.OfHeat(m, by), Shards: []ShardLoad{}, Chunks: []ChunkLoad{},
-		Source: HeatSource{Counters: m.Counted, Samples: m.Samples - m.Inserts, Inserts: m.Inserts,
+		Source: HeatSource{Counters: m.Counted, Samples: m.Samples - m.Inserts, Inserts: m.Inserts, Logged: r.Logged,
 			Sampling: r.Analyzer.Rate, Notes: r.Notes}}
-	if !r.Analyzer.On && c.Source.Samples == 0 {
+	if !r.Analyzer.On && c.Source.Samples == 0 && len(h.Logs) == 0 {
 		c.Source.Sampling = 0
 		c.Source.Enter = sampling(m.Namespace)
 	}

@@ -2,7 +2,11 @@ package action
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +14,7 @@ import (
 
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/consent"
+	"shardsh/balancer/humanize"
 )
 
 // To have queries sampled changes the cluster: nothing does that where nothing may change, or a
@@ -56,5 +61,52 @@ func TestHeatSamplesOnlyIfAllowed(t *testing.T) {
 	// Nobody's load is no finding.
 	if f := result.Collections[0].Findings; len(f) != 0 {
 		t.Errorf("%+v", f)
+	}
+}
+
+// Logs say which chunk is hot where no release samples queries; what shards have written of a query
+// that goes to all of them counts once.
+func TestHeatOfLogs(t *testing.T) {
+	w := newWorld(t, crowded(12), catalog.Release44, 1)
+	table := w.snapshot().Collection("db.c0").Table
+	hot := table.At(5)
+	entry := func(filter string, ofShard bool) string {
+		shard := ""
+		if ofShard {
+			shard = `,"locks":{}`
+		}
+		return fmt.Sprintf(`{"t":{"$date":"2026-05-01T10:00:01.250Z"},"msg":"Slow query","attr":{"type":"command","ns":"db.c0",`+
+			`"command":{"find":"c0","filter":%s}%s}}`, filter, shard)
+	}
+	lines := []string{"not JSON", strings.Repeat("x", longestLine+10)}
+	for range 80 {
+		lines = append(lines, entry(humanize.Literal(table.Pattern().Bound(hot.Min)), false))
+	}
+	for range 20 * len(table.Owners()) {
+		lines = append(lines, entry(`{"other": 1}`, true))
+	}
+	path := filepath.Join(t.TempDir(), "mongos.log")
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	source := Source{Client: w.client, Clock: w.cluster.Clock()}
+	result, err := Heat{Namespaces: []string{"db.c0"}, For: time.Second, Logs: []string{path}}.Run(t.Context(), source, nil)
+	if err != nil || len(result.Collections) != 1 {
+		t.Fatal(result, err)
+	}
+	c := result.Collections[0]
+	if !c.Source.Logged || c.Source.Samples != 100 || c.Source.Enter != "" {
+		t.Errorf("the source is %+v", c.Source)
+	}
+	if c.Scattered.Reads != 0.2 {
+		t.Errorf("%v of the reads go to all shards", c.Scattered.Reads)
+	}
+	if len(c.Chunks) == 0 || c.Chunks[0].Samples != 80 ||
+		c.Chunks[0].Min != humanize.Literal(table.Pattern().Bound(hot.Min)) {
+		t.Errorf("the hottest chunk is %+v, not %v", c.Chunks, hot.Min)
+	}
+	_, err = Heat{Logs: []string{path + "x"}}.Run(t.Context(), source, nil)
+	if !errors.As(err, new(*OptionError)) || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("a log that is missing: %v", err)
 	}
 }

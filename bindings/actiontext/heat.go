@@ -128,7 +128,10 @@ func sourceText(s action.HeatSource) string {
 		if s.Samples != 1 {
 			text = humanize.Number(s.Samples) + " sampled queries"
 		}
-		if s.Sampling > 0 {
+		if s.Logged {
+			text = humanize.Count(s.Samples, "logged operation")
+		}
+		if s.Sampling > 0 && !s.Logged {
 			text += fmt.Sprintf(" (%g a second at most)", s.Sampling)
 		}
 		parts = append(parts, text)

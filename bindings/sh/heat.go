@@ -11,10 +11,10 @@ import (
 // shardHeatMethods() say where the load goes.
 func shardHeatMethods() []helper {
 	return []helper{
-		{"heat", "ns?:string|object options?:object{for,back,by,top,sample}", shHeat,
+		{"heat", "ns?:string|object options?:object{for,back,by,top,sample,log}", shHeat,
 			"Shows which shards, chunks and shard keys have how much of the load; {for: \"1m\"} is how long it counts, " +
 				"{back: \"1h\"} how old samples may be, {by: \"reads\"|\"writes\"|\"mixed\", top: 10}; {sample: 50} has so many " +
-				"queries a second sampled meanwhile."},
+				"queries a second sampled meanwhile, {log: [\"mongos.log\"]} goes by the slow queries of logs in place of samples."},
 	}
 }
 
@@ -22,8 +22,12 @@ func shardHeatMethods() []helper {
 func shHeat(c *call, sh *Helpers) goja.Value {
 	names, at := c.namespacesArgument("heat")
 	h := c.options("heat", at)
+	logs := h.texts("log")
+	for _, path := range logs {
+		c.mayRead(path)
+	}
 	verb := action.Heat{Namespaces: names, For: h.duration("for", 0), Back: h.duration("back", 0),
-		By: heat.By(h.text("by")), Top: int(h.count("top")), Sample: float64(h.count("sample"))}
+		By: heat.By(h.text("by")), Top: int(h.count("top")), Sample: float64(h.count("sample")), Logs: logs}
 	result := look(c, sh, "heat", verb, names...)
 	return c.s.shown(result, actiontext.Heat(result))
 }

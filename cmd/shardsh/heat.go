@@ -21,6 +21,7 @@ type heatFlags struct {
 	by          string
 	top         int
 	sample      float64
+	logs        []string
 	yes         bool
 
 	action action.Heat // what comes of them
@@ -34,6 +35,7 @@ func (o *heatFlags) groups() []cmdline.Group {
 		f.StringVar(&o.by, "by", string(heat.ByMixed), "`"+names(heat.Bys())+"` what counts")
 		f.IntVar(&o.top, "top", 10, "`N` how many chunks to name")
 		f.Float64Var(&o.sample, "sample", 0, "`N` have N queries a second sampled meanwhile; needs --yes")
+		f.StringArrayVar(&o.logs, "log", nil, "`FILE` place by the slow queries of a log, not by samples; repeat to add")
 		f.BoolVarP(&o.yes, "yes", "y", false, "with --sample: do that")
 		o.flags(f, "text", "json")
 	})}
@@ -53,7 +55,7 @@ func (o *heatFlags) complete(env environment, words []string) error {
 	}
 	o.changes = o.sample > 0
 	o.action = action.Heat{Namespaces: o.namespaces, For: time.Duration(o.count), Back: time.Duration(o.back),
-		By: heat.By(o.by), Top: o.top, Sample: o.sample}
+		By: heat.By(o.by), Top: o.top, Sample: o.sample, Logs: o.logs}
 	if err := wrongOptions(o.action.Validate()); err != nil {
 		return err
 	}
@@ -100,6 +102,7 @@ with --sample. At the prompt, sh.heat() returns the same.`,
 			"shardsh heat mongodb://host:27017 --ns shop.orders",
 			"shardsh heat mongodb://host:27017 --for 5m --by writes --json",
 			"shardsh heat mongodb://host:27017 --ns shop.orders --sample 50 --yes",
+			"shardsh heat mongodb://host:27017 --log mongos1.log --log mongos2.log",
 		},
 	}
 }

@@ -31,9 +31,13 @@ func (r *reading) estimate(ctx context.Context, c *collection) {
 			in.Shards = append(in.Shards, s.ID)
 		}
 	}
-	in.Span = r.Clock.Now().Sub(c.from)
-	if len(c.statements) == 0 {
+	switch {
+	case len(c.statements) == 0:
 		in.Span = r.Clock.Now().Sub(c.began)
+	case c.until.IsZero():
+		in.Span = r.Clock.Now().Sub(c.from)
+	default:
+		in.Span = max(c.until.Sub(c.from), time.Second)
 	}
 	after, err := r.counters(ctx, c)
 	if err == nil && len(after) > 0 && c.before != nil {

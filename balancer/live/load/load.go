@@ -29,6 +29,8 @@ type Options struct {
 	// Sample has this many queries a second be sampled while counters are counted, of
 	// collections of which none are; 0 leaves that as it is.
 	Sample float64
+	// Logged are operations of logs, by collection: they take the place of sampled queries.
+	Logged map[string][]heat.Logged
 	Clock  pace.Clock
 	// Tell is called with what is being done; may be nil.
 	Tell func(string)
@@ -41,6 +43,8 @@ type Reading struct {
 	Map   heat.Map
 	// Analyzer is what configureQueryAnalyzer was told.
 	Analyzer Analyzer
+	// Logged says that the samples are from logs.
+	Logged bool
 	// Notes are what could not be read, and why.
 	Notes []string
 }
@@ -109,7 +113,7 @@ type collection struct {
 	result       Reading
 	statements   []heat.Statement
 	inserts      []heat.Sample
-	from         time.Time // since when there are samples
+	from, until  time.Time // when samples were taken; until is zero for now
 }
 
 // Read reads the load of collections of a cluster that was read with their routing tables.
@@ -248,8 +252,12 @@ func (r *reading) count(ctx context.Context) (err error) {
 	return r.Clock.Sleep(ctx, wait)
 }
 
-// samples reads the sampled queries.
+// samples reads the sampled queries, or takes those of logs.
 func (r *reading) samples(ctx context.Context, c *collection) error {
+	if r.Logged != nil {
+		r.fromLogs(c)
+		return nil
+	}
 	if !r.look.Release().AtLeast(catalog.Release70) {
 		return nil
 	}
@@ -278,6 +286,16 @@ func (r *reading) samples(ctx context.Context, c *collection) error {
 		c.from = oldest.At
 	}
 	return nil
+}
+
+func (r *reading) fromLogs(c *collection) {
+	lines := r.Logged[c.ns]
+	if len(lines) == 0 {
+		c.result.Notes = append(c.result.Notes, "the logs have no operation of "+c.ns+" with a filter")
+		return
+	}
+	c.result.Logged, c.from, c.until = true, lines[0].At, lines[len(lines)-1].At
+	c.statements = heat.Once(c.state.Table, lines)
 }
 
 // newest reads documents that were inserted while counters were counted: nobody samples

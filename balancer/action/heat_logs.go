@@ -1,0 +1,86 @@
+package action
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"time"
+
+	"shardsh/balancer/heat"
+	"shardsh/balancer/safefile"
+)
+
+const (
+	// mostLogged is how many operations of a collection are kept, the newest ones.
+	mostLogged = 50_000
+	// longestLine is how long a line of a log may be, in bytes; longer ones are left out.
+	longestLine = 1 << 20
+)
+
+// logged reads the operations of collections from files of logs, as far back from the newest one
+// of each collection as told.
+func logged(ctx context.Context, files, namespaces []string, back time.Duration) (map[string][]heat.Logged, error) {
+	all := map[string][]heat.Logged{}
+	for _, ns := range namespaces {
+		all[ns] = nil
+	}
+	for _, path := range files {
+		if err := readLog(ctx, path, func(one heat.Logged) {
+			list, wanted := all[one.Namespace]
+			if !wanted {
+				return
+			}
+			if list = append(list, one); len(list) >= 2*mostLogged {
+				list = newestLogged(list, back)
+			}
+			all[one.Namespace] = list
+		}); err != nil {
+			return nil, refuse("{log}: %v", err)
+		}
+	}
+	for ns, list := range all {
+		all[ns] = newestLogged(list, back)
+	}
+	return all, nil
+}
+
+// newestLogged returns the newest operations, oldest first.
+func newestLogged(list []heat.Logged, back time.Duration) []heat.Logged {
+	if len(list) == 0 {
+		return list
+	}
+	slices.SortStableFunc(list, func(a, b heat.Logged) int { return a.At.Compare(b.At) })
+	since := list[len(list)-1].At.Add(-back)
+	list = slices.DeleteFunc(list, func(l heat.Logged) bool { return l.At.Before(since) })
+	return slices.Clip(list[max(0, len(list)-mostLogged):])
+}
+
+func readLog(ctx context.Context, path string, take func(heat.Logged)) error {
+	file, err := safefile.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	lines := bufio.NewReaderSize(file, longestLine)
+	for skip := false; ctx.Err() == nil; {
+		line, err := lines.ReadSlice('\n')
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			skip = true
+			continue
+		case err != nil && !errors.Is(err, io.EOF):
+			return err
+		}
+		if !skip {
+			for _, one := range heat.LoggedBy(line) {
+				take(one)
+			}
+		}
+		if skip = false; err != nil {
+			return nil
+		}
+	}
+	return context.Cause(ctx)
+}

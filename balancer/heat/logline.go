@@ -1,0 +1,203 @@
+package heat
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/catalog"
+)
+
+// Logged is an operation of a line of a log.
+type Logged struct {
+	Namespace string
+	Statement
+	// OfShard says that a shard has written the line: a router's operation that wants several
+	// shards is in the log of each.
+	OfShard bool
+}
+
+// slowQuery is in each line of an operation, from 4.4 on, when logs became JSON.
+var slowQuery = []byte(`"Slow query"`)
+
+// logLine is a line of a log of a server, as the manual shows it, or a document of
+// system.profile.
+type logLine struct {
+	Message string `json:"msg"`
+	At      struct {
+		Date json.RawMessage `json:"$date"`
+	} `json:"t"`
+	Attr operation `json:"attr"`
+}
+
+// operation is what both say of an operation.
+type operation struct {
+	Type        string          `json:"type"` // of a log line
+	Op          string          `json:"op"`   // of a profiler's document
+	Namespace   string          `json:"ns"`
+	Command     json.RawMessage `json:"command"`
+	Originating json.RawMessage `json:"originatingCommand"`
+	Locks       json.RawMessage `json:"locks"`
+	Time        struct {
+		Date json.RawMessage `json:"$date"`
+	} `json:"ts"`
+}
+
+// LoggedBy returns the operations of a line of a log that say which keys they want: a line of
+// a server's log ("Slow query"), or a document of system.profile as mongoexport writes it. Other
+// lines, and operations that were cut off or have no filter, give none.
+func LoggedBy(line []byte) []Logged {
+	if !bytes.Contains(line, slowQuery) && !bytes.Contains(line, []byte(`"op"`)) {
+		return nil
+	}
+	var parsed logLine
+	if json.Unmarshal(line, &parsed) != nil {
+		return nil
+	}
+	op, at := parsed.Attr, instant(parsed.At.Date)
+	if parsed.Message != "Slow query" {
+		if json.Unmarshal(line, &op) != nil || op.Op == "" {
+			return nil
+		}
+		at = instant(op.Time.Date)
+	}
+	return op.statements(at)
+}
+
+func (op operation) statements(at time.Time) (list []Logged) {
+	command := document(op.Command)
+	if command == nil {
+		return nil
+	}
+	one := Logged{Namespace: op.Namespace, OfShard: op.Locks != nil, Statement: Statement{At: at}}
+	kind := strings.ToLower(op.Type + op.Op)
+	if kind == "update" || kind == "remove" { // a statement of a shard
+		one.OfShard, one.Kind, one.Removes = true, Write, kind == "remove"
+		one.Filter, _ = command.Lookup("q").DocumentOK()
+		one.Simple = simple(command.Lookup("collation"))
+		return one.known()
+	}
+	if command.Lookup("getMore").Type != 0 {
+		return nil // its first batch has a line of its own
+	}
+	elements, err := command.Elements()
+	if err != nil || len(elements) == 0 {
+		return nil
+	}
+	name := elements[0].Key()
+	field, reads := filterOf[name]
+	one.Simple = simple(command.Lookup("collation"))
+	switch {
+	case name == "update" || name == "delete":
+		for _, s := range Statements(wrapped(name, command)) {
+			if s.At = at; s.Filter != nil {
+				list = append(list, Logged{one.Namespace, s, one.OfShard})
+			}
+		}
+		return list
+	case name == "findAndModify" || name == "findandmodify":
+		one.Kind = Write
+		one.Removes, _ = command.Lookup("remove").BooleanOK()
+		field = "query"
+	case name == "aggregate":
+		one.Filter = firstMatch(command)
+	case !reads:
+		return nil
+	}
+	if field != "" {
+		one.Filter, _ = command.Lookup(field).DocumentOK()
+	}
+	return one.known()
+}
+
+// filterOf are the filters of commands that read.
+var filterOf = map[string]string{"find": "filter", "count": "query", "distinct": "query", "aggregate": ""}
+
+func wrapped(name string, command bson.Raw) bson.Raw {
+	doc, _ := bson.Marshal(bson.D{{Key: "cmdName", Value: name}, {Key: "cmd", Value: command}})
+	return doc
+}
+
+// known returns the statement where it has a filter.
+func (l Logged) known() []Logged {
+	if l.Filter == nil {
+		return nil
+	}
+	return []Logged{l}
+}
+
+// firstMatch returns the filter that a pipeline begins with; empty where it has none.
+func firstMatch(command bson.Raw) bson.Raw {
+	stages := documents(command.Lookup("pipeline"))
+	if len(stages) > 0 {
+		if match, is := stages[0].Lookup("$match").DocumentOK(); is {
+			return match
+		}
+	}
+	return bson.Raw{5, 0, 0, 0, 0}
+}
+
+// document reads extended JSON; nil where it is none.
+func document(text json.RawMessage) bson.Raw {
+	var doc bson.Raw
+	if len(text) == 0 || bson.UnmarshalExtJSON(text, false, &doc) != nil {
+		return nil
+	}
+	return doc
+}
+
+// instant reads what stands in a $date: text, or milliseconds in canonical form.
+func instant(date json.RawMessage) time.Time {
+	var text string
+	if json.Unmarshal(date, &text) == nil {
+		for _, layout := range []string{"2006-01-02T15:04:05.999Z07:00", "2006-01-02T15:04:05.999-0700"} {
+			if at, err := time.Parse(layout, text); err == nil {
+				return at
+			}
+		}
+		return time.Time{}
+	}
+	var long struct {
+		Milliseconds int64 `json:"$numberLong,string"`
+	}
+	if json.Unmarshal(date, &long) == nil && long.Milliseconds > 0 {
+		return time.UnixMilli(long.Milliseconds)
+	}
+	return time.Time{}
+}
+
+// Once returns the statements of a collection's operations, each once: of lines of shards that
+// want n shards every nth stays, as each of the n has written one.
+func Once(table *catalog.RoutingTable, list []Logged) (statements []Statement) {
+	seen := map[int]int{}
+	for _, l := range list {
+		if l.OfShard {
+			n := SampleOf(table.Pattern(), l.Statement).shards(table)
+			if seen[n]++; seen[n]%n != 0 {
+				continue
+			}
+		}
+		statements = append(statements, l.Statement)
+	}
+	return statements
+}
+
+// shards returns how many shards a sample goes to, at least 1.
+func (s Sample) shards(table *catalog.RoutingTable) int {
+	switch {
+	case s.everywhere():
+		return max(1, len(table.Owners()))
+	case !s.Key.IsZero():
+		return 1
+	}
+	var owners []catalog.ShardID
+	for _, r := range s.Ranges {
+		owners = append(owners, table.OwnersIn(r.From, r.To)...)
+	}
+	slices.Sort(owners)
+	return max(1, len(slices.Compact(owners)))
+}
