@@ -176,7 +176,7 @@ type recorder struct {
 
 // RunCommand answers what changes something by itself.
 func (r *recorder) RunCommand(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
-	if !live.Changes(command[0].Key) {
+	if live.Reads(command[0].Key) {
 		return r.CommandRunner.RunCommand(ctx, database, command)
 	}
 	if err := r.would(database, command); err != nil {

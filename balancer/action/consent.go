@@ -32,8 +32,8 @@ func (c Consent) Audits() (list []string) {
 	return slices.DeleteFunc(slices.Compact(list), func(to string) bool { return to == "" })
 }
 
-// HistoryOf returns where the audit is read that nobody names: the first destination that
-// can be.
+// HistoryOf returns the audit that history reads unless told otherwise: the first destination
+// that can be read.
 func (c Consent) HistoryOf() string {
 	for _, to := range c.Audits() {
 		if to != audit.ToSyslog {
@@ -125,8 +125,8 @@ func (c Consent) diskLimit(given float64) (float64, error) {
 	return limit, nil
 }
 
-// bounded returns a limit as the policies have it, and what a run says at its end that
-// reaches it though nobody has named it.
+// bounded applies the policies to one limit. note says which policy set it, for the message of
+// a run that ends at it.
 func bounded[T int | int64](
 	policies []*consent.Policy, name string, given, usual T, of func(consent.Limits) T, text func(T) string,
 ) (limit T, note string, err error) {
@@ -163,7 +163,7 @@ func bounded[T int | int64](
 }
 
 // ofPolicy is what the end of a run says at a limit that a policy sets.
-func ofPolicy(p *consent.Policy) string { return ", which is that of the policy " + p.File }
+func ofPolicy(p *consent.Policy) string { return ", set by policy " + p.File }
 
 // order is what a run is about, as it is written down before the run begins.
 type order struct {
@@ -173,9 +173,9 @@ type order struct {
 	approved   string
 }
 
-// begin has each command that changes something pass the policies, and written down; and
-// that a run begins before all of them. Ended says how it has ended. The error says that
-// the audit can't be written.
+// begin wraps the runner: every command that changes something is checked against the policies
+// and written to the audit, which first gets the start of the run. ended writes its end. The
+// error is of an audit that can't be written.
 func (c Cluster) begin(ctx context.Context, o order) (
 	begun Cluster, ended func(stopped string, err error) error, err error) {
 	if len(c.Policies) > 0 {

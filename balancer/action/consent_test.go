@@ -120,7 +120,7 @@ func TestPolicyLimits(t *testing.T) {
 		c, _ := w.under(one.policies...)
 		o := RunOptions{Pace: Pace{Parallel: 1, MaxMoves: one.given}, NoJournal: true}
 		r, err := Drain{Shard: "s0", MovePrimaries: true, RunOptions: o}.Run(t.Context(), c, nil)
-		if err != nil || r.MovesDone != one.want || strings.Contains(r.Stopped, ", which is that of the policy p.yaml") != one.note {
+		if err != nil || r.MovesDone != one.want || strings.Contains(r.Stopped, ", set by policy p.yaml") != one.note {
 			t.Errorf("%v, %d: %d moves, stopped: %q, %v", one.policies, one.given, r.MovesDone, r.Stopped, err)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/pace"
 )
 
-// holds returns what says why a run is to begin nothing. While it waits with nothing under
+// holds returns the function that tells the gate why no step may start now. While it waits with nothing under
 // way, its lease says so: a quiesce does not wait for it then.
 func (c Cluster) holds(
 	lease *atomic.Pointer[live.LeasedCluster], r *serial,

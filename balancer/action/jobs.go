@@ -27,7 +27,7 @@ type JobVerb interface {
 // cluster, and each goes on where the one before it ended, or was killed.
 type JobStart struct {
 	Of JobVerb
-	// WorkFor is how long this call begins anything; 0 only makes the job. A step that is
+	// WorkFor is how long this call may start steps; 0 only makes the job. A step that is
 	// under way then is left to the cluster. DefaultWorkFor is the default.
 	WorkFor time.Duration
 	// Replace gives a job that is there other options, and starts one anew that has ended.
@@ -125,7 +125,7 @@ func (s JobStart) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, er
 			return JobStatus{}, &AccessError{err}
 		}
 	case job.Options != opts.text():
-		return c.statusOf(job), refuse("the job %s has other options: %s; {replace} has it go on with these", id,
+		return c.statusOf(job), refuse("job %s exists with different options: %s; {replace} applies the new ones", id,
 			optionsOf(job).line())
 	case ended:
 		return c.statusOf(job), nil
@@ -245,7 +245,7 @@ func (c Cluster) undoJob(ctx context.Context, id string, resumed bool) (*apply.E
 	}
 	work := apply.ResumeKept(h, journal)
 	if resumed && work.Plan.Goal.Kind != plan.Undo {
-		return nil, fmt.Errorf("nobody has begun to undo the job %s: %s goes on with it", id,
+		return nil, fmt.Errorf("no undo of job %s was started; to continue the job: %s", id,
 			c.commandOf(optionsOf(job), "start")+" --replace")
 	}
 	return work, work.Undo()

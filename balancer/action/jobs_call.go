@@ -27,11 +27,11 @@ type jobCall struct {
 	o    jobOptions
 	r    *serial
 
-	stop context.CancelCauseFunc // has nothing more begin; nil before the work
+	stop context.CancelCauseFunc // ends the start of steps; nil before the work
 
-	mu      sync.Mutex // holds what follows
+	mu      sync.Mutex // guards the fields below
 	job     *live.Job
-	waits   *pace.Event // what nothing begins for at the moment
+	waits   *pace.Event // why no step may start now; nil if one may
 	before  apply.Progress
 	resumed bool
 	gate    *pace.Gate // nil before there is one
@@ -43,20 +43,20 @@ var (
 	errCancelled = errors.New("the job is cancelled")
 )
 
-// How long the steps under way may go on after the time of a call, before they are left to
-// the cluster; how long a call may take before its first step, besides planning; and how
-// often it looks whether it may begin.
 const (
-	jobGrace    = 2 * time.Second
-	jobPrepares = time.Minute
-	jobLooks    = time.Second
+	// jobGrace is how long steps under way may go on after the time of a call. Then they are
+	// left to the cluster.
+	jobGrace = 2 * time.Second
+	// jobPrepareTimeout is how long a call may take before its first step, besides planning.
+	jobPrepareTimeout = time.Minute
+	// jobPollInterval is how often a call looks whether it may start a step.
+	jobPollInterval = time.Second
+	// jobRestoreTimeout limits how long a call switches balancing on again. What is left stays
+	// recorded: the next call goes on.
+	jobRestoreTimeout = 20 * time.Second
 )
 
-// jobGivesBack limits how long a call gives back what is paused. What is left stays
-// recorded: the next call goes on.
-const jobGivesBack = 20 * time.Second
-
-// run works, and has what it does written down.
+// run works, and writes what it does to the audit.
 func (j *jobCall) run(ctx context.Context) (JobStatus, error) {
 	c, err := j.in(j.o.TimeZone)
 	if err != nil {
@@ -81,8 +81,8 @@ func (j *jobCall) whileLeased(ctx context.Context) (JobStatus, error) {
 		l, err := j.acquire(ctx, j.runner(), doingJob(j.job.ID), false)
 		held, is := errors.AsType[*live.HeldError](err)
 		switch {
-		case is && ctx.Err() == nil && time.Since(began)+jobLooks < j.WorkFor:
-			if j.Clock.Sleep(ctx, jobLooks) != nil {
+		case is && ctx.Err() == nil && time.Since(began)+jobPollInterval < j.WorkFor:
+			if j.Clock.Sleep(ctx, jobPollInterval) != nil {
 				return j.heldBy(held), nil //nolint:nilerr // that is why it waits
 			}
 			continue
@@ -356,7 +356,7 @@ func (j *jobCall) opens(ctx context.Context, gate *pace.Gate, left time.Duration
 // rest is what is left of the time of a call, with some for what has taken long to prepare:
 // else no call would ever begin it.
 func (j *jobCall) rest(left time.Duration, began time.Time) time.Duration {
-	return max(left-time.Since(began), min(j.WorkFor, jobLooks))
+	return max(left-time.Since(began), min(j.WorkFor, jobPollInterval))
 }
 
 // work carries the plan out for a while, and sets the state of the job. It reports whether
@@ -402,7 +402,7 @@ func (j *jobCall) keeps(err error) bool {
 
 // leave gives back the lease, and all that is paused.
 func (j *jobCall) leave(ctx context.Context, l *leased) error {
-	hard, hurry := context.WithTimeout(context.WithoutCancel(ctx), jobGivesBack)
+	hard, hurry := context.WithTimeout(context.WithoutCancel(ctx), jobRestoreTimeout)
 	defer hurry()
 	if j.Hard != nil {
 		defer context.AfterFunc(j.Hard, hurry)()

@@ -74,9 +74,9 @@ func TestJobNextSteps(t *testing.T) {
 // possible.
 func TestJobLimitsOfAPolicy(t *testing.T) {
 	for text, want := range map[string]string{
-		"limits: {for: 2h}":        "the limit of 2h is reached, which is that of the policy p.yaml",
-		"limits: {max-moves: 3}":   "the limit of 3 moves is reached, which is that of the policy p.yaml",
-		"defaults: {max-moves: 3}": "the limit of 3 moves is reached, which is that of the policy p.yaml",
+		"limits: {for: 2h}":        "the limit of 2h is reached, set by policy p.yaml",
+		"limits: {max-moves: 3}":   "the limit of 3 moves is reached, set by policy p.yaml",
+		"defaults: {max-moves: 3}": "the limit of 3 moves is reached, set by policy p.yaml",
 	} {
 		w := newWorld(t, crowded(10), catalog.Release80, 1)
 		c := w.actionCluster()

@@ -25,9 +25,9 @@ func (j *jobCall) carryOut(
 	}
 	defer context.AfterFunc(running, func() {
 		time.AfterFunc(jobGrace, abandon)
-		time.AfterFunc(jobGivesBack, hurry)
+		time.AfterFunc(jobRestoreTimeout, hurry)
 	})()
-	timer := time.AfterFunc(left+jobPrepares, func() { j.stop(errWorkedFor) })
+	timer := time.AfterFunc(left+jobPrepareTimeout, func() { j.stop(errWorkedFor) })
 	defer timer.Stop()
 	w.Hard, l.leaving = hard, leaving
 	o := job{
@@ -183,7 +183,7 @@ func (j *jobCall) await(ctx context.Context, l *leased, h *apply.History, left t
 		if moving == nil {
 			return nil
 		}
-		if time.Since(began) >= left || j.Clock.Sleep(ctx, jobLooks) != nil {
+		if time.Since(began) >= left || j.Clock.Sleep(ctx, jobPollInterval) != nil {
 			return &movingError{*moving}
 		}
 	}

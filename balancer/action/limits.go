@@ -67,12 +67,12 @@ func effective[T int | int64](given, usual T) T {
 func (p Pace) maxMoves() int   { return effective(p.MaxMoves, DefaultMaxMoves) }
 func (p Pace) maxBytes() int64 { return effective(p.MaxBytes, DefaultMaxBytes) }
 
-// isDefault is what the end of a run says at a limit that nobody has named.
+// isDefault is what a run adds when it ends at a default limit.
 func isDefault(given bool, flag, option string) string {
 	if given {
 		return ""
 	}
-	return fmt.Sprintf(", which is the default (--%s, %s: a higher one, or none)", flag, option)
+	return fmt.Sprintf(", the default (raise it with --%s or %s)", flag, option)
 }
 
 // noteOf says whose a limit is: of a policy, or by default.

@@ -58,7 +58,7 @@ func refined(t *catalog.RoutingTable, p catalog.KeyPattern) iter.Seq[catalog.Chu
 	}
 	return func(yield func(catalog.Chunk) bool) {
 		for c := range t.All() {
-			c.Min, c.Max = extended(t, p, c.Min), extended(t, p, c.Max)
+			c.Min, c.Max = extended(t.Pattern(), p, c.Min), extended(t.Pattern(), p, c.Max)
 			if !yield(c) {
 				return
 			}
@@ -66,11 +66,12 @@ func refined(t *catalog.RoutingTable, p catalog.KeyPattern) iter.Seq[catalog.Chu
 	}
 }
 
-func extended(t *catalog.RoutingTable, p catalog.KeyPattern, k catalog.Key) catalog.Key {
-	if k.Equal(t.Pattern().GlobalMax()) {
+// extended is a bound under a shard key with more fields.
+func extended(of, p catalog.KeyPattern, k catalog.Key) catalog.Key {
+	if k.Equal(of.GlobalMax()) {
 		return p.GlobalMax()
 	}
-	longer, err := p.ExtendBound(t.Pattern().Bound(k))
+	longer, err := p.ExtendBound(of.Bound(k))
 	if err != nil {
 		return k // of a pattern that does not extend: compared with nothing
 	}
@@ -124,10 +125,10 @@ func (d *differ) chunks(was, is *catalog.CollectionState) {
 		tally tally
 		text  string
 	}{
-		{ChunksSplit, n.split, "%s: %s came of splits"},
-		{ChunksMerged, n.merged, "%s: %s went into others by merges"},
+		{ChunksSplit, n.split, "%s: %s created by splits"},
+		{ChunksMerged, n.merged, "%s: %s merged away"},
 		{JumboSet, n.jumbo, "%s: %s flagged jumbo"},
-		{JumboCleared, n.cleared, "%s: %s not flagged jumbo any more"},
+		{JumboCleared, n.cleared, "%s: %s no longer flagged jumbo"},
 	} {
 		if one.tally.count > 0 {
 			d.add(Change{Kind: one.kind, Namespace: ns, Count: one.tally.count, Examples: one.tally.examples}, one.text,
@@ -209,7 +210,7 @@ func flowText(flows []Flow) string {
 	var list []string
 	for i, f := range flows {
 		if i == mostFlows {
-			list = append(list, fmt.Sprintf("and %d ways more", len(flows)-i))
+			list = append(list, fmt.Sprintf("and %d more pairs of shards", len(flows)-i))
 			break
 		}
 		list = append(list, fmt.Sprintf("%s %s to %s", humanize.Number(f.Count), f.From, f.To))
@@ -253,7 +254,7 @@ func (d *differ) ranges(was, is *catalog.CollectionState) {
 		if _, left := before[at]; left {
 			text := show(was.Pattern.Bound(r.Min), was.Pattern.Bound(r.Max))
 			d.add(Change{Kind: RangeRemoved, Namespace: is.Namespace, Zone: r.Zone, Old: text},
-				"%s: %s is not in the zone %s any more", name(is.Namespace), text, r.Zone)
+				"%s: %s is no longer in zone %s", name(is.Namespace), text, r.Zone)
 		}
 	}
 }
@@ -263,12 +264,5 @@ func widened(was, is *catalog.CollectionState, k catalog.Key) catalog.Key {
 	if was.Pattern.Len() == is.Pattern.Len() {
 		return k
 	}
-	if k.Equal(was.Pattern.GlobalMax()) {
-		return is.Pattern.GlobalMax()
-	}
-	longer, err := is.Pattern.ExtendBound(was.Pattern.Bound(k))
-	if err != nil {
-		return k
-	}
-	return longer
+	return extended(was.Pattern, is.Pattern, k)
 }

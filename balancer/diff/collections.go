@@ -76,7 +76,7 @@ func (d *differ) gone(was *catalog.CollectionState) {
 	c := Change{Kind: Dropped, Namespace: was.Namespace}
 	if was.Unsplittable {
 		c.Kind = Untracked
-		d.add(c, "%s is not in the catalog any more: dropped, or with its database again", name(was.Namespace))
+		d.add(c, "%s is no longer in the catalog: dropped, or untracked again", name(was.Namespace))
 		return
 	}
 	d.add(c, "%s was dropped: it had %s", name(was.Namespace), humanize.Count(was.Count().Chunks, "chunk"))
@@ -181,10 +181,10 @@ func (d *differ) flags(was, is *catalog.CollectionState) {
 		now, then   string
 	}{
 		{was.NoBalance, is.NoBalance, BalancingOff, BalancingOn, "is not balanced", "is balanced again"},
-		{was.Defragment, is.Defragment, DefragmentStarted, DefragmentEnded, "is defragmented",
-			"is not defragmented any more"},
+		{was.Defragment, is.Defragment, DefragmentStarted, DefragmentEnded, "defragmentation started",
+			"defragmentation ended"},
 		{blocked(was), blocked(is), MigrationsBlocked, MigrationsAllowed, "may not move chunks", "may move chunks again"},
-		{was.Resharding, is.Resharding, ReshardingStarted, ReshardingEnded, "is resharded", "is not resharded any more"},
+		{was.Resharding, is.Resharding, ReshardingStarted, ReshardingEnded, "resharding started", "resharding ended"},
 	} {
 		switch {
 		case !f.was && f.is:
@@ -197,7 +197,7 @@ func (d *differ) flags(was, is *catalog.CollectionState) {
 
 func ownChunkSize(c *catalog.CollectionState) string {
 	if c.MaxChunkSizeBytes == 0 {
-		return "that of the cluster"
+		return "the cluster's default"
 	}
 	return humanize.Bytes(c.MaxChunkSizeBytes)
 }
@@ -217,7 +217,7 @@ func (d *differ) indexes() {
 		}
 		for _, id := range was.Unindexed {
 			if !slices.Contains(is.Unindexed, id) {
-				d.add(Change{Kind: IndexBuilt, Namespace: is.Namespace, Shard: id}, "%s is not without an index on %s any more",
+				d.add(Change{Kind: IndexBuilt, Namespace: is.Namespace, Shard: id}, "%s has the index for its shard key on %s again",
 					name(is.Namespace), id)
 			}
 		}

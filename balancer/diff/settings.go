@@ -44,7 +44,7 @@ func (d *differ) settings() {
 
 func modeText(s catalog.Settings) string {
 	if s.UnknownMode != "" {
-		return string(s.Mode) + " (" + s.UnknownMode + " is no mode)"
+		return string(s.Mode) + " (" + s.UnknownMode + " is not a mode)"
 	}
 	return string(s.Mode)
 }

@@ -87,13 +87,13 @@ func AdviseChunkSize(f Facts) ChunkSize {
 	switch {
 	case f.expected() < imbalance*smallMB<<20:
 		a.MB, a.Commands, a.Reasons = a.CurrentMB, nil, nil
-		a.Verdict = fmt.Sprintf("keep chunks of %d MB: with %s %s is too small to spread; {expect: \"500GB\"} says what it "+
-			"will have",
+		a.Verdict = fmt.Sprintf("keep chunks of %d MB: with %s %s is too small to spread; {expect: \"500GB\"} advises for a "+
+			"larger size",
 			a.MB, humanize.Bytes(f.expected()), f.Namespace)
 	case a.MB == a.CurrentMB:
-		a.Verdict = fmt.Sprintf("keep chunks of %d MB: from %d to %d MB suit %s", a.MB, a.LowMB, a.HighMB, f.Namespace)
+		a.Verdict = fmt.Sprintf("keep chunks of %d MB (%d to %d MB are fine for %s)", a.MB, a.LowMB, a.HighMB, f.Namespace)
 	default:
-		a.Verdict = fmt.Sprintf("chunks of %d MB suit %s, from %d to %d MB do; they are of %d MB now", a.MB, f.Namespace,
+		a.Verdict = fmt.Sprintf("%s: use chunks of %d MB (%d to %d MB are fine); now %d MB", f.Namespace, a.MB,
 			a.LowMB, a.HighMB, a.CurrentMB)
 	}
 	if len(a.Commands) > 0 && f.Release.AtLeast(catalog.Release60) {

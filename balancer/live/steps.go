@@ -21,7 +21,7 @@ type Steps struct {
 	executor *Executor
 	zone     *time.Location // of the config servers, if somebody named it
 
-	identified sync.Mutex // holds
+	identified sync.Mutex // guards clusterID
 	clusterID  bson.ObjectID
 }
 

@@ -88,7 +88,7 @@ func TestPolicyAllows(t *testing.T) {
 	machine := policyFile(t, "policy.json", `{"limits": {"max-moves": 1}, "audit": "`+filepath.ToSlash(audited)+`"}`)
 	mine := policyFile(t, "mine.yaml", "limits: {max-moves: 5}")
 	code, out, errs := runWith(t, filepath.Dir(machine), nil, "balance", address, "--ns", "shop.orders", "--yes", "--policy", mine)
-	if want := "the limit of 1 move is reached, which is that of the policy " + machine; code != exitOK || !strings.Contains(out, want) {
+	if want := "the limit of 1 move is reached, set by policy " + machine; code != exitOK || !strings.Contains(out, want) {
 		t.Errorf("exit code %d, %s%s", code, out, errs)
 	}
 	code, out, errs = runWith(t, filepath.Dir(machine), nil, "history")

@@ -40,7 +40,7 @@ func TestDiff(t *testing.T) {
 	for _, args := range [][]string{{old, uri}, {old, history}, {history}, {history, uri, "--since", "1h"}, {"--since", "1s", history}} {
 		got := must(3, append([]string{"diff"}, args...)...)
 		for _, want := range []string{": 2 changes of 2 kinds\n", "\nZones\n  shard1 is in the zone EU\n",
-			"\nChunks\n  shop.orders: 1 chunk came of splits ("} {
+			"\nChunks\n  shop.orders: 1 chunk created by splits ("} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%q has no %q:\n%s", args, want, got)
 			}

@@ -31,7 +31,7 @@ func checkExpiry(spec *store.IndexSpec, v bson.RawValue) error {
 	return checkSeconds(mongoerr.CannotCreateIndex, seconds)
 }
 
-// expiryOf returns the seconds of an index. What is not a number is never, as servers mend it.
+// expiryOf returns the seconds of an index. What is not a number counts as the longest time there is, as on servers.
 func expiryOf(v bson.RawValue) float64 {
 	seconds, isNumber := args.Number(v)
 	if !isNumber {
