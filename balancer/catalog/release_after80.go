@@ -112,6 +112,19 @@ func (r Release) FindsChunkHistories() bool {
 // without its options. That it began with 8.3 and not with 9.0 is inferred.
 func (r Release) FindsMalformedBuckets() bool { return r.runs(Release83, 0) }
 
+// SamplesQueries reports whether servers keep statistics of one query in a hundred without being
+// told to, and $queryStats shows them in groups.
+func (r Release) SamplesQueries() bool { return r.runs(Release90, 0) }
+
+// CountsOverload reports whether routers count by shard the requests that were refused because it had
+// too much to do. That 8.0 and 8.2 have it from the patches with the limits on is inferred.
+func (r Release) CountsOverload() bool {
+	if r.Line() == Release80 {
+		return r.runs(Release80, 20)
+	}
+	return r.runs(Release82, 0)
+}
+
 // FindsUniqueIndexes reports whether checkMetadataConsistency finds unique indexes of sharded
 // collections that do not begin with the shard key.
 func (r Release) FindsUniqueIndexes() bool { return r.runs(Release90, 0) }

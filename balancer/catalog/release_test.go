@@ -83,6 +83,8 @@ func TestWhatDiffersAfter80(t *testing.T) {
 		{"buckets without options are found", Release.FindsMalformedBuckets, "--------xx"},
 		{"unique indexes without the shard key are found", Release.FindsUniqueIndexes, "---------x"},
 		{"serverStatus shows critical sections", Release.ShowsCriticalSections, "--------xx"},
+		{"one query in a hundred is counted", Release.SamplesQueries, "---------x"},
+		{"refused requests are counted by shard", Release.CountsOverload, "---x-xxxxx"},
 		{"null matches within arrays", Release.NullsInArrays, "---------x"},
 		{"serverStatus has the field service", Release.ShowsServices, "xxxxxxxx--"},
 		{"shards own metadata", Release.ShardsOwnMetadata, "---------x"},
