@@ -41,6 +41,7 @@ func (r *Router) runFaulty(cmd *call.Command, c *call.Call) (bson.D, error) {
 		c.Request.Patient()
 	}
 	reply, err := r.runUnless(failure, cmd, c)
+	r.Counters.CountAsked(c.Request)
 	c.Slow = c.Request.Slow()
 	return reply, c.Labelled(err)
 }
