@@ -112,6 +112,11 @@ func (r Release) FindsChunkHistories() bool {
 // without its options. That it began with 8.3 and not with 9.0 is inferred.
 func (r Release) FindsMalformedBuckets() bool { return r.runs(Release83, 0) }
 
+// DropsOrphansOfConfig reports whether a config server that is no shard any more drops what it holds
+// at once, its range deletions too, instead of waiting for these (SERVER-103990). That 8.3 and 9.0 have
+// it is inferred.
+func (r Release) DropsOrphansOfConfig() bool { return r.runs(Release82, 7) }
+
 // SamplesQueries reports whether servers keep statistics of one query in a hundred without being
 // told to, and $queryStats shows them in groups.
 func (r Release) SamplesQueries() bool { return r.runs(Release90, 0) }

@@ -130,8 +130,11 @@ func (mb *Membership) RemoveConfigShard() (Removal, error) {
 }
 
 // cleanConfigShard waits until a drained config server holds nothing of the
-// users any more: it stays a member of the cluster, so what it holds must go.
+// users any more: it stays a member of the cluster, so what it holds must go. Newer releases drop it.
 func (mb *Membership) cleanConfigShard(r *Removal) {
+	if mb.release.DropsOrphansOfConfig() {
+		return
+	}
 	s := mb.shards[configShard]
 	r.PendingDeletions = int64(len(s.deletions))
 	for _, ns := range slices.Sorted(maps.Keys(s.colls)) {
