@@ -14,7 +14,6 @@ import (
 
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
-	"shardsh/balancer/enginetest"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/mocktest"
@@ -23,7 +22,12 @@ import (
 
 var full = flag.Bool("full", false, "many random clusters and moments, not a few")
 
-func releases() []catalog.Release { return enginetest.Releases() }
+func releases() []catalog.Release {
+	return []catalog.Release{
+		catalog.Release44, catalog.Release50, catalog.Release60, catalog.Release70, catalog.Release80, catalog.Release83,
+		catalog.Release80.WithPatch(20), catalog.Release82.WithPatch(5), catalog.Release82.WithPatch(6), catalog.Release90,
+	}
+}
 
 // world is a mock cluster over the wire.
 type world struct {

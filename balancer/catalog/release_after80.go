@@ -112,6 +112,20 @@ func (r Release) FindsChunkHistories() bool {
 // without its options. That it began with 8.3 and not with 9.0 is inferred.
 func (r Release) FindsMalformedBuckets() bool { return r.runs(Release83, 0) }
 
+// HasDrainCommands reports whether the steps of a removal of a shard have commands of their own, of
+// which one says how far it is without changing anything, and one takes it back.
+func (r Release) HasDrainCommands() bool { return r.AtLeast(Release83) }
+
+// CommitsRemovals reports whether the command that ends a removal is allowed.
+func (r Release) CommitsRemovals() bool { return r.AtLeast(Release82) }
+
+// IgnoresRemovedShards reports whether change streams take the option of that name.
+func (r Release) IgnoresRemovedShards() bool { return r.AtLeast(Release83) }
+
+// RefusesEmptyGroupFields reports whether a field of $group must have a name. That it goes by the
+// server and not by the compatibility version is inferred.
+func (r Release) RefusesEmptyGroupFields() bool { return r.runs(Release90, 0) }
+
 // DropsOrphansOfConfig reports whether a config server that is no shard any more drops what it holds
 // at once, its range deletions too, instead of waiting for these (SERVER-103990). That 8.3 and 9.0 have
 // it is inferred.

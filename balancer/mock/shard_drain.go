@@ -235,7 +235,7 @@ func (mb *Membership) DrainingStatus(shard catalog.Shard) Removal {
 // IllegalOperation when it has not.
 func (mb *Membership) CommitRemoval(shard catalog.Shard) error {
 	version, _ := mb.clusterParameters.Compatibility().Lookup("version").StringValueOK()
-	if fcv, _ := catalog.ReleaseOf(version); !fcv.AtLeast(catalog.Release82) {
+	if fcv, _ := catalog.ReleaseOf(version); !fcv.CommitsRemovals() {
 		return mongoerr.New(mongoerr.IllegalOperation, "commitShardRemoval is not supported with the current FCV. Upgrade "+
 			"to the highest FCV to perform this operation.")
 	}

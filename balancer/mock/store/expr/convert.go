@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/quota"
 	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
@@ -40,7 +41,7 @@ func convertTo(t bson.Type) function {
 		if value.IsNullish(args[0]) {
 			return value.Null(), nil
 		}
-		return convert(args[0], conversion{to: t, format: "auto", wide: c.Language.Hashes})
+		return convert(args[0], conversion{to: t, format: "auto", wide: c.Language.Hashes, meter: c.Meter})
 	}}
 }
 
@@ -83,7 +84,7 @@ func exprConvert(c *Evaluation, args []value.Value) (value.Value, error) {
 			value.TypeName(in),
 			value.TypeName(value.Value{Type: t}))
 	}
-	how := conversion{to: t, format: value.TextAt(format.Value), wide: c.Language.Hashes}
+	how := conversion{to: t, format: value.TextAt(format.Value), wide: c.Language.Hashes, meter: c.Meter}
 	var err error
 	if how.wide {
 		if how.base, err = baseOf(args[5]); err != nil {
@@ -109,6 +110,7 @@ type conversion struct {
 	format string // of binary data as text
 	base   int    // of numbers as text; 0 for none
 	wide   bool   // with the conversions of 8.3
+	meter  *quota.Meter
 }
 
 // convert turns a value into another type, as $convert does.
@@ -123,7 +125,7 @@ func convert(v value.Value, how conversion) (value.Value, error) {
 		}
 	}
 	if how.wide && value.IsString(v) && (t == bson.TypeArray || t == bson.TypeEmbeddedDocument) {
-		return parseJSON(v, t)
+		return parseJSON(how.meter, v, t)
 	}
 	f := map[bson.Type]func(value.Value) (value.Value, error){
 		bson.TypeInt32: convertInt32, bson.TypeInt64: convertInt64, bson.TypeDouble: convertDouble,
@@ -280,7 +282,7 @@ func convertObjectID(v value.Value) (value.Value, error) {
 
 func convertString(v value.Value, how conversion) (value.Value, error) {
 	if _, known := bareText(v); how.wide && (known || value.IsObject(v) || value.IsArray(v)) {
-		return textOfAny(v)
+		return textOfAny(how.meter, v)
 	}
 	switch v.Type {
 	case bson.TypeObjectID:

@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/quota"
 	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 )
@@ -70,11 +71,11 @@ func inBase(v value.Value, t bson.Type, base int) (out value.Value, is bool, err
 }
 
 // textOfAny is what $toString gives beyond 8.0.
-func textOfAny(v value.Value) (value.Value, error) {
+func textOfAny(w *quota.Meter, v value.Value) (value.Value, error) {
 	text, known := bareText(v)
 	if !known {
-		var b bytes.Buffer
-		if err := writeJSON(&b, v); err != nil {
+		b := jsonWriter{meter: w}
+		if err := b.write(v); err != nil {
 			return v, err
 		}
 		text = b.String()
@@ -105,18 +106,24 @@ func bareText(v value.Value) (text string, known bool) {
 	return "", false
 }
 
-// writeJSON writes a value as JSON: what JSON does not have, as its text.
-func writeJSON(b *bytes.Buffer, v value.Value) error {
-	var err error
+// jsonWriter writes values as JSON: what JSON does not have, as its text.
+type jsonWriter struct {
+	bytes.Buffer
+	meter *quota.Meter
+}
+
+func (b *jsonWriter) write(v value.Value) error {
+	err := b.meter.Step(1)
 	switch {
+	case err != nil:
 	case value.IsNullish(v):
 		b.WriteString("null")
 	case value.IsObject(v):
-		err = writeFields(b, v, "{}", func(name []byte) { fmt.Fprintf(b, `"%s":`, name) })
+		err = b.fields(v, "{}", func(name []byte) { fmt.Fprintf(b, `"%s":`, name) })
 	case value.IsArray(v):
-		err = writeFields(b, v, "[]", func([]byte) {})
+		err = b.fields(v, "[]", func([]byte) {})
 	default:
-		err = writeScalar(b, v)
+		err = b.scalar(v)
 	}
 	if err == nil && b.Len() > largestDocument {
 		_, err = noConversion("Resulting string exceeds maximum size (%d bytes)", largestDocument)
@@ -124,7 +131,7 @@ func writeJSON(b *bytes.Buffer, v value.Value) error {
 	return err
 }
 
-func writeFields(b *bytes.Buffer, v value.Value, brackets string, writeName func(name []byte)) error {
+func (b *jsonWriter) fields(v value.Value, brackets string, writeName func(name []byte)) error {
 	b.WriteByte(brackets[0])
 	first := true
 	for name, inner := range document.Fields(v.Value) {
@@ -133,7 +140,7 @@ func writeFields(b *bytes.Buffer, v value.Value, brackets string, writeName func
 		}
 		first = false
 		writeName(name)
-		if err := writeJSON(b, inner); err != nil {
+		if err := b.write(inner); err != nil {
 			return err
 		}
 	}
@@ -141,7 +148,7 @@ func writeFields(b *bytes.Buffer, v value.Value, brackets string, writeName func
 	return nil
 }
 
-func writeScalar(b *bytes.Buffer, v value.Value) error {
+func (b *jsonWriter) scalar(v value.Value) error {
 	text, err := convert(v, conversion{to: bson.TypeString, format: "auto", wide: true})
 	if err != nil {
 		return err
@@ -152,7 +159,7 @@ func writeScalar(b *bytes.Buffer, v value.Value) error {
 	}
 	b.WriteByte('"')
 	for _, r := range value.TextAt(text.Value) {
-		writeEscaped(b, r)
+		b.escaped(r)
 	}
 	b.WriteByte('"')
 	return nil
@@ -162,7 +169,7 @@ var shortEscapes = map[rune]string{
 	'"': `\"`, '\\': `\\`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`,
 }
 
-func writeEscaped(b *bytes.Buffer, r rune) {
+func (b *jsonWriter) escaped(r rune) {
 	switch short, known := shortEscapes[r]; {
 	case known:
 		b.WriteString(short)
@@ -174,19 +181,22 @@ func writeEscaped(b *bytes.Buffer, r rune) {
 }
 
 // parseJSON reads the text of an array or object, as JSON has it: no Extended JSON.
-func parseJSON(v value.Value, t bson.Type) (value.Value, error) {
+func parseJSON(w *quota.Meter, v value.Value, t bson.Type) (value.Value, error) {
 	failed := func(why string) (value.Value, error) {
 		return noConversion("Failed to parse %s in $convert with no onError value: %s", value.TypeName(value.Value{Type: t}), why)
 	}
-	text := value.TextAt(v.Value)
-	if !json.Valid([]byte(text)) {
-		return failed("invalid JSON")
-	}
-	d := json.NewDecoder(strings.NewReader(text))
+	d := json.NewDecoder(strings.NewReader(value.TextAt(v.Value)))
 	d.UseNumber()
-	out, err := jsonReader{d}.next(0)
-	switch {
-	case err != nil && !errors.Is(err, io.EOF):
+	out, err := jsonReader{d, w}.next(0)
+	if err == nil {
+		if _, more := d.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("something follows the value")
+		}
+	}
+	switch over := w.Step(0); {
+	case over != nil:
+		return v, over
+	case err != nil:
 		return failed(err.Error())
 	case out.Type != t:
 		return failed("the input is of another type")
@@ -197,9 +207,15 @@ func parseJSON(v value.Value, t bson.Type) (value.Value, error) {
 }
 
 // jsonReader makes values of tokens, in their order.
-type jsonReader struct{ *json.Decoder }
+type jsonReader struct {
+	*json.Decoder
+	meter *quota.Meter
+}
 
 func (r jsonReader) next(depth int) (value.Value, error) {
+	if err := r.meter.Step(1); err != nil {
+		return value.Value{}, err
+	}
 	token, err := r.Token()
 	if err != nil {
 		return value.Value{}, err

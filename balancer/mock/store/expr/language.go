@@ -19,6 +19,8 @@ type Language struct {
 	// Hashes has $hash, $hexHash, $subtype, $createObjectId, $serializeEJSON,
 	// $deserializeEJSON, arrayIndexAs, and the conversions of convert_text.go (8.3).
 	Hashes bool
+	// GroupFieldsNamed has $group refuse fields without a name (9.0).
+	GroupFieldsNamed bool
 	// NullInArrays has a path lead to null at each element of an array that it cannot go
 	// on from, and at an empty array (9.0, SERVER-36681).
 	NullInArrays bool
