@@ -71,7 +71,8 @@ func (s shaper) find(body bson.Raw) bson.D {
 			shape = append(shape, bson.E{Key: name, Value: placeholder(v)})
 		}
 	}
-	for _, name := range []string{"singleBatch", "tailable", "awaitData", "noCursorTimeout", "allowDiskUse", "allowPartialResults"} {
+	for _, name := range []string{"singleBatch", "tailable", "awaitData", "noCursorTimeout", "allowDiskUse",
+		"allowPartialResults"} {
 		if v := body.Lookup(name); v.Type == bson.TypeBoolean && args.Truth(v) {
 			shape = append(shape, bson.E{Key: name, Value: true})
 		}
@@ -150,7 +151,7 @@ func (s shaper) order(doc bson.Raw) bson.D {
 func (s shaper) projection(doc bson.Raw) bson.D {
 	shape := bson.D{}
 	for _, e := range elements(doc) {
-		var shown any = s.expression(e.Value())
+		shown := s.expression(e.Value())
 		if _, isNumber := args.Number(e.Value()); isNumber || e.Value().Type == bson.TypeBoolean {
 			shown = args.Truth(e.Value())
 		}
@@ -190,7 +191,8 @@ func (s shaper) stage(name string, v bson.RawValue) any {
 // join shows the names of the joined collection and its fields.
 func (s shaper) join(doc bson.Raw) bson.D {
 	shape := bson.D{}
-	for _, name := range []string{"from", "coll", "as", "localField", "foreignField", "connectFromField", "connectToField"} {
+	for _, name := range []string{"from", "coll", "as", "localField", "foreignField", "connectFromField",
+		"connectToField"} {
 		if text, given := doc.Lookup(name).StringValueOK(); given {
 			shape = append(shape, bson.E{Key: name, Value: s.path(text)})
 		}

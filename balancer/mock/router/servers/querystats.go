@@ -109,9 +109,11 @@ func renameOf(spec bson.RawValue) (querystats.Rename, error) {
 	const algorithm = "hmac-sha-256"
 	doc, isDoc := spec.DocumentOK()
 	if !isDoc {
-		return nil, mongoerr.New(mongoerr.FailedToParse, "$queryStats value must be an object. Found: %s", args.TypeName(spec.Type))
+		return nil, mongoerr.New(mongoerr.FailedToParse, "$queryStats value must be an object. Found: %s",
+			args.TypeName(spec.Type))
 	}
-	if err := args.Check("$queryStats", []args.Field{args.Optional("transformIdentifiers", args.Object)}, doc); err != nil {
+	fields := []args.Field{args.Optional("transformIdentifiers", args.Object)}
+	if err := args.Check("$queryStats", fields, doc); err != nil {
 		return nil, err
 	}
 	how, given := doc.Lookup("transformIdentifiers").DocumentOK()

@@ -183,7 +183,8 @@ func (b *jsonWriter) escaped(r rune) {
 // parseJSON reads the text of an array or object, as JSON has it: no Extended JSON.
 func parseJSON(w *quota.Meter, v value.Value, t bson.Type) (value.Value, error) {
 	failed := func(why string) (value.Value, error) {
-		return noConversion("Failed to parse %s in $convert with no onError value: %s", value.TypeName(value.Value{Type: t}), why)
+		return noConversion("Failed to parse %s in $convert with no onError value: %s",
+			value.TypeName(value.Value{Type: t}), why)
 	}
 	d := json.NewDecoder(strings.NewReader(value.TextAt(v.Value)))
 	d.UseNumber()
