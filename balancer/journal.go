@@ -60,7 +60,7 @@ func (d roundDetails) done(now time.Time, r catalog.Release) bson.D {
 		{Key: "candidateChunks", Value: int32(d.candidates)},
 		{Key: "chunksMoved", Value: int32(d.moved)},
 	}
-	if !r.AtLeast(catalog.Release80) {
+	if !r.MovesCollections() {
 		return doc
 	}
 	return append(doc,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"shardsh/balancer/catalog"
 	"shardsh/balancer/policy"
 )
 
@@ -13,7 +12,7 @@ import (
 // its balancing is switched off, as nothing could move (rules/01-rounds-and-settings §1.6). It is
 // false for every other collection.
 func (l *Loop) lostHashedIndex(m policy.Migration) bool {
-	if !l.cfg.Version.AtLeast(catalog.Release80) {
+	if !l.cfg.Version.NoticesLostIndexes() {
 		return false
 	}
 	routing, err := l.routing(m.Namespace)

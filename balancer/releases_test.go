@@ -251,6 +251,36 @@ func TestW06SettingsThatAreLogged(t *testing.T) {
 	}
 }
 
+// Windows of weekdays that the compatibility version does not allow yet are ignored, with a warning at
+// every round's look; the other window counts.
+func TestDayWindowsThatAreIgnored(t *testing.T) {
+	for _, tt := range []struct {
+		version, fcv string
+		warns, moves bool
+	}{{"8.3", "8.0", true, true}, {"9.0", "8.0", true, true}, {"8.3", "", false, false}, {"9.0", "8.3", false, false}, {"8.2.6", "", false, true}} {
+		release, err := catalog.ParseRelease(tt.version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		f := newFake("a", "b")
+		f.add(t, "db.c", 1000, 0)
+		day := f.queue.Now().AddDate(0, 0, 3).Weekday().String() // not today
+		f.settings["balancer"] = bson.D{{Key: "activeWindowDOW", Value: bson.A{
+			bson.D{{Key: "day", Value: day}, {Key: "start", Value: "01:00"}, {Key: "stop", Value: "02:00"}}}}}
+		loop := f.runConfig(t, balancer.Config{Version: release.WithFCV(tt.fcv), Logger: slog.New(warned{slog.DiscardHandler, &ids})})
+		f.advance(3 * aRoundLater)
+		warned := slices.DeleteFunc(ids, func(id string) bool { return id != "8248700" })
+		rounds := loop.Status().Rounds
+		if rounds < 2 || tt.warns && int64(len(warned)) < rounds || !tt.warns && len(warned) > 0 {
+			t.Errorf("%s with %q warns %d times in %d rounds", tt.version, tt.fcv, len(warned), rounds)
+		}
+		if moved := len(f.moves) > 0; moved != tt.moves {
+			t.Errorf("%s with %q: moved: %v", tt.version, tt.fcv, moved)
+		}
+	}
+}
+
 // aRoundLater is long enough for the next round to begin.
 const aRoundLater = balancer.RoundInterval + time.Second
 

@@ -11,7 +11,7 @@ import (
 // chooses something only for the server's tests of itself (rules/01-selection §8).
 func (l *Loop) selectUnsharded(shards []catalog.Shard, available *policy.Available) ([]policy.Migration, error) {
 	random := l.random()
-	if random == nil || !l.cfg.Version.AtLeast(catalog.Release80) {
+	if random == nil || !l.cfg.Version.MovesCollections() {
 		return nil, nil
 	}
 	colls, err := call(&l.thread, "unsharded", func(ctx context.Context, c Cluster) ([]policy.Unsharded, error) {

@@ -121,7 +121,7 @@ func unmark(l *leased, work *apply.Execution, o *apply.Options) {
 			}
 		case state.State == diagnosis.DrainOff:
 			return nil
-		case !release.AtLeast(catalog.Release83):
+		case !release.HasDrainCommands():
 			return &apply.BlockedError{
 				What: fmt.Sprintf("shard %s is marked as draining, and servers before 8.3 have no command that takes that back",
 					shard),

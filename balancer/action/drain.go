@@ -143,7 +143,7 @@ func (d *drainEnd) ready(ctx context.Context) error {
 }
 
 // unmarks reports whether a command takes the mark back.
-func (d *drainEnd) unmarks() bool { return d.lease.Router().AtLeast(catalog.Release83) }
+func (d *drainEnd) unmarks() bool { return d.lease.Router().HasDrainCommands() }
 
 // start marks the shard as draining, where it is to be removed.
 func (d *drainEnd) start(ctx context.Context) error {
@@ -298,7 +298,7 @@ func (d *drainEnd) leaveCluster(ctx context.Context) error {
 				return err
 			}
 			if text, _ := reply.Lookup("state").StringValueOK(); text == "completed" ||
-				d.lease.Router().AtLeast(catalog.Release83) {
+				d.lease.Router().HasDrainCommands() {
 				break
 			}
 			why = reply.String()

@@ -104,7 +104,7 @@ func TestLimitsHold(t *testing.T) {
 	stopped, planned, contents := 0, 0, 0
 	for seed := range several(200, 1000) {
 		r := rand.New(rand.NewPCG(seed, 24))
-		release := releases()[seed%6]
+		release := releases()[seed%uint64(len(releases()))]
 		w := skewed(t, r, release, seed)
 		goal := goals(release)[r.IntN(len(goals(release)))]
 		p := w.plan(goal)

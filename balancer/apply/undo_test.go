@@ -20,7 +20,7 @@ import (
 func TestUndo(t *testing.T) {
 	undone := 0
 	for seed := range several(8, 100) {
-		release := releases()[seed%6]
+		release := releases()[seed%uint64(len(releases()))]
 		goal := goals(release)[int(seed)%len(goals(release))]
 		t.Run(fmt.Sprintf("%s, %s, seed %d", release, goal.Kind, seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 3))
@@ -81,7 +81,7 @@ func (w *world) begun(path string) bool {
 
 // What has been undone can't be undone again; it was the last word.
 func TestUndoOnce(t *testing.T) {
-	w := newWorld(t, even(rand.New(rand.NewPCG(5, 5))), releases()[4], 5)
+	w := newWorld(t, even(rand.New(rand.NewPCG(5, 5))), releases()[0], 5)
 	path := filepath.Join(t.TempDir(), "journal")
 	p := w.plan(plan.Goal{Kind: plan.Balance})
 	w.life(path, p, w.options(), 1<<30)

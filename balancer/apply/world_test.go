@@ -12,6 +12,7 @@ import (
 
 	"shardsh/balancer/apply"
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/enginetest"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/mocktest"
@@ -21,12 +22,7 @@ import (
 
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
-func releases() []catalog.Release {
-	return []catalog.Release{
-		catalog.Release44, catalog.Release50, catalog.Release60, catalog.Release70, catalog.Release80, catalog.Release83,
-		catalog.Release80.WithPatch(20), catalog.Release82.WithPatch(5), catalog.Release82.WithPatch(6), catalog.Release90,
-	}
-}
+func releases() []catalog.Release { return enginetest.Releases() }
 
 // world is a mock cluster whose balancer is off, over the wire.
 type world struct {

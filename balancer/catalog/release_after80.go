@@ -112,6 +112,38 @@ func (r Release) FindsChunkHistories() bool {
 // without its options. That it began with 8.3 and not with 9.0 is inferred.
 func (r Release) FindsMalformedBuckets() bool { return r.runs(Release83, 0) }
 
+// HasDrainCommands reports whether the steps of a removal of a shard have commands of their own, of
+// which one says how far it is without changing anything, and one takes it back.
+func (r Release) HasDrainCommands() bool { return r.AtLeast(Release83) }
+
+// CommitsRemovals reports whether the command that ends a removal is allowed.
+func (r Release) CommitsRemovals() bool { return r.AtLeast(Release82) }
+
+// IgnoresRemovedShards reports whether change streams take the option of that name.
+func (r Release) IgnoresRemovedShards() bool { return r.AtLeast(Release83) }
+
+// RefusesEmptyGroupFields reports whether a field of $group must have a name. That it goes by the
+// server and not by the compatibility version is inferred.
+func (r Release) RefusesEmptyGroupFields() bool { return r.runs(Release90, 0) }
+
+// DropsOrphansOfConfig reports whether a config server that is no shard any more drops what it holds
+// at once, its range deletions too, instead of waiting for these (SERVER-103990). That 8.3 and 9.0 have
+// it is inferred.
+func (r Release) DropsOrphansOfConfig() bool { return r.runs(Release82, 7) }
+
+// SamplesQueries reports whether servers keep statistics of one query in a hundred without being
+// told to, and $queryStats shows them in groups.
+func (r Release) SamplesQueries() bool { return r.runs(Release90, 0) }
+
+// CountsOverload reports whether routers count by shard the requests that were refused because it had
+// too much to do. That 8.0 and 8.2 have it from the patches with the limits on is inferred.
+func (r Release) CountsOverload() bool {
+	if r.Line() == Release80 {
+		return r.runs(Release80, 20)
+	}
+	return r.runs(Release82, 0)
+}
+
 // FindsUniqueIndexes reports whether checkMetadataConsistency finds unique indexes of sharded
 // collections that do not begin with the shard key.
 func (r Release) FindsUniqueIndexes() bool { return r.runs(Release90, 0) }

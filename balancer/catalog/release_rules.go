@@ -39,6 +39,17 @@ func (r Release) SecondariesGiveAll() bool { return !r.AtLeast(Release50) }
 // AwaitsMajority reports whether a write that does not say waits for a majority.
 func (r Release) AwaitsMajority() bool { return r.AtLeast(Release50) }
 
+// MovesCollections reports whether a collection that is not sharded can lie on any shard
+// (moveCollection, unshardCollection), and rounds count moves of such.
+func (r Release) MovesCollections() bool { return r.AtLeast(Release80) }
+
+// ReshardsToSameKey reports whether reshardCollection takes the key that the collection has.
+func (r Release) ReshardsToSameKey() bool { return r.AtLeast(Release80) }
+
+// NoticesLostIndexes reports whether a round switches the balancing of a collection off whose hashed
+// shard key has no index any more.
+func (r Release) NoticesLostIndexes() bool { return r.AtLeast(Release80) }
+
 // KeepsSessions reports whether there is a collection of the sessions.
 func (r Release) KeepsSessions() bool { return r.AtLeast(Release36) }
 

@@ -83,6 +83,12 @@ func TestWhatDiffersAfter80(t *testing.T) {
 		{"buckets without options are found", Release.FindsMalformedBuckets, "--------xx"},
 		{"unique indexes without the shard key are found", Release.FindsUniqueIndexes, "---------x"},
 		{"serverStatus shows critical sections", Release.ShowsCriticalSections, "--------xx"},
+		{"one query in a hundred is counted", Release.SamplesQueries, "---------x"},
+		{"refused requests are counted by shard", Release.CountsOverload, "---x-xxxxx"},
+		{"a former config shard drops its orphans", Release.DropsOrphansOfConfig, "--------xx"},
+		{"draining has commands", Release.HasDrainCommands, "--------xx"},
+		{"ignoreRemovedShards", Release.IgnoresRemovedShards, "--------xx"},
+		{"fields of $group need a name", Release.RefusesEmptyGroupFields, "---------x"},
 		{"null matches within arrays", Release.NullsInArrays, "---------x"},
 		{"serverStatus has the field service", Release.ShowsServices, "xxxxxxxx--"},
 		{"shards own metadata", Release.ShardsOwnMetadata, "---------x"},
@@ -94,6 +100,11 @@ func TestWhatDiffersAfter80(t *testing.T) {
 			if want := row.want[i] == 'x'; err != nil || row.has(r) != want {
 				t.Errorf("%s in %s: want %v, %v", row.name, version, want, err)
 			}
+		}
+	}
+	for patch, drops := range map[uint8]bool{6: false, 7: true} { // between two of the columns
+		if r := Release82.WithPatch(patch); r.DropsOrphansOfConfig() != drops {
+			t.Errorf("%s drops the orphans of a former config shard: %v", r, !drops)
 		}
 	}
 	if r := Release90.WithFCV("8.3"); !r.NullsInArrays() || r.ShardsOwnMetadata() || r.FindsMaxKeyZones() || !r.BlocksChunkOperations() {

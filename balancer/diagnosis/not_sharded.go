@@ -32,7 +32,7 @@ func NotSharded(s *catalog.Snapshot, ns string, exists bool) (a Answer, ok bool)
 	other := slices.IndexFunc(s.Shards(), func(o catalog.ShardState) bool { return o.ID != on && !o.Draining })
 	switch {
 	case other < 0:
-	case s.Release().AtLeast(catalog.Release80):
+	case s.Release().MovesCollections():
 		f.Commands = []string{fmt.Sprintf("sh.moveCollection(%q, %q)", ns, string(s.Shards()[other].ID))}
 	case where != "":
 		f.Commands = []string{fmt.Sprintf("sh.movePrimary(%q, %q)", database, string(s.Shards()[other].ID))}

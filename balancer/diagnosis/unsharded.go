@@ -34,7 +34,7 @@ func (d *Diagnosis) unsharded() []Finding {
 	}
 	var commands []string
 	switch {
-	case d.Release().AtLeast(catalog.Release80):
+	case d.Release().MovesCollections():
 		commands = []string{fmt.Sprintf("sh.moveCollection(%q, %q)", largest.Database+".<collection>", string(has.emptiest))}
 	case has.least+largest.Bytes < has.most: // else the other shard would have as much
 		commands = []string{fmt.Sprintf("sh.movePrimary(%q, %q)", largest.Database, string(has.emptiest))}

@@ -159,7 +159,7 @@ func (s *suite) moveRefused() {
 }
 
 func (s *suite) moveUnsharded() {
-	if !s.Release.AtLeast(catalog.Release80) && !slices.Contains(s.Unsupported, "MoveUnsharded") {
+	if !s.Release.MovesCollections() && !slices.Contains(s.Unsupported, "MoveUnsharded") {
 		return // nobody asks for it
 	}
 	s.command("app", bson.D{{Key: "create", Value: "alone"}})

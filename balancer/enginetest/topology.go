@@ -84,3 +84,13 @@ func randomCollection(r *rand.Rand, ns string, shards int, zones []string, relea
 	}
 	return coll
 }
+
+// Releases are those that tests of what balances run on: each line that is supported, and the patches
+// that differ. Tests of a few random cases take them in this order, the ones that most people run first.
+func Releases() []catalog.Release {
+	return []catalog.Release{
+		catalog.Release80.WithPatch(10), catalog.Release90, catalog.Release44, catalog.Release82.WithPatch(6),
+		catalog.Release83, catalog.Release50, catalog.Release82.WithPatch(5), catalog.Release70,
+		catalog.Release80.WithPatch(20), catalog.Release60,
+	}
+}

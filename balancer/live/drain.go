@@ -16,7 +16,7 @@ import (
 
 // StartDrainCommand returns what marks a shard as draining.
 func StartDrainCommand(r catalog.Release, id catalog.ShardID) bson.D {
-	if r.AtLeast(catalog.Release83) {
+	if r.HasDrainCommands() {
 		return drainCommand(id, "startShardDraining", "startTransitionToDedicatedConfigServer")
 	}
 	return drainCommand(id, "removeShard", "transitionToDedicatedConfigServer")
@@ -24,7 +24,7 @@ func StartDrainCommand(r catalog.Release, id catalog.ShardID) bson.D {
 
 // CommitDrainCommand returns what removes a shard that is empty.
 func CommitDrainCommand(r catalog.Release, id catalog.ShardID) bson.D {
-	if r.AtLeast(catalog.Release83) {
+	if r.HasDrainCommands() {
 		return drainCommand(id, "commitShardRemoval", "commitTransitionToDedicatedConfigServer")
 	}
 	return drainCommand(id, "removeShard", "transitionToDedicatedConfigServer")

@@ -82,7 +82,7 @@ func moveChunk(p catalog.KeyPattern, ns string, to catalog.ShardID, lower, upper
 }
 
 func (d *Executor) moveCollection(ctx context.Context, m policy.Migration) error {
-	if !d.release.AtLeast(catalog.Release80) {
+	if !d.release.MovesCollections() {
 		return &UnsupportedError{"moving an unsharded collection", "moveCollection requires 8.0 or newer"}
 	}
 	_, err := d.ask(ctx, "admin", bson.D{{Key: "moveCollection", Value: m.Namespace},

@@ -40,12 +40,7 @@ func subject(t *testing.T, release catalog.Release) (enginetest.Subject, *mock.C
 }
 
 // testedReleases returns those that the live side is for.
-func testedReleases() []catalog.Release {
-	return []catalog.Release{
-		catalog.Release44, catalog.Release50, catalog.Release60, catalog.Release70, catalog.Release80, catalog.Release83,
-		catalog.Release80.WithPatch(20), catalog.Release82.WithPatch(5), catalog.Release82.WithPatch(6), catalog.Release90,
-	}
-}
+func testedReleases() []catalog.Release { return enginetest.Releases() }
 
 func TestEngineOnTheMock(t *testing.T) {
 	for _, release := range testedReleases() {

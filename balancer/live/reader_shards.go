@@ -78,7 +78,7 @@ const configShard = "config"
 // drains reads the state of the shards that drain, or of the one shard that is
 // wanted. Before 8.3 no command reads it without a change.
 func (r *reading) drains(ctx context.Context) error {
-	if !r.parts.Release.AtLeast(catalog.Release83) {
+	if !r.parts.Release.HasDrainCommands() {
 		return nil
 	}
 	for i := range r.parts.Shards {

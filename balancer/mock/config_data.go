@@ -303,7 +303,7 @@ func (cfg *ConfigDB) CheckSettings(doc bson.Raw) error {
 		return nil
 	case !cfg.release.AtLeast(catalog.Release80):
 		balancerDoc = anything
-	case cfg.installed.onConfigServers().AtLeast(catalog.Release83):
+	case cfg.installed.onConfigServers().ReadsDayWindows():
 		balancerDoc = func(doc bson.Raw) bool { return validBalancer(without(doc, "activeWindowDOW")) }
 	}
 	id, _ := doc.Lookup("_id").StringValueOK()

@@ -13,5 +13,7 @@ func LanguageOf(r catalog.Release) expr.Language {
 		CurrentDate:   r.AtLeast(catalog.Release82),
 		Hashes:        r.AtLeast(catalog.Release83),
 		NullInArrays:  r.NullsInArrays(),
+
+		GroupFieldsNamed: r.RefusesEmptyGroupFields(),
 	}
 }

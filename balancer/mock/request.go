@@ -101,9 +101,6 @@ func (rq *Request) ask(id catalog.ShardID) error {
 	if err := rq.env.faults.reach(rq.router, id); err != nil {
 		return err
 	}
-	if len(rq.env.faults.failures) == 0 && len(rq.env.faults.slow) == 0 {
-		return rq.asked[id] // as nearly always: nothing to remember
-	}
 	err, known := rq.asked[id]
 	if known {
 		return err
@@ -116,6 +113,13 @@ func (rq *Request) ask(id catalog.ShardID) error {
 	}
 	rq.asked[id] = err
 	return err
+}
+
+// EachAsked gives the nodes that the request went to, and what came of that.
+func (rq *Request) EachAsked(give func(id catalog.ShardID, err error)) {
+	for id, err := range rq.asked {
+		give(id, err)
+	}
 }
 
 // failOn returns what the router makes of a failure of one shard: a connection

@@ -130,8 +130,11 @@ func (mb *Membership) RemoveConfigShard() (Removal, error) {
 }
 
 // cleanConfigShard waits until a drained config server holds nothing of the
-// users any more: it stays a member of the cluster, so what it holds must go.
+// users any more: it stays a member of the cluster, so what it holds must go. Newer releases drop it.
 func (mb *Membership) cleanConfigShard(r *Removal) {
+	if mb.release.DropsOrphansOfConfig() {
+		return
+	}
 	s := mb.shards[configShard]
 	r.PendingDeletions = int64(len(s.deletions))
 	for _, ns := range slices.Sorted(maps.Keys(s.colls)) {
@@ -232,7 +235,7 @@ func (mb *Membership) DrainingStatus(shard catalog.Shard) Removal {
 // IllegalOperation when it has not.
 func (mb *Membership) CommitRemoval(shard catalog.Shard) error {
 	version, _ := mb.clusterParameters.Compatibility().Lookup("version").StringValueOK()
-	if fcv, _ := catalog.ReleaseOf(version); !fcv.AtLeast(catalog.Release82) {
+	if fcv, _ := catalog.ReleaseOf(version); !fcv.CommitsRemovals() {
 		return mongoerr.New(mongoerr.IllegalOperation, "commitShardRemoval is not supported with the current FCV. Upgrade "+
 			"to the highest FCV to perform this operation.")
 	}

@@ -36,10 +36,7 @@ func TestAsTheMock(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine, and long")
 	}
-	releases := []catalog.Release{
-		catalog.Release44, catalog.Release50, catalog.Release60, catalog.Release70, catalog.Release80, catalog.Release83,
-		catalog.Release80.WithPatch(20), catalog.Release82.WithPatch(5), catalog.Release82.WithPatch(6), catalog.Release90,
-	}
+	releases := enginetest.Releases()
 	moves := 0
 	for seed := range *clusters {
 		release := releases[seed%uint64(len(releases))]

@@ -210,7 +210,7 @@ func (l *look) needsOfDrain() (list []need) {
 		}
 		list = append(list, need{Resource{Cluster: true}, []string{action}, "to remove the shard", true})
 	}
-	if l.Shard != configShard && l.Snapshot.Release().AtLeast(catalog.Release83) {
+	if l.Shard != configShard && l.Snapshot.Release().HasDrainCommands() {
 		list = append(list, need{Resource{Cluster: true}, []string{"shardDrainingStatus"}, "to ask how far the drain is",
 			false})
 	}

@@ -38,7 +38,7 @@ func (p *pricing) reshard() (Way, bool, error) {
 	}
 	w.Commands = []string{fmt.Sprintf("sh.reshardCollection(%q, %s, false, { %s })", p.c.Namespace, p.c.Pattern, options)}
 	switch r := p.s.Release(); {
-	case !r.AtLeast(catalog.Release80):
+	case !r.ReshardsToSameKey():
 		w.Refused = fmt.Sprintf("servers of release %s do not reshard to the same key", r)
 	case strings.HasPrefix(p.c.Namespace, "config."):
 		w.Refused = "collections of config are not resharded"
@@ -115,7 +115,7 @@ func (p *pricing) moveCollection() []Way {
 	w := Way{Kind: MoveCollection, Blocks: blockedAtEnd,
 		Final: "all of it once it has committed; sh.abortMoveCollection() before",
 		Needs: "8.0; room for it on the other shard", Links: []Link{}, Peaks: []Peak{}}
-	if !p.s.Release().AtLeast(catalog.Release80) {
+	if !p.s.Release().MovesCollections() {
 		w.Refused = fmt.Sprintf("servers of release %s do not move collections that are not sharded: movePrimary moves "+
 			"all of a database", p.s.Release())
 	}

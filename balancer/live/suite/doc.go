@@ -11,5 +11,5 @@
 // switches the balancer on, or takes a shard out, is left out where there are
 // sharded collections of others; what is left out is in the log.
 //
-//	-suite.whole   all releases and all scenarios
+//	-suite.whole   all parts on all releases, twice, and all scenarios
 package suite

@@ -2,56 +2,82 @@ package suite
 
 import (
 	"flag"
+	"strings"
 	"testing"
 
 	"shardsh/balancer/live/suite/recorded"
 )
 
-var whole = flag.Bool("suite.whole", false, "all releases, all scenarios, every step")
+var whole = flag.Bool("suite.whole", false, "all releases with all parts, twice, all scenarios, every step")
 
-// releases are those that "shardsh serve" is tested as; the gate has the ends and
-// the one that was recorded.
-func releases() []string {
-	if *whole {
-		return []string{"4.4", "5.0", "6.0", "7.0", "8.0.10", "8.0.20", "8.2.5", "8.2.6", "8.3", "9.0"}
-	}
-	return []string{"4.4", "8.0"}
+// parts of the suite, in the order in which they run.
+var parts = []struct {
+	name string
+	run  func(*testing.T, *target)
+}{
+	{"helpers", helpers}, {"plans", plans}, {"engine", engine}, {"switches", switches}, {"recorded", scenarios},
 }
 
-// TestCluster runs the suite on the cluster that SHARDSH_LIVE_URI names, or on mock
-// ones of each release, twice in a row on the same cluster. It leaves nothing behind.
+const all = "helpers plans engine switches recorded"
+
+// releases are those that "shardsh serve" is tested as, with the parts that run on each, and on it again.
+// The gate has everything on the one that was recorded and on the oldest, on the newest what asks for
+// the most commands, and on those between what goes by the release: plans and the engine.
+func releases() []struct{ version, first, again string } {
+	list := []struct{ version, first, again string }{
+		{"4.4", all, ""}, {recordedVersion, all, "helpers plans engine"},
+		{"8.0.20", "plans engine", ""}, {"8.2.5", "plans engine", ""}, {"8.2.6", "plans engine", ""},
+		{"8.3", "plans engine", ""}, {"9.0", "helpers plans engine", ""},
+	}
+	if !*whole {
+		return list
+	}
+	for _, version := range []string{"5.0", "6.0", "7.0"} {
+		list = append(list, struct{ version, first, again string }{version: version})
+	}
+	for i := range list {
+		list[i].first, list[i].again = all, all
+	}
+	return list
+}
+
+// TestCluster runs the suite on the cluster that SHARDSH_LIVE_URI names, twice in a row, or on mock
+// ones of each release. It leaves nothing behind.
 func TestCluster(t *testing.T) {
 	asProcesses(t)
 	t.Parallel()
 	if uri := given(); uri != "" {
-		twice(t, uri)
+		once(t, uri, "first", all)
+		once(t, uri, "again", all)
 		return
 	}
-	for _, release := range releases() {
-		t.Run(release, func(t *testing.T) {
+	for _, r := range releases() {
+		t.Run(r.version, func(t *testing.T) {
 			t.Parallel()
 			// A merge that the auto-merger chose before it was switched off is still made.
-			args := []string{"--server-version", release, "--mock-time", "60x", "--set-parameter", "autoMergerThrottlingMS=1"}
-			twice(t, serve(t, append(args, recorded.Parameters()...)...).uri)
+			args := []string{"--server-version", r.version, "--mock-time", "60x", "--set-parameter", "autoMergerThrottlingMS=1"}
+			uri := serve(t, append(args, recorded.Parameters()...)...).uri
+			once(t, uri, "first", r.first)
+			if r.again != "" {
+				once(t, uri, "again", r.again)
+			}
 		})
 	}
 }
 
-func twice(t *testing.T, uri string) {
-	for _, name := range []string{"first", "again"} {
-		t.Run(name, func(t *testing.T) {
-			c := aim(t, uri)
-			t.Cleanup(c.leavesNothing)
-			t.Cleanup(c.restore)
-			t.Run("helpers", c.at(helpers))
-			t.Run("plans", c.at(plans))
-			t.Run("engine", c.at(engine))
-			t.Run("switches", c.at(switches))
-			if name == "first" { // what they log shows when they run once more
-				t.Run("recorded", c.at(scenarios))
+// once runs some parts of the suite.
+func once(t *testing.T, uri, name, which string) {
+	t.Run(name, func(t *testing.T) {
+		c := aim(t, uri)
+		t.Cleanup(c.leavesNothing)
+		t.Cleanup(c.restore)
+		for _, part := range parts {
+			// What the scenarios log shows when they run once more.
+			if strings.Contains(which, part.name) && (part.name != "recorded" || name == "first") {
+				t.Run(part.name, c.at(part.run))
 			}
-		})
-	}
+		}
+	})
 }
 
 // at has a part of the suite run on a cluster.

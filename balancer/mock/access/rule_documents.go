@@ -126,7 +126,14 @@ func initialStageRules() map[string]stageRule {
 		"$currentOp":      mayListOperations,
 		"$listSessions":   unlessOwn("listSessions"), "$listLocalSessions": unlessOwn("listSessions"),
 		"$shardedDataDistribution": cluster("shardedDataDistribution"), "$listSampledQueries": cluster("listSampledQueries"),
-		"$queryStats": cluster("queryStatsRead"), "$listClusterCatalog": cluster("listDatabases"),
+		"$listClusterCatalog": cluster("listDatabases"),
+		"$queryStats": func(r Request, coll string, spec bson.RawValue) bool {
+			options, _ := spec.DocumentOK()
+			if !options.Lookup("transformIdentifiers").IsZero() {
+				return cluster("queryStatsReadTransformed")(r, coll, spec)
+			}
+			return cluster("queryStatsRead")(r, coll, spec)
+		},
 		"$documents": func(Request, string, bson.RawValue) bool { return true },
 		"$changeStream": func(r Request, coll string, _ bson.RawValue) bool {
 			if coll == "$cmd.aggregate" {

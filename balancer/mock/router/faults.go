@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer/mock/commands"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mock/router/sampling"
+	"shardsh/balancer/mock/router/servers"
 )
 
 // lateness is how much later than the command ran its answer is due, on real
@@ -40,6 +41,7 @@ func (r *Router) runFaulty(cmd *call.Command, c *call.Call) (bson.D, error) {
 		c.Request.Patient()
 	}
 	reply, err := r.runUnless(failure, cmd, c)
+	r.Counters.CountAsked(c.Request)
 	c.Slow = c.Request.Slow()
 	return reply, c.Labelled(err)
 }
@@ -78,7 +80,9 @@ func (r *Router) runUnless(failure *mock.Failure, cmd *call.Command, c *call.Cal
 	if err := call.CheckNamed(cmd, c); err != nil {
 		return nil, err
 	}
+	began := time.Now()
 	reply, err := cmd.Run(c)
+	servers.CountQuery(cmd, c, reply, err, time.Since(began))
 	forgetRoutes(cmd, c)
 	reply = withSnapshotTime(c, reply)
 	countTargets(cmd, c)

@@ -84,7 +84,7 @@ func New(c *mock.Cluster, logger *slog.Logger, options ...Option) *Router {
 		Started:    time.Now(),
 		Cursors:    call.Cursors{Rand: rand.New(rand.NewPCG(1, 2)), Life: call.CursorLife},
 		Counters:   call.NewCounters(),
-		Parameters: servers.OwnParameters(),
+		Parameters: servers.OwnParameters(c.Release()),
 		Users:      access.NewDirectory(),
 		Budget:     quota.NewBudget(0),
 		Sessions:   &call.Sessions{},

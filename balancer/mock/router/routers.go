@@ -38,7 +38,7 @@ func (r *Router) Beside(name string) (*Router, error) {
 			Rand: rand.New(rand.NewPCG(1, r.Cursors.Rand.Uint64())), Life: r.Cursors.Life, Most: r.Cursors.Most,
 		},
 		Counters:   call.NewCounters(),
-		Parameters: servers.OwnParameters(),
+		Parameters: servers.OwnParameters(r.Cluster.Release()),
 		Routes:     &routing.Cache{},
 		Budget:     r.Budget,
 		Sessions:   r.Sessions,

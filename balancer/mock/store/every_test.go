@@ -169,6 +169,8 @@ var wholeUses = map[string]string{
 	"$regexFindAll": `{"input": "$text", "regex": "b,"}`,
 	"$hash":         `{"input": "$text", "algorithm": "sha256"}`, "$hexHash": `{"input": "$text", "algorithm": "xxh64"}`,
 	"$serializeEJSON": `{"input": "$objects"}`, "$deserializeEJSON": `{"input": "$objects"}`,
+	"$toArray":   `[{"$toString": "$objects"}]`,
+	"$toObject":  `[{"$toString": "$object"}]`,
 	"$sortArray": `{"input": "$objects", "sortBy": {"k": 1}}`,
 	"$zip":       `{"inputs": ["$list", "$deep"]}`,
 	"$switch":    ``, // by generation

@@ -6,6 +6,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/wire"
 	"shardsh/balancer/mongoerr"
@@ -23,6 +25,27 @@ type Counters struct {
 	// Targeted counts the requests that went to all shards, many, one, or were
 	// of collections that are not sharded, by command.
 	Targeted map[string]*[4]atomic.Int64
+	// Shards counts what went to each shard. The cluster's lock guards it.
+	Shards map[catalog.ShardID]ShardCounts
+}
+
+// ShardCounts are the requests that a router has sent to a shard.
+type ShardCounts struct {
+	Attempted int64
+	// Overloaded are those that were refused, as the shard had too much to do.
+	Overloaded int64
+}
+
+// CountAsked counts the shards that a request went to.
+func (c *Counters) CountAsked(rq *mock.Request) {
+	rq.EachAsked(func(id catalog.ShardID, err error) {
+		n := c.Shards[id]
+		n.Attempted++
+		if mongoerr.Overloaded(err) {
+			n.Overloaded++
+		}
+		c.Shards[id] = n
+	})
 }
 
 // Latency sums what operations took, in real time.
@@ -43,7 +66,7 @@ const (
 
 // NewCounters makes counters that stand at 0.
 func NewCounters() *Counters {
-	c := &Counters{Targeted: map[string]*[4]atomic.Int64{}}
+	c := &Counters{Targeted: map[string]*[4]atomic.Int64{}, Shards: map[catalog.ShardID]ShardCounts{}}
 	for _, name := range TargetedCommands() {
 		c.Targeted[name] = new([4]atomic.Int64)
 	}

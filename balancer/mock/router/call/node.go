@@ -11,6 +11,7 @@ import (
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/router/failpoint"
+	"shardsh/balancer/mock/router/querystats"
 	"shardsh/balancer/mock/router/sampling"
 	"shardsh/balancer/mock/routing"
 	"shardsh/balancer/mock/store"
@@ -41,6 +42,7 @@ type Node struct {
 	Counters   *Counters
 	FailPoints failpoint.Points
 	Analyzers  sampling.Analyzers // all routers have the same
+	QueryStats querystats.Store
 	// Routes are what a mongos knows of the catalog; nil on a member.
 	Routes *routing.Cache
 	// Parameters are the mongos's own; nil on a member.
@@ -127,7 +129,7 @@ func (n *Node) TopologyVersion() bson.E {
 // Parameter is a parameter that a mongos has itself. Those of the balancer
 // and of migrations live on the config server and the shards.
 type Parameter struct {
-	Value   any // bool, int32, int64, string or bson.A
+	Value   any // bool, int32, int64, float64, string or bson.A
 	Runtime bool
 	Startup bool
 }

@@ -254,7 +254,7 @@ func takeSource(c *call.Call, a *Aggregation, stages []bson.Raw) ([]bson.Raw, er
 		return nil, mongoerr.New(mongoerr.NotImplemented,
 			"the mock runs change streams only as the first stage of an aggregation, and does not explain them")
 	}
-	if a.Database && name != "$documents" && name != "$queryStats" { // which the compiler refuses
+	if a.Database && name != "$documents" { // which the compiler refuses
 		if name == "" {
 			return nil, mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for an empty pipeline.")
 		}

@@ -36,7 +36,7 @@ func changeStreamFields(r catalog.Release) []args.Field {
 		args.Optional("startAfter", args.Object), args.Optional("startAtOperationTime", args.Any),
 		args.Optional("allChangesForCluster", args.Bool), args.Optional("showExpandedEvents", args.Bool),
 	}
-	if r.AtLeast(catalog.Release83) {
+	if r.IgnoresRemovedShards() {
 		list = append(list, args.Optional("ignoreRemovedShards", args.Bool)) // the mock misses no events of theirs
 	}
 	return list

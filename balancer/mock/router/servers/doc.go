@@ -2,7 +2,10 @@
 // logs, and what a router knows of where collections lie.
 package servers
 
-import "shardsh/balancer/mock/router/call"
+import (
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock/router/call"
+)
 
 // Handlers returns the commands of this room, by their names.
 func Handlers() map[string]call.Handler {
@@ -12,6 +15,7 @@ func Handlers() map[string]call.Handler {
 // Stages returns the first stages of pipelines that this room makes documents for.
 func Stages() map[string]call.InitialStage {
 	return map[string]call.InitialStage{
-		"$currentOp": {Database: true, AdminOnly: true, Run: currentOpStage},
+		"$currentOp":  {Database: true, AdminOnly: true, Run: currentOpStage},
+		"$queryStats": {Database: true, AdminOnly: true, Since: catalog.Release70, Run: queryStatsStage},
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
 	"shardsh/balancer/mongoerr"
@@ -24,12 +25,18 @@ func parameterHandlers() map[string]call.Handler {
 const AuthSchema = int32(5)
 
 // OwnParameters returns those of a mongos that tools ask for, with their
-// defaults. Setting them is remembered; only cursorTimeoutMillis changes
-// anything here.
-func OwnParameters() map[string]*call.Parameter {
+// defaults. Setting them is remembered; only cursorTimeoutMillis and those of the statistics
+// of queries change anything here.
+func OwnParameters(r catalog.Release) map[string]*call.Parameter {
 	fixed := func(v any) *call.Parameter { return &call.Parameter{Value: v, Startup: true} }
 	free := func(v any) *call.Parameter { return &call.Parameter{Value: v, Runtime: true, Startup: true} }
+	share := 0.0
+	if r.SamplesQueries() {
+		share = 0.01
+	}
 	return map[string]*call.Parameter{
+		queryStatsRate:                      free(int32(0)),
+		queryStatsShare:                     free(share),
 		"authSchemaVersion":                 {Value: AuthSchema},
 		"authenticationMechanisms":          fixed(bson.A{"MONGODB-X509", "SCRAM-SHA-1", "SCRAM-SHA-256"}),
 		"connPoolMaxConnsPerHost":           fixed(int32(200)),
@@ -223,13 +230,22 @@ func likeParameter(name string, is any, v bson.RawValue) (any, error) {
 			return nil, bad()
 		}
 		return text, nil
+	case float64:
+		if !isNumber || n < 0 || n > 1 {
+			return nil, bad()
+		}
+		return n, nil
 	case int64:
 		if !isNumber || cmp.Compare(n, 0) < 0 {
 			return nil, bad()
 		}
 		return int64(n), nil
 	}
-	if !isNumber || cmp.Compare(n, 0) < 0 || n > 1<<31-1 {
+	least := 0.0
+	if name == queryStatsRate {
+		least = -1
+	}
+	if !isNumber || cmp.Compare(n, least) < 0 || n > 1<<31-1 {
 		return nil, bad()
 	}
 	return int32(n), nil

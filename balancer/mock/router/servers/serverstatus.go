@@ -194,11 +194,39 @@ func shardingStatistics(c *call.Call) any {
 				Value: call.Smallest(by[call.ToUnsharded].Load())},
 		}})
 	}
-	return bson.D{
+	stats := bson.D{
 		{Key: "numHostsTargeted", Value: targeted},
 		{Key: "catalogCache", Value: CatalogCache(c.Node.Routes.Stats())},
 		{Key: "configServerInShardCache", Value: slices.Contains(c.Cluster.ShardIDs(), mock.ConfigServerID)},
 	}
+	if c.Node.Release().CountsOverload() {
+		stats = append(stats, bson.E{Key: "shards", Value: overloadByShard(c)})
+	}
+	return stats
+}
+
+// fullRetryBudget is what a router has left for repetitions when there were none
+// (shardRetryTokenBucketCapacity).
+const fullRetryBudget = 1000.0
+
+// overloadByShard counts the requests to each shard, and those that it refused as it had too much
+// to do. The mock's routers hand such a refusal on instead of sending again: of that nothing counts.
+func overloadByShard(c *call.Call) bson.D {
+	ids := append(slices.Clone(c.Cluster.ShardIDs()), mock.ConfigServerID)
+	slices.Sort(ids)
+	list := bson.D{}
+	for _, id := range slices.Compact(ids) {
+		n := c.Node.Counters.Shards[id]
+		doc := bson.D{{Key: "numOperationsAttempted", Value: n.Attempted}}
+		doc = append(doc, call.Longs("numOperationsRetriedAtLeastOnceDueToOverload",
+			"numOperationsRetriedAtLeastOnceDueToOverloadAndSucceeded", "numRetriesDueToOverloadAttempted",
+			"numRetriesRetargetedDueToOverload")...)
+		doc = append(doc, bson.E{Key: "numOverloadErrorsReceived", Value: n.Overloaded})
+		doc = append(doc, call.Longs("totalBackoffTimeMillis")...)
+		list = append(list, bson.E{Key: string(id),
+			Value: append(doc, bson.E{Key: "retryBudgetTokenBucketBalance", Value: fullRetryBudget})})
+	}
+	return list
 }
 
 // CatalogCache is what a node knows of the catalog, and how often it was out of

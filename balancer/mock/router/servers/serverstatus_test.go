@@ -1,11 +1,14 @@
 package servers_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router/routertest"
 	"shardsh/balancer/mock/wire"
 )
@@ -100,5 +103,66 @@ func TestMongosPings(t *testing.T) {
 	x.Cluster.Unlock()
 	if age > 11*time.Second || doc.Lookup("up").Int64() < 3590 {
 		t.Errorf("%s old: %s", age, doc)
+	}
+}
+
+// Routers count by shard what they sent there, and what a shard with too much to do refused. The names
+// are those of the server's shard_shared_state_cache.cpp.
+func TestOverloadIsCountedByShard(t *testing.T) {
+	const names = "numOperationsAttempted numOperationsRetriedAtLeastOnceDueToOverload " +
+		"numOperationsRetriedAtLeastOnceDueToOverloadAndSucceeded numRetriesDueToOverloadAttempted " +
+		"numRetriesRetargetedDueToOverload numOverloadErrorsReceived totalBackoffTimeMillis retryBudgetTokenBucketBalance"
+	for version, has := range map[string]bool{"8.0.10": false, "8.0.19": false, "8.0.20": true, "8.1": false, "8.2.5": true, "9.0": true} {
+		release, err := catalog.ParseRelease(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		topology, err := mock.ParseTopology([]byte(routertest.StateS0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := routertest.New(t, mock.Config{Topology: topology, Version: release})
+		shards := func() bson.Raw {
+			doc, _ := x.OK("admin", d("serverStatus", 1)).Lookup("shardingStatistics", "shards").DocumentOK()
+			return doc
+		}
+		before := shards()
+		if (before != nil) != has {
+			t.Errorf("%s: %s", version, before)
+		}
+		if !has {
+			continue
+		}
+		labels := bson.A{"SystemOverloadedError", "RetryableError"}
+		x.OK("admin", d("mockFailNext", "find", "shard", "shardA", "code", 462, "errorLabels", labels, "times", 2))
+		for range 2 {
+			if code := x.Code("shop", d("find", "orders")); code != 462 {
+				t.Errorf("%s: code %d", version, code)
+			}
+		}
+		x.OK("shop", d("find", "orders"))
+		x.OK("admin", d("mockFailNext", "find", "shard", "shardA", "code", 6)) // another failure
+		x.Code("shop", d("find", "orders"))
+		after := shards()
+		elems, err := after.Lookup("shardA").Document().Elements()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var have []string
+		for _, e := range elems {
+			have = append(have, e.Key())
+		}
+		if got := strings.Join(have, " "); got != names {
+			t.Errorf("%s has %s", version, got)
+		}
+		more := func(name string) int64 {
+			return after.Lookup("shardA", name).Int64() - before.Lookup("shardA", name).Int64()
+		}
+		if refused, sent := more("numOverloadErrorsReceived"), more("numOperationsAttempted"); refused != 2 || sent != 4 {
+			t.Errorf("%s: %d refused of %d", version, refused, sent)
+		}
+		if n := after.Lookup("shardB", "numOverloadErrorsReceived").Int64(); n != 0 {
+			t.Errorf("%s: %d refused by the other shard", version, n)
+		}
 	}
 }

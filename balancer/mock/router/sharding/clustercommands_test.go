@@ -6,6 +6,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/router/routertest"
 )
 
@@ -52,6 +54,52 @@ func TestConfigShard(t *testing.T) {
 		t.Errorf("%d documents in the end", n)
 	}
 	x.Invariants()
+}
+
+// How long the transition takes once chunks and databases have gone: up to 8.2.6 until the ranges that
+// were moved away are deleted, then no time (SERVER-103990).
+func TestConfigShardByRelease(t *testing.T) {
+	for version, waits := range map[string]bool{
+		"8.0.10": true, "8.0.20": true, "8.1": true, "8.2.5": true, "8.2.6": true, "8.2.7": false, "8.3": false, "9.0": false,
+	} {
+		release, err := catalog.ParseRelease(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		topology, err := mock.ParseTopology([]byte(routertest.StateS0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := routertest.New(t, mock.Config{Topology: topology, Version: release})
+		x.OK("admin", d("transitionFromDedicatedConfigServer", 1))
+		for i := range 10 {
+			x.OK("shop", d("insert", "orders", "documents", bson.A{d("_id", i, "a", i)}))
+		}
+		x.OK("admin", d("moveChunk", "shop.orders", "find", d("a", 5), "to", "config"))
+		to := d("transitionToDedicatedConfigServer", 1)
+		x.OK("admin", to)
+		x.OK("admin", d("balancerStart", 1))
+		x.Sleep(time.Minute)
+		want := "completed"
+		if waits {
+			want = "pendingDataCleanup"
+		}
+		if state := x.OK("admin", to).Lookup("state").StringValue(); state != want {
+			t.Errorf("%s: %s, not %s", version, state, want)
+		}
+		x.Sleep(2 * time.Hour)
+		if waits {
+			if state := x.OK("admin", to).Lookup("state").StringValue(); state != "completed" {
+				t.Errorf("%s: %s in the end", version, state)
+			}
+		}
+		if n := x.OK("shop", d("count", "orders", "query", d("a", d("$gte", 0)))).Lookup("n").Int32(); n != 10 {
+			t.Errorf("%s: %d documents in the end", version, n)
+		}
+		x.OK("admin", d("transitionFromDedicatedConfigServer", 1)) // and back, with nothing of before
+		x.OK("admin", d("moveChunk", "shop.orders", "find", d("a", 5), "to", "config"))
+		x.Invariants()
+	}
 }
 
 func TestDefaultConcerns(t *testing.T) {

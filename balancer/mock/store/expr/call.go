@@ -192,9 +192,10 @@ func (c *Compiler) callNamed(name string, f namedFunction, arg value.Value, sc *
 	if !value.IsObject(arg) {
 		return nil, servererr.Of(f.notObject, "%s requires an object as an argument, found: %s", name, value.TypeName(arg))
 	}
-	args := make([]Expression, len(f.args))
+	names := sc.Language.arguments(name, f.args)
+	args := make([]Expression, len(names))
 	for key, v := range document.Fields(arg.Value) {
-		i := slices.Index(f.args, string(key))
+		i := slices.Index(names, string(key))
 		if i < 0 {
 			return nil, servererr.Of(f.unknown, "%s found an unknown argument: %s", name, key)
 		}

@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/quota"
 	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
@@ -36,15 +37,15 @@ var namedConversionFunctions = map[string]namedFunction{
 }
 
 func convertTo(t bson.Type) function {
-	return function{1, 1, func(_ *Evaluation, args []value.Value) (value.Value, error) {
+	return function{1, 1, func(c *Evaluation, args []value.Value) (value.Value, error) {
 		if value.IsNullish(args[0]) {
 			return value.Null(), nil
 		}
-		return convert(args[0], t, "auto")
+		return convert(args[0], conversion{to: t, format: "auto", wide: c.Language.Hashes, meter: c.Meter})
 	}}
 }
 
-func exprConvert(_ *Evaluation, args []value.Value) (value.Value, error) {
+func exprConvert(c *Evaluation, args []value.Value) (value.Value, error) {
 	in, to, onError, onNull, format := args[0], args[1], args[2], args[3], args[4]
 	if value.IsObject(to) {
 		to = document.Lookup(to.Value, "type") // {type, subtype} for binary data
@@ -83,7 +84,14 @@ func exprConvert(_ *Evaluation, args []value.Value) (value.Value, error) {
 			value.TypeName(in),
 			value.TypeName(value.Value{Type: t}))
 	}
-	v, err := convert(in, t, value.TextAt(format.Value))
+	how := conversion{to: t, format: value.TextAt(format.Value), wide: c.Language.Hashes, meter: c.Meter}
+	var err error
+	if how.wide {
+		if how.base, err = baseOf(args[5]); err != nil {
+			return value.Value{}, err
+		}
+	}
+	v, err := convert(in, how)
 	if code, _ := codeIn(err); code == conversionFailure && !value.IsAbsent(onError) {
 		return onError, nil
 	}
@@ -96,17 +104,35 @@ func noConversion(format string, args ...any) (value.Value, error) {
 	return value.Value{}, servererr.New(conversionFailure, format, args...)
 }
 
+// conversion is what is asked of convert.
+type conversion struct {
+	to     bson.Type
+	format string // of binary data as text
+	base   int    // of numbers as text; 0 for none
+	wide   bool   // with the conversions of 8.3
+	meter  *quota.Meter
+}
+
 // convert turns a value into another type, as $convert does.
-func convert(v value.Value, t bson.Type, format string) (value.Value, error) {
+func convert(v value.Value, how conversion) (value.Value, error) {
+	t := how.to
 	if v.Type == t {
 		return v, nil
+	}
+	if how.base > 0 {
+		if out, is, err := inBase(v, t, how.base); is {
+			return out, err
+		}
+	}
+	if how.wide && value.IsString(v) && (t == bson.TypeArray || t == bson.TypeEmbeddedDocument) {
+		return parseJSON(how.meter, v, t)
 	}
 	f := map[bson.Type]func(value.Value) (value.Value, error){
 		bson.TypeInt32: convertInt32, bson.TypeInt64: convertInt64, bson.TypeDouble: convertDouble,
 		bson.TypeDecimal128: convertDecimal, bson.TypeBoolean: convertBool, bson.TypeDateTime: convertDate,
 		bson.TypeObjectID: convertObjectID,
-		bson.TypeString:   func(v value.Value) (value.Value, error) { return convertString(v, format) },
-		bson.TypeBinary:   func(v value.Value) (value.Value, error) { return convertBinary(v, format) },
+		bson.TypeString:   func(v value.Value) (value.Value, error) { return convertString(v, how) },
+		bson.TypeBinary:   func(v value.Value) (value.Value, error) { return convertBinary(v, how.format) },
 	}[t]
 	if f == nil {
 		return unsupported(v, value.TypeName(value.Value{Type: t}))
@@ -254,7 +280,10 @@ func convertObjectID(v value.Value) (value.Value, error) {
 	return value.ObjectID(id), nil
 }
 
-func convertString(v value.Value, format string) (value.Value, error) {
+func convertString(v value.Value, how conversion) (value.Value, error) {
+	if _, known := bareText(v); how.wide && (known || value.IsObject(v) || value.IsArray(v)) {
+		return textOfAny(how.meter, v)
+	}
 	switch v.Type {
 	case bson.TypeObjectID:
 		return value.String(hex.EncodeToString(v.Value)), nil
@@ -263,7 +292,7 @@ func convertString(v value.Value, format string) (value.Value, error) {
 	case bson.TypeTimestamp:
 		return value.String(timestampText(v)), nil
 	case bson.TypeBinary:
-		return binaryText(v, format)
+		return binaryText(v, how.format)
 	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128, bson.TypeDateTime:
 		text, err := plainText(v)
 		return value.String(text), err

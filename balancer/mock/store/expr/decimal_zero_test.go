@@ -27,7 +27,7 @@ func TestDecimalZeros(t *testing.T) {
 		{"$toDecimal", []value.Value{value.Double(negativeZero())}, "-0"}, {"$abs", []value.Value{decimal("-0")}, "0"},
 		{"$subtract", []value.Value{decimal("1.1"), decimal("1.1")}, "0.0"},
 	} {
-		got, err := functions[tt.op].call(nil, tt.args)
+		got, err := functions[tt.op].call(&Evaluation{}, tt.args)
 		if err != nil || got.Type != bson.TypeDecimal128 || value.DecimalAt(got.Value).String() != tt.want {
 			t.Errorf("%s %v = %v, want %s, error %v", tt.op, tt.args, got, tt.want, err)
 		}

@@ -96,12 +96,14 @@ type Evaluation struct {
 	Now   time.Time
 	Rand  func() float64
 	Meter *quota.Meter // nil where nothing can end it
-	at    paths.Finder
+	// Language is that of the release.
+	Language Language
+	at       paths.Finder
 }
 
 // NewEvaluation begins to evaluate the expressions of a scope, at a time and within a run.
 func NewEvaluation(sc *Scope, now time.Time, w *quota.Meter) *Evaluation {
-	return &Evaluation{Vars: append([]value.Value(nil), sc.Values...), Now: now, Meter: w}
+	return &Evaluation{Vars: append([]value.Value(nil), sc.Values...), Now: now, Meter: w, Language: sc.Language}
 }
 
 // Set gives a variable its value.

@@ -28,6 +28,8 @@ func (c *Compiler) newForms() map[string]operatorCompiler {
 		"$currentDate":      noArguments(func(c *Evaluation) value.Value { return value.Date(c.time().UnixMilli()) }),
 		"$serializeEJSON":   c.ejson,
 		"$deserializeEJSON": c.ejson,
+		"$toArray":          c.toAny(bson.TypeArray),
+		"$toObject":         c.toAny(bson.TypeEmbeddedDocument),
 	}
 }
 

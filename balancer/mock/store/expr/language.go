@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"slices"
+
 	"shardsh/balancer/mock/store/quota"
 	"shardsh/balancer/mock/store/servererr"
 	"shardsh/balancer/mock/store/value"
@@ -15,8 +17,10 @@ type Language struct {
 	// CurrentDate has $currentDate as an expression (8.2).
 	CurrentDate bool
 	// Hashes has $hash, $hexHash, $subtype, $createObjectId, $serializeEJSON,
-	// $deserializeEJSON, and arrayIndexAs (8.3).
+	// $deserializeEJSON, arrayIndexAs, and the conversions of convert_text.go (8.3).
 	Hashes bool
+	// GroupFieldsNamed has $group refuse fields without a name (9.0).
+	GroupFieldsNamed bool
 	// NullInArrays has a path lead to null at each element of an array that it cannot go
 	// on from, and at an empty array (9.0, SERVER-36681).
 	NullInArrays bool
@@ -31,6 +35,20 @@ var newOperators = map[string]func(Language) bool{
 	"$createObjectId":   func(l Language) bool { return l.Hashes },
 	"$serializeEJSON":   func(l Language) bool { return l.Hashes },
 	"$deserializeEJSON": func(l Language) bool { return l.Hashes },
+	"$toArray":          func(l Language) bool { return l.Hashes },
+	"$toObject":         func(l Language) bool { return l.Hashes },
+}
+
+// newArguments are those by name that 8.0 does not have.
+var newArguments = map[string]string{"$convert": "base"}
+
+// arguments adds to the names of an operator's arguments what the language has more.
+func (l Language) arguments(name string, names []string) []string {
+	more, some := newArguments[name]
+	if !some || !l.Hashes {
+		return names
+	}
+	return append(slices.Clip(names), more)
 }
 
 // has reports whether an operator, if it exists at all, does so in the language.

@@ -54,7 +54,8 @@ type execution struct {
 }
 
 func (r *execution) evaluation() *expr.Evaluation {
-	return &expr.Evaluation{Vars: append([]value.Value(nil), r.vars...), Now: r.now, Rand: r.env.Rand, Meter: r.meter}
+	return &expr.Evaluation{Vars: append([]value.Value(nil), r.vars...), Now: r.now, Rand: r.env.Rand, Meter: r.meter,
+		Language: r.env.Language}
 }
 
 // Pipeline is a compiled aggregation pipeline.

@@ -67,6 +67,8 @@ func (c *compiler) group(_ string, arg value.Value) (stage, error) {
 func (c *compiler) groupField(name string, v value.Value) (groupField, error) {
 	none := groupField{}
 	switch {
+	case name == "" && c.scope.Language.GroupFieldsNamed:
+		return none, servererr.Of(12116300, "The field name in $group cannot be empty")
 	case strings.Contains(name, "."):
 		return none, servererr.Of(40235, "The field name '%s' cannot contain '.'", name)
 	case document.IsOperator(name):

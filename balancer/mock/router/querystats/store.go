@@ -1,0 +1,291 @@
+package querystats
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// Query is one that was answered.
+type Query struct {
+	Database, Command string
+	Body              bson.Raw
+	Client            bson.Raw // of the handshake; nil where there was none
+	Returned          int64    // documents or values so far
+	Took              time.Duration
+	Cursor            int64 // 0 if nothing is left
+}
+
+// Limits on what is kept: of longer requests nothing, and the entries seen last.
+const (
+	mostKept    = 1000
+	mostOpen    = 1000
+	longestKept = 16 << 10
+)
+
+// Store keeps the statistics of a router. The cluster's lock guards it. The zero value is empty.
+type Store struct {
+	entries map[string]*entry
+	open    map[int64]pending // by cursor
+	asked   int64             // queries that came by the rate
+	second  time.Time         // for which inSecond counts
+	inRate  int64
+}
+
+type pending struct {
+	entry         *entry
+	returned      int64
+	first, micros int64
+}
+
+// entry is what is kept of a key.
+type entry struct {
+	like                Query // the first of its kind
+	first, latest       time.Time
+	executions, last    int64
+	total, response     summary
+	working, docs, none summary
+}
+
+// summary is how servers sum a number up.
+type summary struct {
+	sum, max, min int64
+	squares       big.Int
+	some          bool
+}
+
+func (s *summary) add(n int64) {
+	s.sum += n
+	if s.max = max(s.max, n); !s.some || n < s.min {
+		s.min = n
+	}
+	s.some = true
+	s.squares.Add(&s.squares, new(big.Int).Mul(big.NewInt(n), big.NewInt(n)))
+}
+
+func (s *summary) doc() bson.D {
+	squares, ok := bson.ParseDecimal128FromBigInt(&s.squares, 0)
+	if !ok {
+		squares = bson.NewDecimal128(0, 0)
+	}
+	return bson.D{{Key: "sum", Value: s.sum}, {Key: "max", Value: s.max}, {Key: "min", Value: s.min},
+		{Key: "sumOfSquares", Value: squares}}
+}
+
+// Rate is how many of the queries are kept.
+type Rate struct {
+	// PerSecond is how many in a second at most: 0 none, below 0 all.
+	PerSecond int64
+	// Share is which part of them, where PerSecond is 0.
+	Share float64
+}
+
+// Off reports whether none is kept.
+func (r Rate) Off() bool { return r.PerSecond == 0 && r.Share <= 0 }
+
+// takes reports whether the next query is kept: of a share of a tenth, each tenth one.
+func (s *Store) takes(r Rate, now time.Time) bool {
+	switch {
+	case r.PerSecond < 0:
+		return true
+	case r.PerSecond > 0:
+		if now.Sub(s.second) >= time.Second {
+			s.second, s.inRate = now, 0
+		}
+		s.inRate++
+		return s.inRate <= r.PerSecond
+	}
+	s.asked++
+	return int64(float64(s.asked)*r.Share) > int64(float64(s.asked-1)*r.Share)
+}
+
+// Note keeps a query that came now, if the rate has it.
+func (s *Store) Note(q Query, r Rate, now time.Time) {
+	if r.Off() || len(q.Body) > longestKept || !s.takes(r, now) {
+		return
+	}
+	key := q.key(plain)
+	if key == nil {
+		return
+	}
+	id := string(encoded(key))
+	if s.entries == nil {
+		s.entries, s.open = map[string]*entry{}, map[int64]pending{}
+	}
+	e := s.entries[id]
+	if e == nil {
+		if len(s.entries) >= mostKept {
+			s.forgetOldest()
+		}
+		q.Body, q.Client = slices.Clone(q.Body), slices.Clone(q.Client)
+		e = &entry{like: q, first: now}
+		s.entries[id] = e
+	}
+	micros := q.Took.Microseconds()
+	s.goOn(q.Cursor, pending{e, q.Returned, micros, micros}, now)
+}
+
+// More counts what a further batch of a cursor brought; cursor is 0 at its end.
+func (s *Store) More(of, cursor, returned int64, took time.Duration, now time.Time) {
+	p, known := s.open[of]
+	if !known {
+		return
+	}
+	delete(s.open, of)
+	p.returned, p.micros = p.returned+returned, p.micros+took.Microseconds()
+	s.goOn(cursor, p, now)
+}
+
+// Ended counts queries whose cursors were closed.
+func (s *Store) Ended(cursors []int64, now time.Time) {
+	for _, id := range cursors {
+		s.More(id, 0, 0, 0, now)
+	}
+}
+
+// goOn waits for the rest of a cursor, or counts the query that has ended.
+func (s *Store) goOn(cursor int64, p pending, now time.Time) {
+	if cursor != 0 && len(s.open) < mostOpen {
+		s.open[cursor] = p
+		return
+	}
+	e := p.entry
+	e.latest, e.last = now, p.micros
+	e.executions++
+	e.total.add(p.micros)
+	e.response.add(p.first)
+	e.working.add(p.micros / 1000)
+	e.docs.add(p.returned)
+	e.none.add(0)
+}
+
+func (s *Store) forgetOldest() {
+	oldest := ""
+	for id, e := range s.entries {
+		if oldest == "" || e.latest.Before(s.entries[oldest].latest) {
+			oldest = id
+		}
+	}
+	delete(s.entries, oldest)
+}
+
+// Documents are the entries, the ones seen first before others. Grouped is how 9.0 shows them.
+func (s *Store) Documents(now time.Time, rename Rename, grouped bool) (docs []bson.D) {
+	ids := slices.SortedFunc(maps.Keys(s.entries), func(a, b string) int {
+		if order := s.entries[a].first.Compare(s.entries[b].first); order != 0 {
+			return order
+		}
+		return strings.Compare(a, b)
+	})
+	if rename == nil {
+		rename = plain
+	}
+	for _, id := range ids {
+		e := s.entries[id]
+		if e.executions == 0 {
+			continue // its cursor is open
+		}
+		hash := sha256.Sum256([]byte(id))
+		shape := sha256.Sum256(encoded(shaper{plain}.command(e.like.Database, e.like.Command, e.like.Body)))
+		docs = append(docs, bson.D{
+			{Key: "key", Value: e.like.key(rename)},
+			{Key: "keyHash", Value: base64.StdEncoding.EncodeToString(hash[:])},
+			{Key: "queryShapeHash", Value: strings.ToUpper(hex.EncodeToString(shape[:]))},
+			{Key: "metrics", Value: e.metrics(grouped)},
+			{Key: "asOf", Value: bson.NewDateTimeFromTime(now)},
+		})
+	}
+	return docs
+}
+
+func plain(name string) string { return name }
+
+func encoded(doc bson.D) []byte {
+	raw, _ := bson.Marshal(doc) // of texts, numbers and documents
+	return raw
+}
+
+// key is what queries of one entry have in common.
+func (q Query) key(rename Rename) bson.D {
+	s := shaper{rename}
+	shape := s.command(q.Database, q.Command, q.Body)
+	if shape == nil {
+		return nil
+	}
+	key := bson.D{{Key: "queryShape", Value: shape}}
+	if q.Command == "find" {
+		concern := bson.D{{Key: "level", Value: "local"}, {Key: "provenance", Value: "implicitDefault"}}
+		if level, given := q.Body.Lookup("readConcern", "level").StringValueOK(); given {
+			concern = bson.D{{Key: "level", Value: level}, {Key: "provenance", Value: "clientSupplied"}}
+		}
+		key = append(key, bson.E{Key: "readConcern", Value: concern})
+	}
+	if q.Client != nil {
+		client := bson.D{}
+		for _, e := range elements(q.Client) {
+			if e.Key() != "mongos" {
+				client = append(client, bson.E{Key: e.Key(), Value: e.Value()})
+			}
+		}
+		key = append(key, bson.E{Key: "client", Value: client})
+	}
+	if q.Command != "aggregate" {
+		return key
+	}
+	if others := s.joined(q.Database, q.Body); len(others) > 0 {
+		key = append(key, bson.E{Key: "otherNss", Value: others})
+	}
+	return append(key, bson.E{Key: "cursor", Value: bson.D{{Key: "batchSize", Value: "?number"}}})
+}
+
+// joined are the other collections that the stages of a pipeline read.
+func (s shaper) joined(db string, body bson.Raw) bson.A {
+	list := bson.A{}
+	pipeline, _ := body.Lookup("pipeline").ArrayOK()
+	for _, stage := range elements(bson.Raw(pipeline)) {
+		doc, _ := stage.Value().DocumentOK()
+		for _, at := range [][]string{{"$lookup", "from"}, {"$graphLookup", "from"}, {"$unionWith", "coll"}, {"$unionWith"}} {
+			if coll, given := doc.Lookup(at...).StringValueOK(); given {
+				list = append(list, s.namespace(db, coll))
+			}
+		}
+	}
+	return list
+}
+
+// metrics are those of an entry. How much was examined, and by which plan, is nothing the mock counts.
+func (e *entry) metrics(grouped bool) bson.D {
+	counts := func(names ...string) (list bson.D) {
+		for _, name := range names {
+			list = append(list, bson.E{Key: name, Value: e.none.doc()})
+		}
+		return list
+	}
+	planner := bson.D{}
+	for _, name := range []string{"hasSortStage", "usedDisk", "fromMultiPlanner", "fromPlanCache"} {
+		planner = append(planner, bson.E{Key: name,
+			Value: bson.D{{Key: "true", Value: int64(0)}, {Key: "false", Value: e.executions}}})
+	}
+	first := bson.D{{Key: "firstResponseExecMicros", Value: e.response.doc()}}
+	work := append(bson.D{{Key: "docsReturned", Value: e.docs.doc()}},
+		counts("keysExamined", "docsExamined", "bytesRead", "readTimeMicros")...)
+	working := bson.E{Key: "workingTimeMillis", Value: e.working.doc()}
+	doc := bson.D{{Key: "lastExecutionMicros", Value: e.last}, {Key: "execCount", Value: e.executions},
+		{Key: "totalExecMicros", Value: e.total.doc()}}
+	if grouped {
+		doc = append(doc, working, bson.E{Key: "cursor", Value: first}, bson.E{Key: "queryExec", Value: work},
+			bson.E{Key: "queryPlanner", Value: planner},
+			bson.E{Key: "writes", Value: counts("nMatched", "nUpserted", "nModified", "nDeleted", "nInserted", "nUpdateOps")})
+	} else {
+		doc = slices.Concat(doc, first, work, bson.D{working}, planner)
+	}
+	return append(doc, bson.E{Key: "firstSeenTimestamp", Value: bson.NewDateTimeFromTime(e.first)},
+		bson.E{Key: "latestSeenTimestamp", Value: bson.NewDateTimeFromTime(e.latest)})
+}

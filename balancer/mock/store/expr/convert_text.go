@@ -1,0 +1,294 @@
+package expr
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"shardsh/balancer/mock/store/document"
+	"shardsh/balancer/mock/store/quota"
+	"shardsh/balancer/mock/store/servererr"
+	"shardsh/balancer/mock/store/value"
+)
+
+// The conversions of 8.3: anything to text, text of JSON to arrays and objects, numbers in other
+// bases. Results and codes are those of the server's tests (jstests/aggregation/expressions:
+// convert_any_to_string.js, convert_string_to_object_array.js, convert_with_base.js).
+
+// largestDocument is how large a converted value may be.
+const largestDocument = 16 << 20
+
+// toAny compiles $toArray and $toObject.
+func (c *Compiler) toAny(t bson.Type) operatorCompiler {
+	return func(name string, arg value.Value, sc *Scope) (Expression, error) {
+		return c.call(name, convertTo(t), arg, sc)
+	}
+}
+
+// baseOf reads the argument base of $convert; 0 is none.
+func baseOf(v value.Value) (int, error) {
+	if value.IsNullish(v) {
+		return 0, nil
+	}
+	n, whole := value.WholeInteger(v)
+	if !value.IsNumber(v) || !whole {
+		return 0, servererr.Of(3501300, "In $convert, 'base' argument is not an integer")
+	}
+	switch n {
+	case 2, 8, 10, 16:
+		return int(n), nil
+	}
+	return 0, servererr.Of(3501301, "In $convert, 'base' argument is not a valid base")
+}
+
+// inBase converts between numbers and text in a base. It reports false for other types.
+func inBase(v value.Value, t bson.Type, base int) (out value.Value, is bool, err error) {
+	toNumber := t == bson.TypeInt32 || t == bson.TypeInt64 || t == bson.TypeDouble || t == bson.TypeDecimal128
+	switch {
+	case value.IsNumber(v) && t == bson.TypeString:
+		n, whole := value.WholeInteger(v)
+		if !whole {
+			out, err = noConversion("Base conversion is not supported for non-integers in $convert with no onError value: %s", v)
+			return out, true, err
+		}
+		return value.String(strings.ToUpper(strconv.FormatInt(n, base))), true, nil
+	case value.IsString(v) && toNumber:
+		n, err := strconv.ParseInt(value.TextAt(v.Value), base, 64)
+		if err != nil {
+			out, err = noConversion("Failed to parse number '%s' in $convert with no onError value", value.TextAt(v.Value))
+			return out, true, err
+		}
+		out, err = convert(value.Int64(n), conversion{to: t})
+		return out, true, err
+	}
+	return v, false, nil
+}
+
+// textOfAny is what $toString gives beyond 8.0.
+func textOfAny(w *quota.Meter, v value.Value) (value.Value, error) {
+	text, known := bareText(v)
+	if !known {
+		b := jsonWriter{meter: w}
+		if err := b.write(v); err != nil {
+			return v, err
+		}
+		text = b.String()
+	}
+	return value.String(text), nil
+}
+
+// bareText is the text of what 8.0 does not convert, but for arrays and objects.
+func bareText(v value.Value) (text string, known bool) {
+	switch v.Type {
+	case bson.TypeMinKey:
+		return "MinKey", true
+	case bson.TypeMaxKey:
+		return "MaxKey", true
+	case bson.TypeTimestamp:
+		s, i := value.TimestampAt(v.Value)
+		return fmt.Sprintf("Timestamp(%d, %d)", s, i), true
+	case bson.TypeRegex:
+		pattern, options := value.RegexAt(v.Value)
+		return "/" + pattern + "/" + options, true
+	case bson.TypeDBPointer:
+		ns, id := v.DBPointer()
+		return fmt.Sprintf(`DBRef("%s", %s)`, ns, id.Hex()), true
+	case bson.TypeCodeWithScope:
+		code, scope := v.CodeWithScope()
+		return fmt.Sprintf(`CodeWScope("%s", %s)`, code, value.Object(scope)), true
+	}
+	return "", false
+}
+
+// jsonWriter writes values as JSON: what JSON does not have, as its text.
+type jsonWriter struct {
+	bytes.Buffer
+	meter *quota.Meter
+}
+
+func (b *jsonWriter) write(v value.Value) error {
+	err := b.meter.Step(1)
+	switch {
+	case err != nil:
+	case value.IsNullish(v):
+		b.WriteString("null")
+	case value.IsObject(v):
+		err = b.fields(v, "{}", func(name []byte) { fmt.Fprintf(b, `"%s":`, name) })
+	case value.IsArray(v):
+		err = b.fields(v, "[]", func([]byte) {})
+	default:
+		err = b.scalar(v)
+	}
+	if err == nil && b.Len() > largestDocument {
+		_, err = noConversion("Resulting string exceeds maximum size (%d bytes)", largestDocument)
+	}
+	return err
+}
+
+func (b *jsonWriter) fields(v value.Value, brackets string, writeName func(name []byte)) error {
+	b.WriteByte(brackets[0])
+	first := true
+	for name, inner := range document.Fields(v.Value) {
+		if !first {
+			b.WriteByte(',')
+		}
+		first = false
+		writeName(name)
+		if err := b.write(inner); err != nil {
+			return err
+		}
+	}
+	b.WriteByte(brackets[1])
+	return nil
+}
+
+func (b *jsonWriter) scalar(v value.Value) error {
+	text, err := convert(v, conversion{to: bson.TypeString, format: "auto", wide: true})
+	if err != nil {
+		return err
+	}
+	if v.Type == bson.TypeBoolean || value.IsNumber(v) && value.IsFinite(v) {
+		b.WriteString(value.TextAt(text.Value))
+		return nil
+	}
+	b.WriteByte('"')
+	for _, r := range value.TextAt(text.Value) {
+		b.escaped(r)
+	}
+	b.WriteByte('"')
+	return nil
+}
+
+var shortEscapes = map[rune]string{
+	'"': `\"`, '\\': `\\`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`,
+}
+
+func (b *jsonWriter) escaped(r rune) {
+	switch short, known := shortEscapes[r]; {
+	case known:
+		b.WriteString(short)
+	case r < ' ' || r == 0x7f:
+		fmt.Fprintf(b, `\u%04x`, r)
+	default:
+		b.WriteRune(r)
+	}
+}
+
+// parseJSON reads the text of an array or object, as JSON has it: no Extended JSON.
+func parseJSON(w *quota.Meter, v value.Value, t bson.Type) (value.Value, error) {
+	failed := func(why string) (value.Value, error) {
+		return noConversion("Failed to parse %s in $convert with no onError value: %s",
+			value.TypeName(value.Value{Type: t}), why)
+	}
+	d := json.NewDecoder(strings.NewReader(value.TextAt(v.Value)))
+	d.UseNumber()
+	out, err := jsonReader{d, w}.next(0)
+	if err == nil {
+		if _, more := d.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("something follows the value")
+		}
+	}
+	switch over := w.Step(0); {
+	case over != nil:
+		return v, over
+	case err != nil:
+		return failed(err.Error())
+	case out.Type != t:
+		return failed("the input is of another type")
+	case len(out.Value) > largestDocument:
+		return failed("the result is too large")
+	}
+	return out, nil
+}
+
+// jsonReader makes values of tokens, in their order.
+type jsonReader struct {
+	*json.Decoder
+	meter *quota.Meter
+}
+
+func (r jsonReader) next(depth int) (value.Value, error) {
+	if err := r.meter.Step(1); err != nil {
+		return value.Value{}, err
+	}
+	token, err := r.Token()
+	if err != nil {
+		return value.Value{}, err
+	}
+	switch token := token.(type) {
+	case json.Delim:
+		if depth++; depth > MaxDepth {
+			return value.Value{}, errors.New("it is nested too deeply")
+		}
+		if token == '[' {
+			return r.list(depth)
+		}
+		return r.object(depth)
+	case json.Number:
+		return numberOfJSON(token), nil
+	case string:
+		return value.String(token), nil
+	case bool:
+		return value.Bool(token), nil
+	}
+	return value.Null(), nil
+}
+
+func (r jsonReader) list(depth int) (value.Value, error) {
+	b, start := document.Open(nil)
+	for i := 0; r.More(); i++ {
+		v, err := r.next(depth)
+		if err != nil {
+			return v, err
+		}
+		b = document.Append(b, strconv.Itoa(i), v)
+	}
+	_, err := r.Token()
+	return value.Value{Type: bson.TypeArray, Value: document.Close(b, start)}, err
+}
+
+// object keeps the last value of a name that comes twice.
+func (r jsonReader) object(depth int) (value.Value, error) {
+	var fields []document.Field
+	at := map[string]int{}
+	for r.More() {
+		token, err := r.Token()
+		if err != nil {
+			return value.Value{}, err
+		}
+		name, _ := token.(string)
+		if strings.ContainsRune(name, 0) {
+			return value.Value{}, errors.New("a name has a null byte")
+		}
+		v, err := r.next(depth)
+		if err != nil {
+			return v, err
+		}
+		if i, twice := at[name]; twice {
+			fields[i].Value = v
+			continue
+		}
+		at[name] = len(fields)
+		fields = append(fields, document.Field{Name: name, Value: v})
+	}
+	_, err := r.Token()
+	return value.Object(document.Of(fields...)), err
+}
+
+// numberOfJSON is an int or a long where the number is whole and fits.
+func numberOfJSON(text json.Number) value.Value {
+	if n, err := strconv.ParseInt(text.String(), 10, 64); err == nil {
+		if n == int64(int32(n)) {
+			return value.Int32(int32(n))
+		}
+		return value.Int64(n)
+	}
+	f, _ := text.Float64() // beyond its range it is infinite
+	return value.Double(f)
+}
