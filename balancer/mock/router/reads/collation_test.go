@@ -14,7 +14,8 @@ import (
 func TestCollationWithoutTexts(t *testing.T) {
 	x := routertest.New(t, mock.Config{})
 	english := bson.D{{Key: "locale", Value: "en"}}
-	doc := func(kv ...any) (d bson.D) {
+	doc := func(kv ...any) bson.D {
+		d := bson.D{}
 		for i := 0; i < len(kv); i += 2 {
 			d = append(d, bson.E{Key: kv[i].(string), Value: kv[i+1]})
 		}
