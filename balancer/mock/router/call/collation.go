@@ -43,7 +43,7 @@ func (c *Call) SimpleCollation(from bson.Raw) error {
 
 // ErrCollation is the error of texts that would have to be compared as a language does.
 func ErrCollation(collation bson.Raw) error {
-	return mongoerr.New(mongoerr.NotImplemented, "the mock compares texts by bytes only: collation %s is not supported here",
+	return mongoerr.New(mongoerr.NotImplemented, "the mock compares by bytes only: collation %s is not supported here",
 		collation)
 }
 
