@@ -75,6 +75,7 @@ const (
 	MaxStalenessOutOfRange                       Code = 160
 	ZoneStillInUse                               Code = 163
 	CommandNotSupportedOnView                    Code = 166
+	OptionNotSupportedOnView                     Code = 167
 	InvalidPipelineOperator                      Code = 168
 	QueryPlanKilled                              Code = 175
 	ZoneNotFound                                 Code = 177

@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// CollationFields are the fields of a collation.
+// CollationFields are the fields of a collation, as servers declare them.
 func CollationFields() []Field {
 	return []Field{
 		Required("locale", String), Optional("caseLevel", SafeBool),
@@ -25,19 +25,30 @@ var locales = " simple af sq am ar hy as az bn be bs my bg ca chr zh hr cs da nl
 	"de el gu ha haw he hi hu is ig smn id ga it ja kl kn kk km kok ko ky lkt lo lv ln lt dsb lb mk ms ml mt mr mn ne " +
 	"se nb nn or om ps fa pl pt pa ro ru sr si sk sl es sw sv ta te th bo to tr uk hsb ur ug vi wae cy yi yo zu "
 
-// CheckCollation refuses what is not a collation. Place is what messages say before fields; an
-// empty document is none.
-func CheckCollation(place string, doc bson.Raw) error {
+// simpleLocale is the name of the order by bytes.
+const simpleLocale = "simple"
+
+// ReadCollation checks a collation and returns it; nil is the simple one, and so are an empty document
+// and none. Place is what messages say before fields.
+func ReadCollation(place string, doc bson.Raw) (bson.Raw, error) {
 	if len(doc) <= emptyDocument {
-		return nil
+		return nil, nil
 	}
-	if err := Check(place, CollationFields(), doc); err != nil {
-		return err
-	}
-	return checkLocale(doc)
+	return RequireCollation(place, doc)
 }
 
-// checkLocale refuses languages that there are not.
+// RequireCollation is ReadCollation where an empty document lacks its locale.
+func RequireCollation(place string, doc bson.Raw) (bson.Raw, error) {
+	if err := Check(place, CollationFields(), doc); err != nil {
+		return nil, err
+	}
+	if err := checkLocale(doc); err != nil || Text(doc.Lookup("locale")) == simpleLocale {
+		return nil, err
+	}
+	return doc, nil
+}
+
+// checkLocale refuses languages that there are not, and options of the order by bytes.
 func checkLocale(collation bson.Raw) error {
 	locale := Text(collation.Lookup("locale"))
 	language, _, _ := strings.Cut(locale, "_")
@@ -47,6 +58,8 @@ func checkLocale(collation bson.Raw) error {
 		return mongoerr.New(mongoerr.BadValue, "Field 'locale' cannot be the empty string in: %s", collation)
 	case strings.ContainsRune(language, ' ') || !strings.Contains(locales, " "+language+" "):
 		return mongoerr.New(mongoerr.BadValue, "Field 'locale' is invalid in: %s", collation)
+	case locale == simpleLocale && Length(bson.RawArray(collation)) > 1:
+		return mongoerr.New(mongoerr.FailedToParse, "If locale=simple, no other fields should be present in: %s", collation)
 	}
 	return nil
 }

@@ -53,30 +53,6 @@ func (c *Call) Subject(cmd *Command) string {
 // SubjectArg returns the command's own value.
 func (c *Call) SubjectArg() bson.RawValue { return c.Args[c.Invoked] }
 
-// SimpleCollation refuses every other.
-func (c *Call) SimpleCollation(from bson.Raw) error {
-	v := from.Lookup("collation")
-	if v.IsZero() || v.Type == bson.TypeNull {
-		return nil
-	}
-	collation, isDoc := v.DocumentOK()
-	if !isDoc {
-		return mongoerr.New(mongoerr.TypeMismatch,
-			"BSON field '%s.collation' is the wrong type '%s', expected type 'object'", c.Invoked, args.TypeName(v.Type))
-	}
-	if err := args.CheckCollation("collation", collation); err != nil {
-		if c.Cmd.Name == "find" {
-			return mongoerr.Wrap(err, "unable to parse collation")
-		}
-		return err
-	}
-	if locale := args.Text(collation.Lookup("locale")); locale == "" || locale == "simple" {
-		return nil
-	}
-	return mongoerr.New(mongoerr.NotImplemented, "the mock compares by bytes only: collation %s is not supported",
-		collation)
-}
-
 // Document reads an optional object; nil when it is absent.
 func (c *Call) Document(name string) (bson.Raw, error) {
 	v := c.Body.Lookup(name)

@@ -17,6 +17,7 @@ import (
 type Query struct {
 	NS          string
 	Filter      *filter.Filter
+	Collation   bson.Raw    // nil is the order by bytes; no text may be compared by another
 	Sort        *order.Sort // nil: as the documents come
 	Order       bson.Raw    // the pattern of sort, or {$natural: ±1}
 	Hint        bson.RawValue
@@ -60,7 +61,7 @@ func (c *Call) ReadQuery(filterField string) (Query, error) {
 	if q.Filter, err = c.Filter(filter); err != nil {
 		return q, err
 	}
-	if err := c.SimpleCollation(c.Body.Raw); err != nil {
+	if q.Collation, err = c.Collation(c.Body.Raw); err != nil {
 		return q, err
 	}
 	if q.Hint, err = c.Hint(c.Body.Raw); err != nil {
@@ -69,7 +70,10 @@ func (c *Call) ReadQuery(filterField string) (Query, error) {
 	if q.Skip, err = c.readAmount("skip"); err == nil {
 		q.Limit, err = c.readAmount("limit")
 	}
-	return q, err
+	if err != nil || q.Collation == nil {
+		return q, err
+	}
+	return q, NoTexts(q.Collation, c.Body.Lookup(filterField))
 }
 
 // readAmount reads skip or limit; 0 when it is absent.

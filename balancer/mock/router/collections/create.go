@@ -218,7 +218,7 @@ func readView(c *call.Call, ns string, on bson.RawValue) (mock.View, error) {
 	}
 	for _, s := range stages {
 		if name, _, err := call.Stage(s); err == nil && (name == "$out" || name == "$merge") {
-			return mock.View{}, mongoerr.New(167,
+			return mock.View{}, mongoerr.New(mongoerr.OptionNotSupportedOnView,
 				"The aggregation stage %s in location %d of the pipeline cannot be used in a view definition", name, len(stages))
 		}
 	}

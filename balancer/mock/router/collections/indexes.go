@@ -195,7 +195,7 @@ func checkIndexCollation(v bson.RawValue) (unsupported, err error) {
 	case len(doc) <= 5:
 		return nil, mongoerr.New(mongoerr.BadValue, "The field 'collation' cannot be an empty object.")
 	}
-	if err := args.CheckCollation("collation", doc); err != nil || args.Text(doc.Lookup("locale")) == "simple" {
+	if collation, err := args.ReadCollation("collation", doc); err != nil || collation == nil {
 		return nil, err
 	}
 	return mongoerr.New(mongoerr.NotImplemented, "the mock does not support indexes with collation"), nil

@@ -21,6 +21,8 @@ type Aggregation struct {
 	NS       string
 	Database bool // {aggregate: 1}
 	Env      pipeline.Env
+	// Collation is nil for the order by bytes.
+	Collation bson.Raw
 	// Joins are the collections that the stages read, and Reads their names.
 	Joins *foreign
 	Reads []string
@@ -133,7 +135,7 @@ func aggregated(c *call.Call, a Aggregation) (call.Source, error) {
 				return
 			}
 			a.Joins.Ctx = ctx
-			for doc, err := range pipeline.Transform(ctx, input(ctx)) {
+			for doc, err := range pipeline.Transform(ctx, a.compared(input(ctx))) {
 				if err == nil {
 					err = checkResult(doc)
 				}
@@ -143,6 +145,23 @@ func aggregated(c *call.Call, a Aggregation) (call.Source, error) {
 			}
 		}
 	}, nil
+}
+
+// compared refuses documents with texts that stages may compare by a collation.
+func (a Aggregation) compared(in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
+	if compares, _ := call.StagesCompare(a.Stages); a.Collation == nil || !compares {
+		return in
+	}
+	return func(yield func(bson.Raw, error) bool) {
+		for doc, err := range in {
+			if err == nil {
+				err = call.CheckCompared(a.Collation, doc)
+			}
+			if !yield(doc, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 func checkResult(doc bson.Raw) error {
@@ -180,12 +199,18 @@ func ReadAggregate(c *call.Call) (Aggregation, error) {
 	if err != nil {
 		return a, err
 	}
+	if a.Collation, err = c.Collation(c.Body.Raw); err != nil {
+		return a, err
+	}
 	let, err := c.Let() // which readStages has evaluated
 	if err != nil {
 		return a, err
 	}
 	a.Joins, a.Env = environment(c, c.DB, let)
 	if on, first, isView := c.Cluster.Collections().ViewOf(a.NS, c.DB); isView {
+		if a.Collation != nil {
+			return a, mongoerr.New(mongoerr.OptionNotSupportedOnView, "Cannot override a view's default collation%s", a.NS)
+		}
 		a.NS, stages = on, append(first, stages...)
 	}
 	if stages, err = takeSource(c, &a, stages); err != nil {
@@ -204,7 +229,7 @@ func readStages(c *call.Call) ([]bson.Raw, error) {
 	if err != nil {
 		return nil, pipelineError(c.Body.Lookup("pipeline"))
 	}
-	if err := c.SimpleCollation(c.Body.Raw); err != nil {
+	if _, err := c.Collation(c.Body.Raw); err != nil {
 		return nil, err
 	}
 	if _, err := c.Let(); err != nil {
@@ -218,6 +243,9 @@ func readStages(c *call.Call) ([]bson.Raw, error) {
 func (a *Aggregation) compile(c *call.Call) error {
 	if _, err := pipeline.Compile(a.Stages, a.Env); err != nil {
 		return err
+	}
+	if _, own := call.StagesCompare(a.Stages); a.Collation != nil && own {
+		return call.ErrCollation(a.Collation)
 	}
 	a.Stages = pipeline.Ordered(a.Stages)
 	a.Reads = joined(a.Stages)
@@ -267,7 +295,7 @@ func takeSource(c *call.Call, a *Aggregation, stages []bson.Raw) ([]bson.Raw, er
 // pushDown makes a query of the first stages: $match, $sort and $limit in this
 // order, each at most once.
 func pushDown(c *call.Call, a *Aggregation) error {
-	q := call.Query{NS: a.NS}
+	q := call.Query{NS: a.NS, Collation: a.Collation}
 	var err error
 	if q.Hint, err = c.Hint(c.Body.Raw); err != nil {
 		return err

@@ -34,7 +34,7 @@ func TestFindOptions(t *testing.T) {
 		{d("find", "e", "min", d("_id", 3), "max", d("_id", 3), "hint", d("_id", 1)), 51175},
 		{d("find", "e", "hint", 1), 9},
 		{d("find", "e", "hint", d("nope", 1)), 2},
-		{d("find", "e", "collation", d("locale", "en")), 238},
+		{d("find", "e", "filter", d("s", "x"), "collation", d("locale", "en")), 238},
 		{d("find", "e", "collation", "en"), 14},
 	} {
 		if code := x.Code("doc1", tt.command); code != tt.code {

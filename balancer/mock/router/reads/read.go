@@ -221,6 +221,9 @@ func distinct(c *call.Call) (bson.D, error) {
 			return nil, err
 		}
 		found, err := store.Distinct(ctx, key, slices.Values(docs))
+		if err == nil {
+			err = call.NoTexts(q.Collation, found...)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -65,7 +65,7 @@ func runQuery(ctx context.Context, q call.Query, reads []mock.Read) iter.Seq2[bs
 	m := marks{}
 	parts := make([]iter.Seq2[bson.Raw, error], len(reads))
 	for i, r := range reads {
-		p := &Part{Read: r}
+		p := &Part{Read: r, ordered: q.Ordered()}
 		if isMarked(q) {
 			p.marks = m
 		}
@@ -214,6 +214,8 @@ type Part struct {
 	Ran   store.Ran
 	Docs  []bson.Raw
 	marks marks // nil unless the query asks for them
+	// ordered refuses documents that a collation would order otherwise; nil refuses none.
+	ordered func(doc bson.Raw) error
 }
 
 // documents gives what the shard finds, as it comes.
@@ -221,6 +223,9 @@ func (p *Part) documents(ctx context.Context) iter.Seq2[bson.Raw, error] {
 	covered := p.Read.Plan.Covered()
 	return func(yield func(bson.Raw, error) bool) {
 		for found, err := range p.Read.Documents(ctx, &p.Ran.Counts) {
+			if err == nil && p.ordered != nil {
+				err = p.ordered(found.Doc)
+			}
 			if err == nil && covered != nil && p.marks == nil {
 				found.Doc = covered(found.Doc)
 			}

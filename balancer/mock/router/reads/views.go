@@ -155,6 +155,9 @@ func viewed(c *call.Call, q call.Query) (call.Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	if q.Collation != nil {
+		return nil, mongoerr.New(mongoerr.OptionNotSupportedOnView, "Cannot override a view's default collation")
+	}
 	if isMarked(q) {
 		return nil, mongoerr.New(mongoerr.InvalidPipelineOperator,
 			"returnKey and showRecordId are not supported on views: %s", q.NS)

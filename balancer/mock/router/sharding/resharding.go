@@ -111,17 +111,11 @@ func simpleCollation(c *call.Call, command string) error {
 	if !c.Args.Has("collation") {
 		return nil
 	}
-	collation := c.Args.Object("collation")
-	if err := args.Check("collation", args.CollationFields(), collation); err != nil {
-		return err // also where there is no locale
+	collation, err := args.RequireCollation("collation", c.Args.Object("collation"))
+	if err == nil && collation != nil {
+		err = mongoerr.New(mongoerr.BadValue, "the collation for %s must be {locale: 'simple'}", command)
 	}
-	if err := args.CheckCollation("collation", collation); err != nil {
-		return err
-	}
-	if args.Text(collation.Lookup("locale")) != "simple" {
-		return mongoerr.New(mongoerr.BadValue, "the collation for %s must be {locale: 'simple'}", command)
-	}
-	return nil
+	return err
 }
 
 func zoneRequests(list bson.RawValue) ([]mock.ZoneRequest, error) {

@@ -114,7 +114,7 @@ func FindOneRequest(c *call.Call) (mock.FindOneRequest, error) {
 		if req.Filter, err = c.Filter(query); err != nil {
 			return req, err
 		}
-		req.Sort, req.Hint, err = pick(c, c.Body.Raw)
+		req.Sort, req.Hint, err = pick(c, c.Body.Raw, bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: query})
 	default:
 		_, q, marshalErr := bson.MarshalValue(query)
 		if marshalErr != nil {

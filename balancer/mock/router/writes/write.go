@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/keyorder"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/router/call"
@@ -327,7 +328,8 @@ func UpdateRequest(c *call.Call, q, u bson.RawValue, options bson.Raw) (mock.Upd
 		Multi: args.Truth(options.Lookup("multi")), Upsert: args.Truth(options.Lookup("upsert")),
 		Unchecked: args.Truth(c.Body.Lookup("bypassDocumentValidation")),
 	}
-	if req.Sort, req.Hint, err = pick(c, options); err != nil {
+	compared := []bson.RawValue{q, options.Lookup("arrayFilters"), comparedBy(u)}
+	if req.Sort, req.Hint, err = pick(c, options, compared...); err != nil {
 		return req, err
 	}
 	if req.Multi && !req.Sort.IsEmpty() {
@@ -373,16 +375,40 @@ func withConstants(c *call.Call, let bson.Raw, u bson.RawValue, options bson.Raw
 	return c.Settle(raw)
 }
 
-// pick reads what decides which document a write takes: sort and hint.
-func pick(c *call.Call, options bson.Raw) (*order.Sort, bson.RawValue, error) {
+// comparedBy returns the part of an update that compares what it holds with what documents hold.
+func comparedBy(u bson.RawValue) bson.RawValue {
+	if u.Type != bson.TypeEmbeddedDocument {
+		return u
+	}
+	doc := bson.D{}
+	for w := keyorder.WalkOf(u.Value); w.Next(); {
+		switch string(w.Name) {
+		case "$addToSet", "$max", "$min", "$pull", "$pullAll", "$push":
+			doc = append(doc, bson.E{Key: string(w.Name), Value: w.Value})
+		}
+	}
+	raw, err := bson.Marshal(doc)
+	if err != nil {
+		return u
+	}
+	return bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: raw}
+}
+
+// pick reads what decides which document a write takes: sort and hint. Of a collation it refuses the
+// compared values that hold texts, and an order of documents that may hold them.
+func pick(c *call.Call, options bson.Raw, compared ...bson.RawValue) (*order.Sort, bson.RawValue, error) {
 	hint, err := c.Hint(options)
 	if err != nil {
 		return nil, hint, err
 	}
-	if err := c.SimpleCollation(options); err != nil {
+	by := options.Lookup("sort")
+	collation, err := c.Collation(options)
+	if err == nil {
+		err = call.NoTexts(collation, compared...)
+	}
+	if err != nil {
 		return nil, hint, err
 	}
-	by := options.Lookup("sort")
 	if by.IsZero() || by.Type == bson.TypeNull {
 		return nil, hint, nil
 	}
@@ -390,6 +416,9 @@ func pick(c *call.Call, options bson.Raw) (*order.Sort, bson.RawValue, error) {
 	if !isDoc {
 		return nil, hint, mongoerr.New(mongoerr.TypeMismatch,
 			"BSON field '%s.sort' is the wrong type '%s', expected type 'object'", c.Invoked, args.TypeName(by.Type))
+	}
+	if collation != nil && len(doc) > len(bson.Raw{5, 0, 0, 0, 0}) {
+		return nil, hint, call.ErrCollation(collation)
 	}
 	sort, err := order.Compile(doc)
 	return sort, hint, err
@@ -415,7 +444,7 @@ func DeleteQuery(c *call.Call, ns string, filter bson.Raw, justOne bool, stateme
 	}
 	var err error
 	if q.Filter, err = c.Filter(filter); err == nil {
-		_, q.Hint, err = pick(c, statement)
+		_, q.Hint, err = pick(c, statement, bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: filter})
 	}
 	return q, err
 }
