@@ -356,7 +356,7 @@ func TestAuditFindsFaults(t *testing.T) {
 	for n, fault := range auditFaults() {
 		t.Run(fmt.Sprintf("%d %s", n, fault.kind), func(t *testing.T) {
 			for seed := range times {
-				w := newAudited(t, releases()[seed%len(releases())], uint64(seed))
+				w := newAudited(t, releases()[(times*n+seed)%len(releases())], uint64(seed))
 				for range w.r.IntN(3) {
 					w.move()
 				}
