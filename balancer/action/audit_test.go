@@ -249,7 +249,7 @@ func auditFaults() []auditFault {
 			doc := bson.D{{Key: "_id", Value: "another"}, {Key: "x", Value: x}, {Key: "u", Value: idOf(i)}}
 			w.store(doc, x)
 		}},
-		{kind: placement.DuplicateKey, plant: func(w *audited, i int) { // an index that is unique on each shard for itself
+		{kind: placement.DuplicateKey, besides: []placement.Kind{placement.Metadata}, plant: func(w *audited, i int) { // an index that is unique on each shard for itself
 			w.must(w.clock.Sleep(w.Context(), time.Hour)) // orphans have no value
 			for i := range auditDocuments {
 				_, err := w.coll().UpdateOne(w.Context(), bson.D{{Key: "_id", Value: idOf(i)}}, set("k", i))
