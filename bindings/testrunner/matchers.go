@@ -87,7 +87,7 @@ func (f *file) audited(m *expect.Match) bool {
 		js.Throw(expect.ErrorName, "this is for a test's cluster\nReceived: %s", expect.Shown(js, m.Received))
 	}
 	result, err := a.Run(js.Context(), action.Cluster{
-		Client: f.testCluster.client, Settings: f.testCluster.settings("mock:27017"), Clock: js.Clock,
+		Client: f.testCluster.client, Settings: f.testCluster.members(), Clock: js.Clock,
 	}, nil)
 	wrong := actiontext.AuditResult(result)
 	switch {
