@@ -18,7 +18,6 @@ import (
 	"shardsh/balancer/live"
 	"shardsh/balancer/mongoerr"
 	"shardsh/balancer/plan"
-	"shardsh/balancer/sim"
 	"shardsh/test/swarm/trace"
 )
 
@@ -265,22 +264,11 @@ func (w *world) apply(p *process, r runner, c action.Cluster, o action.RunOption
 		if r.NS != "" {
 			goal.Namespaces = []string{r.NS}
 		}
-		if a.Plan, err = plan.Make(s, plan.Options{Goal: goal, IgnoreWindow: true, Watch: converges}); err != nil {
+		if a.Plan, err = plan.Make(s, plan.Options{Goal: goal, IgnoreWindow: true}); err != nil {
 			return err
 		}
 	}
 	return finished(a.Run(p.ctx, c, listener{p}))
-}
-
-// mostPlanned is far more rounds than the plan of a scenario needs: no time of the bubble passes while
-// it is made, so nothing else would end one that moves ranges there and back.
-const mostPlanned = 300
-
-func converges(p sim.Progress) error {
-	if p.Rounds > mostPlanned {
-		return errors.New("the plan does not end")
-	}
-	return nil
 }
 
 // bubbleClock is the time of the bubble.
