@@ -249,7 +249,7 @@ func auditFaults() []auditFault {
 			doc := bson.D{{Key: "_id", Value: "another"}, {Key: "x", Value: x}, {Key: "u", Value: idOf(i)}}
 			w.store(doc, x)
 		}},
-		{kind: placement.DuplicateKey, plant: func(w *audited, i int) { // an index that is unique on each shard for itself
+		{kind: placement.DuplicateKey, besides: []placement.Kind{placement.Metadata}, plant: func(w *audited, i int) { // an index that is unique on each shard for itself
 			w.must(w.clock.Sleep(w.Context(), time.Hour)) // orphans have no value
 			for i := range auditDocuments {
 				_, err := w.coll().UpdateOne(w.Context(), bson.D{{Key: "_id", Value: idOf(i)}}, set("k", i))
@@ -356,7 +356,7 @@ func TestAuditFindsFaults(t *testing.T) {
 	for n, fault := range auditFaults() {
 		t.Run(fmt.Sprintf("%d %s", n, fault.kind), func(t *testing.T) {
 			for seed := range times {
-				w := newAudited(t, releases()[seed%len(releases())], uint64(seed))
+				w := newAudited(t, releases()[(times*n+seed)%len(releases())], uint64(seed))
 				for range w.r.IntN(3) {
 					w.move()
 				}

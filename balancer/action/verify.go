@@ -40,6 +40,9 @@ type Verify struct {
 	NoPart bool
 	// Against is the file of the digest to compare with, Digest its text in place of that.
 	Against, Digest string
+	// Documents is the file for the _id and hash of each document, beside a digest: written with it,
+	// or read to name all documents that differ.
+	Documents string
 	// Differences is the file for what differs, one object of JSON a line.
 	Differences string
 	// Settle is how often ranges that differ are read again until they don't change any
@@ -114,12 +117,14 @@ type VerifyDifference struct {
 	Docs       int64            `json:"docs"`
 	Written    int              `json:"written,omitzero"`
 	Documents  []VerifyDocument `json:"documents,omitempty"`
+	// More is how many documents differ besides, when a million are named.
+	More int `json:"more,omitzero"`
 }
 
 // VerifyDocument is a document that differs.
 type VerifyDocument struct {
 	Kind verify.Kind `json:"kind"`
-	// ID is empty for a document that is gone.
+	// ID is empty for a document that is gone, and in no list.
 	ID     json.RawMessage `json:"_id,omitempty"`
 	Before *verify.Hash    `json:"hashBefore,omitempty"`
 	After  *verify.Hash    `json:"hash,omitempty"`
@@ -138,6 +143,10 @@ func (v Verify) Validate() error {
 		return refuse("{differences} needs {against}")
 	case v.Output != "" && (v.Output == v.Against || v.Output == v.Differences):
 		return refuse("{output} is the name of another file")
+	case v.Documents != "" && (v.Documents == v.Output || v.Documents == v.Against || v.Documents == v.Differences):
+		return refuse("{documents} is the name of another file")
+	case v.Documents != "" && !v.compares() && v.Output == "":
+		return refuse("{documents} needs {output} or {against}")
 	case v.Settle < 0 || v.SettlePause < 0 || v.PauseBetween < 0 || v.For < 0:
 		return refuse("{settle}, {settlePause}, {pauseBetween} and {for} can't be negative")
 	case v.MaxRate < 0:
@@ -228,7 +237,11 @@ func (v Verify) Run(ctx context.Context, c Cluster, r Reporter) (result VerifyRe
 	}
 	run.gate = pace.NewGate(pace.Rules{For: v.For, Window: v.Window, Pause: v.PauseBetween}, c.Clock,
 		pace.Time(c.now), pace.Tell(func(e pace.Event) { run.report.Report(Wait{e}) }))
+	if err = run.list(); err != nil {
+		return result, err
+	}
 	err = run.all(ctx, &result)
+	err = errors.Join(err, run.listing.close())
 	result.MS = c.Clock.Now().Sub(began).Milliseconds()
 	if over := new(pace.OverError); errors.As(err, &over) {
 		result.Stopped, err = over.Why, nil

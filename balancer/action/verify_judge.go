@@ -28,10 +28,10 @@ type suspect struct {
 }
 
 // judge compares a collection with what it was.
-func (v *verifying) judge(ctx context.Context, ns string) (VerifyCollection, error) {
+func (v *verifying) judge(ctx context.Context, ns string) (result VerifyCollection, err error) {
 	c := v.file.Collection(ns)
 	total := c.Total()
-	result := VerifyCollection{
+	result = VerifyCollection{
 		Namespace: ns, Verdict: VerdictDigest, Docs: total.Docs, Bytes: total.Bytes, Ranges: len(c.Ranges),
 	}
 	if v.before == nil {
@@ -46,12 +46,20 @@ func (v *verifying) judge(ctx context.Context, ns string) (VerifyCollection, err
 	if err != nil || len(suspects) == 0 {
 		return result, err
 	}
+	if err := v.freshen(ctx, c, suspects); err != nil {
+		return result, err
+	}
 	if err := v.writes(ctx, was, suspects, &result); err != nil {
 		return result, err
 	}
+	list, end, err := v.openList(ns)
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, end()) }()
 	result.Differing = map[verify.Verdict]int{}
 	for _, s := range suspects {
-		d, err := v.name(ctx, c, s)
+		d, err := v.name(ctx, c, s, list)
 		if err != nil {
 			return result, err
 		}
@@ -99,6 +107,21 @@ func (v *verifying) settle(ctx context.Context, was, c *verify.Collection) (susp
 		suspects = slices.DeleteFunc(suspects, func(s *suspect) bool { return s.now == s.before })
 	}
 	return suspects, nil
+}
+
+// freshen reads all suspects once more where a list names what differs of them: some that came out the
+// same twice were written after that, and the writes are known up to now.
+func (v *verifying) freshen(ctx context.Context, c *verify.Collection, suspects []*suspect) (err error) {
+	for _, s := range suspects {
+		if v.Documents == "" {
+			break
+		}
+		if s.now, err = v.sum(ctx, c, s); err != nil {
+			return err
+		}
+		c.Ranges[s.index].Sum = s.now
+	}
+	return nil
 }
 
 // sum reads one range.
@@ -181,13 +204,25 @@ func holds(suspects []*suspect, id bson.RawValue) *suspect {
 	return suspects[i]
 }
 
-// name reads a range for the last time, and tells what of it differs.
-func (v *verifying) name(ctx context.Context, c *verify.Collection, s *suspect) (d VerifyDifference, err error) {
-	var n *verify.Namer
+// name reads a range for the last time, and tells what of it differs: which documents, where a list
+// has those that were.
+func (v *verifying) name(
+	ctx context.Context, c *verify.Collection, s *suspect, list *verify.ListReader,
+) (d VerifyDifference, err error) {
+	var listed []verify.Listed
+	if list != nil {
+		if listed, err = list.Range(s.from, s.to, s.before); err != nil {
+			return d, fmt.Errorf("%s: %w", v.Documents, err)
+		}
+	}
+	var tell func(*VerifyDifference)
 	total, err := again(ctx, v.reread, func() (verify.Sum, error) {
-		n = verify.NewNamer(s.before, s.now, &s.writes)
+		var put func(bson.Raw)
+		if put, tell = v.namely(s); list != nil {
+			put, tell = v.exactly(s, listed)
+		}
 		scan := verify.NewScanLike(verify.Digest{Ranges: make([]verify.Range, 1)})
-		err := v.once(ctx, c, s, func(doc bson.Raw) error { n.Put(doc); return scan.Put(doc) })
+		err := v.once(ctx, c, s, func(doc bson.Raw) error { put(doc); return scan.Put(doc) })
 		return scan.Total(), err
 	})
 	if err != nil {
@@ -200,18 +235,28 @@ func (v *verifying) name(ctx context.Context, c *verify.Collection, s *suspect) 
 		return d, nil
 	}
 	d = VerifyDifference{
-		Namespace: c.Namespace, Verdict: n.Verdict(), From: extended(s.from), To: extended(s.to),
+		Namespace: c.Namespace, From: extended(s.from), To: extended(s.to),
 		DocsBefore: s.before.Docs, Docs: s.now.Docs, Written: s.writes.Len(),
 	}
-	if changing && s.writes.Len() > 0 {
+	tell(&d)
+	if explained := list != nil && d.Verdict == verify.Explained; changing && s.writes.Len() > 0 && !explained {
 		d.Verdict = verify.Written // the number is of another moment
 	}
-	if d.Verdict != verify.Written {
+	if d.Verdict == verify.Written {
+		d.Documents, d.More = nil, 0
+	}
+	return d, nil
+}
+
+// namely names what can be told by the sums of a range.
+func (v *verifying) namely(s *suspect) (put func(bson.Raw), told func(*VerifyDifference)) {
+	n := verify.NewNamer(s.before, s.now, &s.writes)
+	return n.Put, func(d *VerifyDifference) {
+		d.Verdict = n.Verdict()
 		for _, doc := range n.Documents() {
 			d.Documents = append(d.Documents, VerifyDocument{doc.Kind, extended(doc.ID), doc.Before, doc.After})
 		}
 	}
-	return d, nil
 }
 
 // write writes the digest and the differences, and ends the progress.

@@ -54,6 +54,9 @@ type verifying struct {
 	kept                bool // there is progress in a file
 	rate                readRate
 	reread              rereading
+
+	listing *listing
+	listed  int // documents that differ and are named
 }
 
 // resume reads the progress of an earlier run.
@@ -84,6 +87,9 @@ func (v *verifying) keep() error {
 		return nil
 	}
 	v.saved = v.cluster.Clock.Now()
+	if err := v.listing.flush(); err != nil {
+		return err
+	}
 	text, _, err := v.file.Marshal()
 	if err == nil {
 		err = safefile.Replace(path, writing(text))
@@ -136,7 +142,15 @@ func (v *verifying) collection(ctx context.Context, ns string) error {
 			Namespace: ns, UUID: v.facts[ns].UUID, Since: since, Began: now, Digest: scan.State(),
 		})
 		c = v.file.Collection(ns)
+		if err := v.beginList(ns); err != nil {
+			return err
+		}
 	} else {
+		if v.listing != nil && v.listing.owes {
+			if err := v.listing.begin(ns); err != nil {
+				return err
+			}
+		}
 		var err error
 		if scan, err = verify.Resume(c.Digest, v.like(ns)); err != nil {
 			return fmt.Errorf("%s: %w", v.part(), err)
@@ -198,6 +212,9 @@ func (v *verifying) scan(ctx context.Context, c *verify.Collection, scan *verify
 				return scan, err
 			}
 		}
+		if err := v.listing.again(); err != nil {
+			return scan, err
+		}
 		lost, kept := scan.Total(), again.Total()
 		v.docsRead, v.bytesRead = v.docsRead-lost.Docs+kept.Docs, v.bytesRead-lost.Bytes+kept.Bytes
 		scan = again
@@ -230,6 +247,9 @@ func (v *verifying) read(ctx context.Context, c *verify.Collection, scan *verify
 		v.bytesRead += int64(len(doc))
 		if err := scan.Put(doc); err != nil {
 			return fmt.Errorf("%s: %w", c.Namespace, err)
+		}
+		if err := v.listing.put(doc, scan.Begun()); err != nil {
+			return err
 		}
 		return v.rate.slow(ctx, int64(len(doc)))
 	})

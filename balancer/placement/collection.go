@@ -163,6 +163,9 @@ func (c *Collection) indexes(owning []Holding) (list []Finding) {
 			if i < 0 {
 				return nil
 			}
+			if simple(h.Indexes[i]) { // listed from 9.0 on: not by shards that are not there yet
+				return without(h.Indexes[i], "v", "ns", "background", "collation")
+			}
 			return without(h.Indexes[i], "v", "ns", "background")
 		}
 		all := c.variants(owning, of)

@@ -255,6 +255,8 @@ func TestCompare(t *testing.T) {
 			[]string{"index-differs [b]"}, `dropIndex("s_1")`},
 		{"not unique", sharded(holding(t, "a", nil, index("s_1", bson.D{{Key: "s", Value: 1}}, bson.E{Key: "unique", Value: true})),
 			holding(t, "b", nil, s)), []string{"index-differs [b]"}, `"unique": true`},
+		{"simple collation, as 9.0 lists it", sharded(holding(t, "a", nil, s),
+			holding(t, "b", nil, index("s_1", bson.D{{Key: "s", Value: 1}}, bson.E{Key: "collation", Value: bson.D{{Key: "locale", Value: "simple"}}}))), nil, ""},
 		{"a validator", sharded(holding(t, "a", strict), holding(t, "b", nil)), []string{"options-differ [b]"},
 			`collMod: "c", validator: {"x": 1}`},
 		{"no validator", sharded(holding(t, "a", nil), holding(t, "b", strict)), []string{"options-differ [b]"}, "validator: {}"},
@@ -291,11 +293,13 @@ func TestUniqueIndexes(t *testing.T) {
 	kept, apart, untold := UniqueIndexes(pattern(t, "x"), []bson.Raw{
 		raw(t, bson.D{{Key: "name", Value: "plain"}, {Key: "key", Value: bson.D{u}}}),
 		unique("kept", bson.D{x, u}), unique("apart", bson.D{u}), unique("after", bson.D{u, x}),
+		unique("simple", bson.D{x, u}, bson.E{Key: "collation", Value: bson.D{{Key: "locale", Value: "simple"}}}), // as 9.0 lists it
+		unique("collated", bson.D{u}, bson.E{Key: "collation", Value: bson.D{{Key: "locale", Value: "de"}}}),
 		unique("partial", bson.D{u}, bson.E{Key: "partialFilterExpression", Value: bson.D{}}),
 		unique("sparse", bson.D{u}, bson.E{Key: "sparse", Value: true}),
 	})
-	if len(kept) != 1 || name(kept[0]) != "kept" || len(apart) != 2 || name(apart[0]) != "apart" ||
-		!slices.Equal(untold, []string{"partial", "sparse"}) {
+	if len(kept) != 2 || name(kept[0]) != "kept" || len(apart) != 2 || name(apart[0]) != "apart" ||
+		!slices.Equal(untold, []string{"collated", "partial", "sparse"}) {
 		t.Errorf("%v, %v, %v", kept, apart, untold)
 	}
 }

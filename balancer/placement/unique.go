@@ -17,6 +17,7 @@ func UniqueIndexes(p catalog.KeyPattern, indexes []bson.Raw) (kept, apart []bson
 			continue
 		}
 		_, collated := spec.Lookup("collation").DocumentOK()
+		collated = collated && !simple(spec)
 		_, partial := spec.Lookup("partialFilterExpression").DocumentOK()
 		sparse, _ := spec.Lookup("sparse").BooleanOK()
 		switch {
@@ -50,6 +51,12 @@ func beginsWith(key bson.Raw, fields []string) bool {
 		}
 	}
 	return true
+}
+
+// simple reports whether an index is listed with the collation that is none.
+func simple(spec bson.Raw) bool {
+	locale, _ := spec.Lookup("collation", "locale").StringValueOK()
+	return locale == "simple"
 }
 
 func name(spec bson.Raw) string {

@@ -36,6 +36,7 @@ type Scan struct {
 	ranges []Range // but the last one complete
 	per    int64   // documents in a range; 0 where the bounds are given
 	bounds []bson.RawValue
+	begun  bool      // the latest document began its range
 	kind   bson.Type // of the latest _id
 	latest []byte
 }
@@ -89,6 +90,7 @@ func (s *Scan) Put(doc bson.Raw) error {
 	if from := s.last().From; order < 0 || from.Type != 0 && s.latest == nil && keyorder.Compare(id, from) < 0 {
 		return ErrOrder
 	}
+	s.begun = false
 	s.advance(id, order > 0)
 	s.last().put(doc)
 	s.kind, s.latest = id.Type, append(s.latest[:0], id.Value...)
@@ -125,7 +127,12 @@ func (s *Scan) begin(from bson.RawValue) {
 		s.per *= 2
 	}
 	s.ranges = append(s.ranges, Range{From: from})
+	s.begun = true
 }
+
+// Begun reports whether the latest document is the first one of the last range: who goes on from a
+// State reads it again.
+func (s *Scan) Begun() bool { return s.begun }
 
 // Total is what was put so far, but what another Scan has to put again.
 func (s *Scan) Total() Sum { return total(s.ranges) }

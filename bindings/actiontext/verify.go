@@ -75,7 +75,10 @@ func wasOrWere(n int) string {
 // differenceLines name the documents of a range, or the range.
 func differenceLines(d action.VerifyDifference) (lines []string) {
 	within := "_id from " + orBound(d.From, "the lowest") + " to " + orBound(d.To, "the highest")
-	for _, doc := range d.Documents {
+	for i, doc := range d.Documents {
+		if i == mostShown {
+			return append(lines, fmt.Sprintf("  … and %d more of them", len(d.Documents)-i+d.More))
+		}
 		text := string(doc.Kind) + ": "
 		switch {
 		case doc.ID != nil:

@@ -13,18 +13,20 @@ import (
 // shardVerifyMethods() prove that nothing was lost.
 func shardVerifyMethods() []helper {
 	return []helper{
-		{"verify", "ns:string|object options?:object{against,output,differences,settle,settlePause,maxRate,pauseBetween," +
-			"for,secondary,restart,progress}", shVerify,
+		{"verify", "ns:string|object options?:object{against,output,documents,differences,settle,settlePause,maxRate," +
+			"pauseBetween,for,secondary,restart,progress}", shVerify,
 			"Returns a digest of a collection's documents; {against: digest or file} compares with an earlier one: " +
-				"{verdict: \"same\", \"explained\" by writes, \"written\", \"different\"}. {output: file, differences: file, " +
-				"settle: 3, maxRate: \"50MB\", pauseBetween, for, secondary: true, restart: true}."},
+				"{verdict: \"same\", \"explained\" by writes, \"written\", \"different\"}. {output: file, " +
+				"documents: file with all _ids, differences: file, settle: 3, maxRate: \"50MB\", pauseBetween, for, " +
+				"secondary: true, restart: true}."},
 	}
 }
 
 func shVerify(c *call, sh *Helpers) goja.Value {
 	h := c.options("verify", 1)
 	verb := action.Verify{
-		Namespaces: []string{c.namespaceArgument(0)}, Output: h.text("output"), Differences: h.text("differences"),
+		Namespaces: []string{c.namespaceArgument(0)}, Output: h.text("output"),
+		Differences: h.text("differences"), Documents: h.text("documents"),
 		Settle: action.DefaultSettle, SettlePause: h.duration("settlePause", action.DefaultSettlePause),
 		MaxRate: h.size("maxRate"), PauseBetween: h.duration("pauseBetween", 0), For: h.duration("for", 0),
 		Secondary: h.flag("secondary", false), Restart: h.flag("restart", false),
@@ -33,7 +35,13 @@ func shVerify(c *call, sh *Helpers) goja.Value {
 		verb.Settle = int(h.count("settle"))
 	}
 	h.against(&verb)
-	for _, path := range []string{verb.Output, verb.Differences} {
+	written := []string{verb.Output, verb.Differences}
+	if h.get("against") == nil {
+		written = append(written, verb.Documents)
+	} else if verb.Documents != "" {
+		c.mayRead(verb.Documents)
+	}
+	for _, path := range written {
 		if path != "" {
 			c.mayWrite(path)
 		}

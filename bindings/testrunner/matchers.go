@@ -45,6 +45,8 @@ func (f *file) clusterMatchers() []expect.Matcher {
 			Help: "Chunks cover the key space, no document is doubled, catalog and shards agree."},
 		{Name: "toBeUnchanged", Holds: f.unchanged, Say: say("All documents are as they were."),
 			Help: "A collection has the same documents, to the byte, as when sh.verify(ns) returned this."},
+		{Name: "toPassAudit", Holds: f.audited, Say: say("The audit finds nothing."),
+			Help: "sh.audit(ns) finds nothing wrong with a collection, a database, or the cluster."},
 	}
 }
 
@@ -64,6 +66,34 @@ func (f *file) unchanged(m *expect.Match) bool {
 	case err != nil:
 		wrong = []string{"it can't be compared: " + err.Error()}
 	case result.Verdict == string(verify.Same):
+		wrong = nil
+	}
+	m.Found = wrong
+	return len(wrong) == 0
+}
+
+// audited audits what is named: a collection, a database, or the cluster. What could not be seen or
+// has not settled does not pass.
+func (f *file) audited(m *expect.Match) bool {
+	js := f.shell.JS
+	a := action.Audit{Settle: action.DefaultSettle, SettlePause: action.DefaultSettlePause}
+	ns, named := m.Received.Export().(string)
+	if named {
+		a.Namespaces = []string{ns}
+	} else {
+		f.needCluster(m)
+	}
+	if f.testCluster == nil {
+		js.Throw(expect.ErrorName, "this is for a test's cluster\nReceived: %s", expect.Shown(js, m.Received))
+	}
+	result, err := a.Run(js.Context(), action.Cluster{
+		Client: f.testCluster.client, Settings: f.testCluster.members(), Clock: js.Clock,
+	}, nil)
+	wrong := actiontext.AuditResult(result)
+	switch {
+	case err != nil:
+		wrong = []string{"it can't be audited: " + err.Error()}
+	case result.Verdict == action.AuditClean:
 		wrong = nil
 	}
 	m.Found = wrong

@@ -321,6 +321,35 @@ describe("orders", { shards: 2 }, () => {
 	}
 }
 
+// toPassAudit sees what lies where it should not.
+func TestToPassAudit(t *testing.T) {
+	r := run(t, map[string]string{"audit_test.js": orders + `
+describe("orders", { shards: 2 }, () => {
+  before(furnish)
+  it("stay", () => {
+    sh.moveRange("app.orders", "shard1", { c: 5 })
+    expect("app.orders").toPassAudit()
+    expect("app").toPassAudit()
+    expect(cluster).toPassAudit()
+  })
+  it("have a zone without keys", () => {
+    db.getSiblingDB("config").tags.insertOne({ ns: "app.orders", tag: "z", min: { c: 5 }, max: { c: 5 } })
+    expect("app.orders").not.toPassAudit()
+    expect("app.orders").toPassAudit()
+  })
+  it("are not there", () => { expect("app.none").toPassAudit() })
+})`}, testrunner.Options{})
+	for i, want := range []string{"", "zone-empty  app.orders", "there is no app.none to audit"} {
+		got := ""
+		for _, p := range r.Files[0].Tests[i].Problems {
+			got += p.Text
+		}
+		if want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // --every-fault tells a script that gets over whatever happens from one that leaves
 // the balancer off, whatever that prints.
 func TestEveryFault(t *testing.T) {

@@ -107,6 +107,11 @@ func (w *testCluster) settings(host string) *options.ClientOptions {
 	return options.Client().ApplyURI(address + "?loadBalanced=true").SetDialer(dialer{w.pipe, host})
 }
 
+// members are the settings by which shards are reached, at their own addresses.
+func (w *testCluster) members() *options.ClientOptions {
+	return options.Client().SetDialer(w.pipe).SetServerMonitoringMode(options.ServerMonitoringModePoll)
+}
+
 // dialer reaches the cluster, whatever the address.
 type dialer struct {
 	pipe *wire.Pipe

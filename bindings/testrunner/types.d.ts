@@ -116,6 +116,8 @@ interface Matchers<R> {
   toBeConsistent(): R
   /** expect(sh.verify(ns)): the collection has the same documents still, to the byte. */
   toBeUnchanged(): R
+  /** expect("db.collection"), expect("db") or expect(cluster): sh.audit() finds nothing. */
+  toPassAudit(): R
 }
 
 interface Asymmetric {

@@ -19,8 +19,8 @@ import (
 // verifyFlags are those of "shardsh verify".
 type verifyFlags struct {
 	documentsFlags
-	output, against, differences string
-	restart                      bool
+	output, against, differences, documents string
+	restart                                 bool
 
 	action action.Verify
 }
@@ -29,6 +29,7 @@ func (o *verifyFlags) groups() []cmdline.Group {
 	return o.group("ranges that differ", "`DB.COLLECTION` this collection; repeat to add", func(f *pflag.FlagSet) {
 		f.StringVarP(&o.output, "output", "o", "", "`FILE` write the digest to this file")
 		f.StringVar(&o.against, "against", "", "`FILE` compare with this digest")
+		f.StringVar(&o.documents, "documents", "", "`FILE` list each _id; then --against names all that differ")
 		f.StringVar(&o.differences, "differences", "", "`FILE` write what differs, a line of JSON each")
 		f.BoolVar(&o.restart, "restart", false, "begin anew, whatever an earlier run has read")
 	})
@@ -52,7 +53,8 @@ func (o *verifyFlags) complete(_ environment, words []string) error {
 	}
 	o.action = action.Verify{
 		Namespaces: o.namespaces, Output: o.output, Restart: o.restart, Against: o.against, Differences: o.differences,
-		Settle: o.settle, SettlePause: time.Duration(o.settlePause), MaxRate: o.rate.Bytes,
+		Documents: o.documents,
+		Settle:    o.settle, SettlePause: time.Duration(o.settlePause), MaxRate: o.rate.Bytes,
 		PauseBetween: time.Duration(o.between), For: time.Duration(o.time), Window: o.window.Window, Secondary: o.secondary,
 	}
 	if err := o.clusterFlags.check(); err != nil {

@@ -1,6 +1,7 @@
 package swarm
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -141,7 +142,18 @@ func (m mutant) run(t *testing.T, seeds uint64) string {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	out, _ := exec.CommandContext(t.Context(), program, "-test.run", "^TestSwarm$", "-swarm.stop", // it is to fail
-		"-swarm.seeds", fmt.Sprint(seeds)).CombinedOutput()
-	return string(out)
+	for first := uint64(0); first < seeds; {
+		run := exec.CommandContext(t.Context(), program, "-test.run", "^TestSwarm$", "-swarm.stop", "-swarm.most", "40s",
+			"-swarm.first", fmt.Sprint(first), "-swarm.seeds", fmt.Sprint(seeds-first))
+		out, _ := run.CombinedOutput() // it is to fail
+		if run.ProcessState.ExitCode() != tooLong {
+			return string(out)
+		}
+		t.Logf("%s", out) // a seed in which the mutant computes without an end: another one may tell more
+		if _, err := fmt.Sscanf(string(out[bytes.LastIndex(out, []byte("seed ")):]), "seed %d: endless", &first); err != nil {
+			t.Fatal(err)
+		}
+		first++
+	}
+	return ""
 }

@@ -155,7 +155,28 @@ func draw(seed uint64) *scenario {
 	for range r.IntN(12) {
 		s.Things = append(s.Things, drawThings(r, s)...)
 	}
+	if s.Shards > 2 && s.Balancer == "full" && r.IntN(5) == 0 {
+		s.empty()
+	}
 	return s
+}
+
+// empty has the last shard own nothing, and drain from early on, while others differ: it is the one with
+// the least. By chance alone a shard that drains has mostly something left, and so takes part in its round.
+func (s *scenario) empty() {
+	last := s.Shards - 1
+	for n, c := range s.Colls {
+		for i, chunk := range c.Chunks {
+			switch {
+			case chunk.On != last:
+			case c.Zoned && i >= 2 && i < 5:
+				s.Colls[n].Chunks[i].On = 1
+			default:
+				s.Colls[n].Chunks[i].On = 0
+			}
+		}
+	}
+	s.Things = append(s.Things, thing{At: time.Millisecond, By: "admin", Command: fmt.Sprintf(`{"removeShard": "s%d"}`, last)})
 }
 
 func drawCollection(r *rand.Rand, n, shards int) collection {

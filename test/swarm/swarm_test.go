@@ -3,7 +3,10 @@ package swarm
 import (
 	"bytes"
 	"flag"
+	"fmt"
+	"os"
 	"testing"
+	"time"
 
 	"shardsh/test/swarm/trace"
 )
@@ -14,6 +17,7 @@ var (
 	texts = flag.Bool("swarm.texts", false, "with the texts of errors in the traces, which are not the same each time")
 	stops = flag.Bool("swarm.stop", false, "stop at the first seed that breaks a rule")
 	least = flag.Int("swarm.shrink", 0, "shrink a seed that breaks a rule, with so many runs at most")
+	most  = flag.Duration("swarm.most", 0, "end the process when a seed takes longer than that, by the wall")
 	shown = flag.Bool("swarm.trace", false, "print the traces")
 )
 
@@ -42,7 +46,9 @@ func TestSwarm(t *testing.T) {
 	}
 	for seed := *first; seed < *first+n; seed++ {
 		s := draw(seed)
+		watching := watch(seed)
 		events := run(t, s)
+		watching.Stop()
 		if *shown {
 			t.Logf("%s", events.Lines())
 		}
@@ -57,6 +63,20 @@ func TestSwarm(t *testing.T) {
 			return
 		}
 	}
+}
+
+// tooLong is the exit code of a process that was ended by -swarm.most: nothing else ends what computes
+// without an end while no time passes.
+const tooLong = 3
+
+func watch(seed uint64) *time.Timer {
+	if *most == 0 {
+		return time.NewTimer(0)
+	}
+	return time.AfterFunc(*most, func() {
+		fmt.Printf("seed %d: endless\n", seed)
+		os.Exit(tooLong)
+	})
 }
 
 // The same seed gives the same trace. On a busy machine Go takes a goroutine from the one

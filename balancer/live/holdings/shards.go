@@ -247,8 +247,11 @@ func DeletionsOf(coll catalog.Collection, docs []bson.Raw) (list []placement.Del
 	for _, doc := range docs {
 		d := placement.Deletion{}
 		d.UUID.Subtype, d.UUID.Data, _ = doc.Lookup("collectionUuid").BinaryOK()
-		lower, _ := doc.Lookup("range", "min").DocumentOK()
-		upper, _ := doc.Lookup("range", "max").DocumentOK()
+		lower, begins := doc.Lookup("range", "min").DocumentOK()
+		upper, ends := doc.Lookup("range", "max").DocumentOK()
+		if !begins || !ends { // or else it would be all keys
+			continue
+		}
 		var err error
 		if d.Min, err = coll.Pattern.ExtendBound(lower); err != nil {
 			continue

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -76,54 +77,90 @@ func OneRunner(t Trace) (found []Violation) {
 }
 
 // SwitchedOff is that a collection whose balancing a run has switched off is named beside the
-// lease as long as it is off, and that after all was given back none is off.
-func SwitchedOff(t Trace) (found []Violation) {
-	var named []string
-	off := map[string]Event{}
-	theirs := map[string]bool{} // an administrator has switched it, or given it this name
-	given := false
+// lease as long as it is off, and that after all was given back none is off. Collections are told by
+// their uuids, as they may be renamed meanwhile, or by their names, as resharding gives them other uuids.
+func SwitchedOff(t Trace) []Violation {
+	s := &switchedOff{is: map[string]string{}, off: map[string]Event{}, theirs: map[string]bool{}}
 	for _, e := range t {
-		switch {
-		case e.Ev == Paused:
-			for _, ns := range named {
-				if event, is := off[ns]; is && !theirs[ns] && !slices.Contains(e.Names, ns) {
-					found = append(found, Violation{
-						"switched off", "the balancing of " + ns + " is off, and the lease does not name it any more",
-						[]int{event.Seq, e.Seq},
-					})
-				}
-			}
-			named = e.Names
-		case e.Ev == CmdBegin && !ofRunner(e.By) && e.Cmd == "configureCollectionBalancing":
-			theirs[e.NS] = true
-		case e.Ev == CmdBegin && e.Cmd == "renameCollection":
-			theirs[e.To] = true // what is off under its old name is so under the new one
-		case e.Ev == Catalog && e.Entry != nil && e.Entry.Of == "collections":
-			if !e.Entry.NoBalance || e.Entry.Gone {
-				delete(off, e.Entry.ID)
-				continue
-			}
-			off[e.Entry.ID] = e
-			if !theirs[e.Entry.ID] && !slices.Contains(named, e.Entry.ID) {
-				found = append(found, Violation{
-					"switched off", "the balancing of " + e.Entry.ID + " is off, and no lease names it",
-					[]int{e.Seq},
-				})
-			}
-		case e.Ev == ProcessEnd && strings.HasPrefix(e.By, "giveback"):
-			given = e.Code == 0
-		case e.Ev == Rest:
-			for ns, event := range off {
-				if given && !theirs[ns] {
-					found = append(found, Violation{
-						"switched off", "the balancing of " + ns + " is still off",
-						[]int{event.Seq, e.Seq},
-					})
-				}
-			}
+		s.take(e)
+	}
+	return s.found
+}
+
+type switchedOff struct {
+	is     map[string]string // uuids by name; the name where the trace has none
+	named  []paused
+	off    map[string]Event // by name
+	theirs map[string]bool  // names and uuids: an administrator has switched it
+	given  bool
+	found  []Violation
+}
+
+// paused is a name beside the lease, and what had it then.
+type paused struct{ ns, uuid string }
+
+func (s *switchedOff) fail(ns, text string, events ...int) {
+	if !s.theirs[ns] && !s.theirs[s.uuid(ns)] {
+		s.found = append(s.found, Violation{"switched off", "the balancing of " + ns + text, events})
+	}
+}
+
+func (s *switchedOff) uuid(ns string) string { return cmp.Or(s.is[ns], ns) }
+
+func (s *switchedOff) isNamed(ns string) bool {
+	return slices.ContainsFunc(s.named, func(p paused) bool { return p.ns == ns || p.uuid == s.uuid(ns) })
+}
+
+func (s *switchedOff) take(e Event) {
+	switch {
+	case e.Ev == Paused:
+		s.names(e)
+	case e.Ev == CmdBegin && !ofRunner(e.By) && e.Cmd == "configureCollectionBalancing":
+		s.theirs[e.NS], s.theirs[s.uuid(e.NS)] = true, true
+	case e.Ev == Catalog && e.Entry != nil && e.Entry.Of == "collections":
+		s.entry(e, *e.Entry)
+	case e.Ev == ProcessEnd && strings.HasPrefix(e.By, "giveback"):
+		s.given = e.Code == 0
+	case e.Ev == Rest && s.given:
+		for _, ns := range slices.Sorted(maps.Keys(s.off)) {
+			s.fail(ns, " is still off", s.off[ns].Seq, e.Seq)
 		}
 	}
-	return found
+}
+
+// names takes what the lease names now.
+func (s *switchedOff) names(e Event) {
+	before := s.named
+	s.named = nil
+	for _, ns := range e.Names {
+		one := paused{ns, s.uuid(ns)}
+		if i := slices.IndexFunc(before, func(p paused) bool { return p.ns == ns }); i >= 0 {
+			one = before[i]
+		}
+		s.named = append(s.named, one)
+	}
+	for _, ns := range slices.Sorted(maps.Keys(s.off)) {
+		was := slices.ContainsFunc(before, func(p paused) bool { return p.ns == ns || p.uuid == s.uuid(ns) })
+		if was && !s.isNamed(ns) {
+			s.fail(ns, " is off, and the lease does not name it any more", s.off[ns].Seq, e.Seq)
+		}
+	}
+}
+
+// entry takes what the catalog has of a collection.
+func (s *switchedOff) entry(e Event, is Entry) {
+	if is.Gone {
+		delete(s.is, is.ID)
+	} else {
+		s.is[is.ID] = is.UUID
+	}
+	if is.Gone || !is.NoBalance {
+		delete(s.off, is.ID)
+		return
+	}
+	if s.off[is.ID] = e; !s.isNamed(is.ID) {
+		s.fail(is.ID, " is off, and no lease names it", e.Seq)
+	}
 }
 
 // Indexes is that at rest all shards that own chunks of a collection have the same indexes.
