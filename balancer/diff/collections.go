@@ -217,8 +217,8 @@ func (d *differ) indexes() {
 		}
 		for _, id := range was.Unindexed {
 			if !slices.Contains(is.Unindexed, id) {
-				d.add(Change{Kind: IndexBuilt, Namespace: is.Namespace, Shard: id}, "%s has the index for its shard key on %s again",
-					name(is.Namespace), id)
+				d.add(Change{Kind: IndexBuilt, Namespace: is.Namespace, Shard: id},
+					"%s has the index for its shard key on %s again", name(is.Namespace), id)
 			}
 		}
 	}

@@ -62,7 +62,8 @@ func (o Options) check() error {
 	}
 	if n := len(o.Goal.Homes); n > 0 && (o.Goal.Kind != Presplit || n != len(o.Goal.Points)+1 ||
 		!slices.IsSortedFunc(o.Goal.Points, catalog.Key.Compare)) {
-		return fmt.Errorf("plan: %d target shards for %d split points: %d are needed", n, len(o.Goal.Points), len(o.Goal.Points)+1)
+		points := len(o.Goal.Points)
+		return fmt.Errorf("plan: %d target shards for %d split points: %d are needed", n, points, points+1)
 	}
 	if o.Goal.Kind == Load && len(o.Maps) == 0 {
 		return errNoLoad

@@ -14,7 +14,8 @@ func shardHeatMethods() []helper {
 		{"heat", "ns?:string|object options?:object{for,back,by,top,sample,log}", shHeat,
 			"Shows which shards, chunks and shard keys have how much of the load; {for: \"1m\"} is how long it counts, " +
 				"{back: \"1h\"} how old samples may be, {by: \"reads\"|\"writes\"|\"mixed\", top: 10}; {sample: 50} has so many " +
-				"queries a second sampled meanwhile, {log: [\"mongos.log\"]} goes by the slow queries of logs in place of samples."},
+				"queries a second sampled meanwhile, " +
+				"{log: [\"mongos.log\"]} goes by the slow queries of logs in place of samples."},
 	}
 }
 
