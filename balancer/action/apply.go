@@ -74,7 +74,7 @@ func (a Apply) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 	if a.Approve != "" {
 		a.Confirm = nil
 	}
-	return job{
+	return planRun{
 		verb: "apply", RunOptions: a.RunOptions, onChange: a.OnChange, approved: a.Approve,
 		open: func() (*apply.Execution, error) { return a.open(ctx, c) }, around: unmark,
 	}.run(ctx, c, &serial{next: r})

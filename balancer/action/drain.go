@@ -82,9 +82,9 @@ func (d *Drain) aim(c Cluster, r *serial, end **drainEnd) aim {
 	}
 	return aim{
 		kind: plan.Drain, RunOptions: d.RunOptions, alsoMoves: alsoMoves,
-		goal:   func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error) { return d.goal(ctx, c, s) },
-		fits:   d.fits,
-		before: preflight.Run{Shard: d.Shard, Remove: d.Remove, MovePrimaries: d.MovePrimaries},
+		goal:         func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error) { return d.goal(ctx, c, s) },
+		fits:         d.fits,
+		preflightRun: preflight.Run{Shard: d.Shard, Remove: d.Remove, MovePrimaries: d.MovePrimaries},
 		around: func(l *leased, work *apply.Execution, o *apply.Options) {
 			*end = &drainEnd{
 				leased: l, shard: work.Plan.Goal.Shard, remove: d.Remove, movePrimaries: d.MovePrimaries,

@@ -21,8 +21,8 @@ type aim struct {
 	goal func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error)
 	// fits checks that the plan of a journal is of what was asked for; nil for all.
 	fits func(p *plan.Plan) error
-	// before is that of a job.
-	before preflight.Run
+	// preflightRun is that of the run of its plan.
+	preflightRun preflight.Run
 	// around and alsoMoves are those of a job.
 	around    func(*leased, *apply.Execution, *apply.Options)
 	alsoMoves func(ctx context.Context) ([]string, error)
@@ -47,9 +47,9 @@ func (a aim) run(ctx context.Context, c Cluster, r *serial) (PlanResult, error) 
 		}
 		open = func() (*apply.Execution, error) { return a.begin(c, p) }
 	}
-	return job{
+	return planRun{
 		verb: string(a.kind), RunOptions: a.RunOptions, onChange: apply.Replan, open: open, goal: true, around: a.around,
-		alsoMoves: a.alsoMoves, before: a.before, read: func() *catalog.Snapshot { return read },
+		alsoMoves: a.alsoMoves, preflightRun: a.preflightRun, read: func() *catalog.Snapshot { return read },
 	}.run(ctx, c, r)
 }
 
@@ -96,7 +96,7 @@ func (a aim) unplanned(ctx context.Context, c Cluster, read *catalog.Snapshot, e
 	if !a.Preflight || read == nil {
 		return PlanResult{}, err
 	}
-	run := a.before
+	run := a.preflightRun
 	run.Verb, run.Namespaces = string(a.kind), a.namespaces
 	if is {
 		return PlanResult{Already: already.what, Preflight: &preflight.Report{

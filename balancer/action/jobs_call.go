@@ -227,10 +227,10 @@ func (j *jobCall) open(
 
 // preflight returns an error for what is in the way of a plan, before it is carried out.
 func (j *jobCall) preflight(ctx context.Context, a aim, work *apply.Execution, read *catalog.Snapshot) error {
-	report, err := job{
-		verb: string(a.kind), RunOptions: a.RunOptions, goal: true, before: a.before,
+	report, err := planRun{
+		verb: string(a.kind), RunOptions: a.RunOptions, goal: true, preflightRun: a.preflightRun,
 		read: func() *catalog.Snapshot { return read },
-	}.look(ctx, j.Cluster, work, nil)
+	}.look(ctx, j.Cluster, work)
 	if err != nil {
 		return err
 	}

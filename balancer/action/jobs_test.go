@@ -223,8 +223,8 @@ func TestJobStart(t *testing.T) {
 	other := d
 	other.MaxMoves = 2
 	_, err := JobStart{Of: other, WorkFor: time.Second}.Run(t.Context(), w.actionCluster(), nil)
-	if err == nil || !strings.Contains(err.Error(), "the job drain:s0 has other options: --shard s0 --remove --move-primaries "+
-		"--pause-balancing; replace has it go on with these") {
+	if err == nil || !strings.Contains(err.Error(), "job drain:s0 exists with different options: --shard s0 --remove --move-primaries "+
+		"--pause-balancing; replace applies the new ones") {
 		t.Errorf("other options: %v", err)
 	}
 	s := w.start(JobStart{Of: other, WorkFor: 10 * time.Second, Replace: true})
@@ -312,7 +312,7 @@ func TestJobIsCancelled(t *testing.T) {
 			t.Errorf("%s: nothing has moved", release)
 		}
 		resume := Apply{RunOptions: RunOptions{Resume: "job:drain:s0", Pace: Pace{Parallel: 1}}}
-		if _, err := resume.Run(t.Context(), w.actionCluster(), nil); err == nil || !strings.Contains(err.Error(), "nobody has begun") {
+		if _, err := resume.Run(t.Context(), w.actionCluster(), nil); err == nil || !strings.Contains(err.Error(), "no undo of job") {
 			t.Errorf("%s: resumed: %v", release, err)
 		}
 		undo := Apply{Undo: "job:drain:s0", RunOptions: RunOptions{Pace: Pace{Parallel: 1, MaxMoves: 1}}}

@@ -30,7 +30,7 @@ func (j *jobCall) carryOut(
 	timer := time.AfterFunc(left+jobPrepareTimeout, func() { j.stop(errWorkedFor) })
 	defer timer.Stop()
 	w.Hard, l.leaving = hard, leaving
-	o := job{
+	o := planRun{
 		verb: string(w.kind), RunOptions: w.RunOptions, onChange: apply.Replan, goal: true, around: w.around,
 	}.options(l, w.Execution, w.gate, j.r)
 	ready, tell := o.Ready, o.Tell

@@ -45,7 +45,7 @@ type proving struct {
 
 // prove makes the digest of what a run is about to move, or finds the one of the run that
 // goes on; nil where nothing is to be compared. It takes as long as reading all documents.
-func (j job) prove(ctx context.Context, c Cluster, work *apply.Execution, r *serial) (*proving, error) {
+func (j planRun) prove(ctx context.Context, c Cluster, work *apply.Execution, r *serial) (*proving, error) {
 	verb := Verify{Settle: DefaultSettle, SettlePause: DefaultSettlePause, MaxRate: j.VerifyRate, Window: j.Window}
 	p := &proving{Cluster: c, report: r, work: work}
 	if path := work.Path(); path != "" && !strings.HasPrefix(path, live.JobPrefix) {
@@ -97,7 +97,7 @@ func (j job) prove(ctx context.Context, c Cluster, work *apply.Execution, r *ser
 }
 
 // moved returns the collections whose documents a run moves.
-func (j job) moved(ctx context.Context, work *apply.Execution) ([]string, error) {
+func (j planRun) moved(ctx context.Context, work *apply.Execution) ([]string, error) {
 	names := namesOf(work.Plan)
 	if j.alsoMoves != nil {
 		more, err := j.alsoMoves(ctx)

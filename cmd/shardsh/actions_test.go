@@ -303,7 +303,7 @@ func TestActionsRefuseAlike(t *testing.T) {
 			reason: `the window of a job needs its time zone, as its calls come from many machines: "22:00-06:00 UTC"`},
 		{line: "drain start ADDRESS --shard a --max-moves 3", call: `sh.job("drain", "start", { shard: "a", maxMoves: 3 })`,
 			prepare: `sh.job("drain", "start", { shard: "a", maxMoves: 1, workFor: "20s" }).state`,
-			reason:  "the job drain:a has other options: shard a maxMoves 1; replace has it go on with these"},
+			reason:  "job drain:a exists with different options: shard a maxMoves 1; replace applies the new ones"},
 		{line: "drain start ADDRESS --shard a --advisories DIR/none.yaml",
 			call:   `sh.job("drain", "start", { shard: "a", advisories: "DIR/none.yaml" })`,
 			reason: "none.yaml: no such file or directory"},

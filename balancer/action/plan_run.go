@@ -1,0 +1,264 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+
+	"shardsh/balancer/apply"
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/consent"
+	"shardsh/balancer/live"
+	"shardsh/balancer/pace"
+	"shardsh/balancer/plan"
+	"shardsh/balancer/preflight"
+)
+
+// planRun is a plan to carry out, with what belongs to it besides its steps.
+type planRun struct {
+	verb string
+	RunOptions
+	onChange apply.OnChange
+	// approved is the hash of the only plan to carry out; empty is any.
+	approved string
+	// open opens the journal, with its lock, and the plan that it is of.
+	open func() (*apply.Execution, error)
+	// goal says that there is a goal to reach, and not only steps.
+	goal bool
+	// preflightRun is what the preflight is to know of the run besides its plan; read is the
+	// cluster as the plan was made from it just now, or nil.
+	preflightRun preflight.Run
+	read         func() *catalog.Snapshot
+	// around sets what is done besides the steps; nil sets nothing.
+	around func(l *leased, work *apply.Execution, o *apply.Options)
+	// alsoMoves returns collections that move besides those of the steps; nil for none.
+	alsoMoves func(ctx context.Context) ([]string, error)
+}
+
+// run opens the journal, has the plan confirmed that stands in it, and takes the lease
+// of the cluster: what was shown is what is carried out, and nobody waits for a lease
+// that is held while somebody is asked.
+func (p planRun) run(ctx context.Context, c Cluster, r *serial) (result PlanResult, err error) {
+	if c, err = c.in(p.TimeZone); err != nil {
+		return result, err
+	}
+	work, err := p.open()
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = c.withRoles(ctx, err) }()
+	defer func() {
+		if closed := work.Close(); closed != nil {
+			err = errors.Join(err, closed)
+			result.Finished, result.Error = false, err.Error()
+		}
+	}()
+	if err := p.admit(ctx, c, work.Plan); err != nil {
+		return result, err
+	}
+	r.Report(Planned{work.Plan})
+	dryRun := p.DryRun || c.Guarded
+	report, err := p.look(ctx, c, work)
+	switch {
+	case err != nil:
+		return result, err
+	case p.Preflight:
+		return PlanResult{Preflight: &report}, nil
+	}
+	if err := pass(report, dryRun, r); err != nil {
+		return result, err
+	}
+	if dryRun {
+		return p.carryOut(ctx, c, work, nil, r)
+	}
+	return p.confirmed(ctx, c, work, r)
+}
+
+// admit refuses a plan that a policy or the approval does not allow, and sets the limits: those of
+// the policies, and of the plan.
+func (p *planRun) admit(ctx context.Context, c Cluster, planned *plan.Plan) (err error) {
+	if p.Pace, err = c.bound(p.Pace); err != nil {
+		return err
+	}
+	if !p.DryRun && !c.Guarded && !p.Preflight {
+		if err := c.permitted(ctx, consent.Order{
+			Verb: p.verb, Namespaces: namesOf(planned), Approved: p.approved != "",
+		}); err != nil {
+			return err
+		}
+	}
+	if p.approved != "" {
+		if err := planned.Approved(p.approved); err != nil {
+			return err
+		}
+		p.Pace = p.within(planned.Limits)
+	}
+	if p.DiskLimit == 0 { // that of the plan is part of what was asked for
+		p.DiskLimit = planned.Limits.Disk
+	}
+	return nil
+}
+
+// confirmed carries a plan out that somebody confirms, writes its start and end to the audit, and
+// compares what collections hold where that is asked for.
+func (p planRun) confirmed(ctx context.Context, c Cluster, work *apply.Execution, r *serial) (
+	result PlanResult, err error) {
+	if err := p.confirm(ctx, "Apply it?"); err != nil {
+		return result, err
+	}
+	c, ended, err := c.begin(ctx, order{p.verb, work.Plan.Goal.Namespaces, work.Plan.ID, p.approved})
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = ended(result.Stopped, err) }()
+	proof, err := p.prove(ctx, c, work, r)
+	if err != nil {
+		return result, err
+	}
+	return p.carryOut(ctx, c, work, proof, r)
+}
+
+// carryOut takes the lease and carries the plan out; proof is nil without one.
+func (p planRun) carryOut(ctx context.Context, c Cluster, work *apply.Execution, proof *proving, r *serial) (
+	result PlanResult, err error) {
+	planned, dryRun := work.Plan, p.DryRun || c.Guarded
+	var lease atomic.Pointer[live.LeasedCluster]
+	gate, leave, err := p.gate(ctx, c, p.rules(), dryRun, r, &lease)
+	if err != nil {
+		return result, err
+	}
+	defer leave()
+	recorded := &recorder{CommandRunner: c.runner(), report: r}
+	l, err := p.lease(ctx, c, recorded, planned, r)
+	if err != nil {
+		return result, err
+	}
+	lease.Store(l.lease)
+	r.Report(Started{gate, commentOf(&lease)})
+	did, err := l.run(ctx, work, p.options(l, work, gate, r), p.Insist, r)
+	if err == nil && p.goal && !dryRun {
+		err = unreached(did)
+	}
+	if p.approved != "" {
+		err = notApproved(err)
+	}
+	result = resultOf(did, err, dryRun)
+	result.Commands = recorded.sent
+	if work.Acted() {
+		result.Journal = work.Path()
+	}
+	if p.goal && !dryRun && ctx.Err() == nil {
+		result.Collections = c.chunkCounts(ctx, planned)
+	}
+	if proof != nil {
+		var failed error
+		result.Verify, failed = proof.compare(ctx)
+		err = errors.Join(err, failed)
+	}
+	return result, err
+}
+
+// lease takes the lease of the cluster, or only looks in a dry run, whose commands are recorded.
+func (p planRun) lease(ctx context.Context, c Cluster, recorded *recorder, planned *plan.Plan, r *serial) (*leased, error) {
+	runner := c.runner()
+	if p.DryRun {
+		runner = recorded
+	}
+	l, err := c.acquire(ctx, runner, p.verb+" "+planned.ID, p.DryRun || c.Guarded)
+	if err != nil {
+		return nil, err
+	}
+	l.pace = p.Pace
+	if l.restored != "" {
+		r.note(l.restored)
+	}
+	if p.approved != "" {
+		l.steps = approvedSteps{l.steps, planned}
+	}
+	return l, nil
+}
+
+// namesOf returns the collections that the steps of a plan change.
+func namesOf(p *plan.Plan) (names []string) {
+	for _, s := range p.Steps {
+		if !slices.Contains(names, s.Namespace) {
+			names = append(names, s.Namespace)
+		}
+	}
+	return names
+}
+
+// misfit returns why the steps of a plan can't be carried out on the cluster as it is. A run
+// finds that out when it has the lease, and before its first step.
+func (p planRun) misfit(ctx context.Context, c Cluster, work *apply.Execution) error {
+	recorded := &recorder{CommandRunner: c.runner(), report: &serial{}}
+	l, err := c.acquire(ctx, recorded, p.verb, true)
+	if err != nil {
+		return err
+	}
+	o := apply.Options{DryRun: true, PauseBalancing: p.PauseBalancing, Clock: l.Clock}
+	if p.around != nil {
+		p.around(l, work, &o)
+	}
+	_, err = l.run(ctx, work, o, nil, &serial{})
+	switch {
+	case errors.As(err, new(*apply.BalancerError)): // the report has its own
+		return nil
+	case p.onChange == apply.Replan && errors.As(err, new(*apply.ChangedError)): // another plan takes over
+		return nil
+	}
+	return err
+}
+
+// look looks at what is in the way of what is left of a plan.
+func (p planRun) look(ctx context.Context, c Cluster, work *apply.Execution) (preflight.Report, error) {
+	var misfit error
+	if p.Preflight && !p.goal {
+		misfit = p.misfit(ctx, c, work)
+	}
+	run := p.preflightRun
+	left := *work.Plan
+	left.Steps = work.Remaining()
+	run.Verb, run.Plan = p.verb, &left
+	run.ForceJumbo, run.PauseBalancing = p.ForceJumbo, p.PauseBalancing
+	run.Limited = p.MaxMoves > 0 || p.MaxBytes > 0 || p.For > 0
+	if p.goal && work.Plan.Goal.Kind == plan.Drain {
+		run.Shard = work.Plan.Goal.Shard
+	}
+	var had *catalog.Snapshot
+	if p.read != nil {
+		had = p.read()
+	}
+	return c.preflight(ctx, p.Before, run, had, misfit)
+}
+
+func (p planRun) options(l *leased, work *apply.Execution, gate *pace.Gate, r *serial) apply.Options {
+	o := apply.Options{
+		DryRun: l.lease == nil, OnChange: p.onChange, PauseBalancing: p.PauseBalancing, Parallel: p.Parallel,
+		ForceJumbo: p.ForceJumbo,
+		Clock:      l.Clock, Pace: gate, Hard: p.Hard, Tick: p.Tick,
+		Tell: func(e apply.Event) {
+			if p := e.Progress; p.Steps > 0 {
+				gate.Expect(pace.Left{Bytes: p.Bytes - p.BytesDone, Steps: p.Steps - p.StepsDone})
+			}
+			r.Report(Step{e})
+		},
+	}
+	if p.around != nil {
+		p.around(l, work, &o)
+	}
+	return o
+}
+
+// begin opens a new journal of a plan, where one is kept.
+func (e RunOptions) begin(c Cluster, p *plan.Plan) (*apply.Execution, error) {
+	path := e.Journal
+	switch {
+	case e.NoJournal, e.DryRun, e.Preflight, c.Guarded:
+		path = ""
+	case path == "":
+		path = p.ID + ".journal"
+	}
+	return apply.Begin(p, path)
+}
