@@ -195,6 +195,10 @@ func Rested(t Trace) (found []Violation) {
 			waiting[key] = e
 		case RangeDone:
 			delete(waiting, key)
+		case Catalog: // what a shard has that leaves is nobody's any more
+			maps.DeleteFunc(waiting, func(_ string, task Event) bool {
+				return e.Entry != nil && e.Entry.Of == "shards" && e.Entry.Gone && task.Node == e.Entry.ID
+			})
 		case ProcessEnd:
 			if code = 0; strings.HasPrefix(e.By, "giveback") {
 				code = e.Code
