@@ -45,9 +45,9 @@ type proving struct {
 
 // prove makes the digest of what a run is about to move, or finds the one of the run that
 // goes on; nil where nothing is to be compared. It takes as long as reading all documents.
-func (j planRun) prove(ctx context.Context, c Cluster, work *apply.Execution, r *serial) (*proving, error) {
-	verb := Verify{Settle: DefaultSettle, SettlePause: DefaultSettlePause, MaxRate: j.VerifyRate, Window: j.Window}
-	p := &proving{Cluster: c, report: r, work: work}
+func (p planRun) prove(ctx context.Context, c Cluster, work *apply.Execution, r *serial) (*proving, error) {
+	verb := Verify{Settle: DefaultSettle, SettlePause: DefaultSettlePause, MaxRate: p.VerifyRate, Window: p.Window}
+	proof := &proving{Cluster: c, report: r, work: work}
 	if path := work.Path(); path != "" && !strings.HasPrefix(path, live.JobPrefix) {
 		verb.Output = path + digestSuffix
 		if work.Plan.Goal.Kind == plan.Undo { // whose journal is that of the run
@@ -57,20 +57,20 @@ func (j planRun) prove(ctx context.Context, c Cluster, work *apply.Execution, r 
 	if verb.Output != "" && exists(verb.Output) {
 		if work.Resumes() {
 			verb.Output, verb.Against = "", verb.Output
-			p.verb = verb
+			proof.verb = verb
 			r.note(fmt.Sprintf("At the end the documents are compared with %s.", verb.Against))
-			return p, nil
+			return proof, nil
 		}
 		if err := os.Remove(verb.Output); err != nil { // of another journal of that name
 			return nil, err
 		}
 	}
 	begun := verb.Output != "" && exists(verb.part())
-	if !j.Verify && !(begun && work.Resumes()) {
+	if !p.Verify && !(begun && work.Resumes()) {
 		return nil, nil //nolint:nilnil // nobody has asked for it
 	}
 	var err error
-	if verb.Namespaces, err = j.moved(ctx, work); err != nil {
+	if verb.Namespaces, err = p.moved(ctx, work); err != nil {
 		return nil, fmt.Errorf("what is to be verified is not known: %w", err)
 	}
 	if len(verb.Namespaces) == 0 {
@@ -92,15 +92,15 @@ func (j planRun) prove(ctx context.Context, c Cluster, work *apply.Execution, r 
 		verb.Digest = result.Text
 	}
 	verb.Output, verb.Namespaces = "", nil
-	p.verb = verb
-	return p, nil
+	proof.verb = verb
+	return proof, nil
 }
 
 // moved returns the collections whose documents a run moves.
-func (j planRun) moved(ctx context.Context, work *apply.Execution) ([]string, error) {
+func (p planRun) moved(ctx context.Context, work *apply.Execution) ([]string, error) {
 	names := namesOf(work.Plan)
-	if j.alsoMoves != nil {
-		more, err := j.alsoMoves(ctx)
+	if p.alsoMoves != nil {
+		more, err := p.alsoMoves(ctx)
 		if err != nil {
 			return nil, err
 		}
