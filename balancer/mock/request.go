@@ -2,6 +2,7 @@ package mock
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -43,8 +44,11 @@ type Request struct {
 	env *environment
 	// command is its name; empty for the cluster's own.
 	command string
-	// asked are the nodes it went to and what came of that.
+	// asked is what came of its way to nodes while failures were armed or nodes slow; went are
+	// all that it went to, of which the first lie in room.
 	asked map[catalog.ShardID]error
+	went  []catalog.ShardID
+	room  [4]catalog.ShardID
 	// concern is the first write concern error that a shard was made to answer.
 	concern bson.D
 	// reached is how many shards the newest read or insert went to.
@@ -101,6 +105,15 @@ func (rq *Request) ask(id catalog.ShardID) error {
 	if err := rq.env.faults.reach(rq.router, id); err != nil {
 		return err
 	}
+	if rq.went == nil {
+		rq.went = rq.room[:0]
+	}
+	if !slices.Contains(rq.went, id) {
+		rq.went = append(rq.went, id)
+	}
+	if len(rq.env.faults.failures) == 0 && len(rq.env.faults.slow) == 0 {
+		return rq.asked[id] // as nearly always: nothing to remember
+	}
 	err, known := rq.asked[id]
 	if known {
 		return err
@@ -117,8 +130,8 @@ func (rq *Request) ask(id catalog.ShardID) error {
 
 // EachAsked gives the nodes that the request went to, and what came of that.
 func (rq *Request) EachAsked(give func(id catalog.ShardID, err error)) {
-	for id, err := range rq.asked {
-		give(id, err)
+	for _, id := range rq.went {
+		give(id, rq.asked[id])
 	}
 }
 
