@@ -13,6 +13,7 @@ import (
 
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock/wire"
+	"shardsh/balancer/mongoerr"
 	"shardsh/test/swarm/trace"
 )
 
@@ -257,7 +258,7 @@ func (w *world) carryOut(ctx context.Context, p *process, req wire.Request, a as
 		w.claims.note(p.name, req.Body)
 	}
 	reply := w.router.Handle(ctx, req)
-	w.asking.end(op)
+	w.asking.end(op, codeOf(reply) == int(mongoerr.Interrupted))
 	if req.Database == live.LeaseDatabase {
 		w.cluster.Lock()
 		w.observer.lookAtLease(p.name, &w.lease)

@@ -54,8 +54,8 @@ var mutants = []mutant{
 		"if m.free && m.measured && !m.Draining && (best", "if m.measured && !m.Draining && (best", "S1, M1",
 	}, {
 		"the donor's range is deleted before the commit", "balancer/mock/migration_commit.go",
-		"	m.endRecvStep(m.ms.clock.Now(), 5)\n",
-		"	m.endRecvStep(m.ms.clock.Now(), 5)\n	m.ms.deleter.deleteSome(m.donor, m.local(m.donor), m.donorTask)\n", "writes",
+		"	m.steps.endRecipients(m.ms.clock.Now(), 5)\n",
+		"	m.steps.endRecipients(m.ms.clock.Now(), 5)\n	m.ms.deleter.deleteSome(m.donor, m.local(m.donor), m.donorTask)\n", "writes",
 	}, {
 		"a bound of a range belongs to it", "balancer/mock/migration_prepare.go",
 		"	if key.Compare(m.min) < 0 {", "	if key.Compare(m.min) <= 0 && !m.min.Equal(m.coll.Pattern.GlobalMin()) {", "writes, rest",

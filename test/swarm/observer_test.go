@@ -410,6 +410,7 @@ type inFlight struct {
 type sent struct {
 	by string
 	asked
+	interrupted bool
 }
 
 func (f *inFlight) begin(op int, by string, a asked) {
@@ -418,14 +419,23 @@ func (f *inFlight) begin(op int, by string, a asked) {
 	if f.list == nil {
 		f.list = map[int]sent{}
 	}
-	f.list[op] = sent{by, a}
+	f.list[op] = sent{by: by, asked: a}
 }
 
-func (f *inFlight) end(op int) {
+// end forgets a command. One that was interrupted may go on: a new primary of the config servers
+// sends a move again that was under way.
+func (f *inFlight) end(op int, interrupted bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if s := f.list[op]; interrupted && s.moves() {
+		s.interrupted = true
+		f.list[op] = s
+		return
+	}
 	delete(f.list, op)
 }
+
+func (s sent) moves() bool { return s.command == "moveRange" || s.command == "moveChunk" }
 
 // mover returns who asks for a move; empty for nobody, and so it is the balancer's.
 func (f *inFlight) mover(ns string, min *trace.Bound, to string) string {
@@ -433,8 +443,11 @@ func (f *inFlight) mover(ns string, min *trace.Bound, to string) string {
 	defer f.mu.Unlock()
 	for _, op := range slices.Sorted(maps.Keys(f.list)) {
 		s := f.list[op]
-		if (s.command == "moveRange" || s.command == "moveChunk") && s.ns == ns && s.to == to &&
+		if s.moves() && s.ns == ns && s.to == to &&
 			(s.min == nil || min == nil || s.command == "moveChunk" || *s.min == *min) {
+			if s.interrupted { // sent again, once
+				delete(f.list, op)
+			}
 			return s.by
 		}
 	}
