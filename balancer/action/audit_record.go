@@ -209,12 +209,12 @@ func (f *foundDocuments) text() string {
 	}
 	switch {
 	case f.kind == placement.Lone && f.waiting:
-		return fmt.Sprintf("%s %s on %s, which does not own the key, and nowhere else: a range deletion waits to take it",
-			n, be, on)
+		return fmt.Sprintf("%s %s on %s, which does not own the key, and nowhere else: "+
+			"a pending range deletion will delete it", n, be, on)
 	case f.kind == placement.Lone:
 		return fmt.Sprintf("%s %s on %s, which does not own the key, and nowhere else", n, be, on)
 	case f.kind == placement.Orphan:
-		return fmt.Sprintf("%s %s left on %s, which does not own the key: no range deletion waits there", n, be, on)
+		return fmt.Sprintf("%s %s left on %s, which does not own the key: no range deletion is pending", n, be, on)
 	case f.kind == placement.Unplaced:
 		return fmt.Sprintf("%s on %s: no chunk has the key", n, on)
 	}

@@ -52,7 +52,8 @@ func (d *documented) settle(ctx context.Context) error {
 		list = still
 	}
 	if len(list) > 0 {
-		d.unsettled("%d documents of %s look wrong, each time in another way, such as _id %s", len(list), d.c.Namespace,
+		d.unsettled("%s of %s looked wrong, but differently at each read, such as _id %s",
+			humanize.Count(len(list), "document"), d.c.Namespace,
 			list[0].id)
 	}
 	return nil
@@ -132,8 +133,8 @@ func inIDs(ids bson.A) bson.D {
 	return bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}}
 }
 
-// confirm records suspects. Of lone ones the router is asked as well, and what was deleted since
-// its range was moved is lone for that reason.
+// confirm records suspects. Lone documents are looked up through the router as well. One that was
+// deleted since its range moved is expected, and no finding.
 func (d *documented) confirm(ctx context.Context, sure []*suspected) error {
 	var waiting []*suspected
 	for _, s := range sure {

@@ -25,27 +25,27 @@ type exported struct {
 	target Target
 	cancel context.CancelFunc
 
-	source  Source
-	done    func() // nil is not connected
-	readers [2]*live.Reader
-	meter   func(context.Context, *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error)
-	flagged time.Time // when all chunks were read for their flags
-	moves   export.Moves
-	said    string // the last trouble
-	last    export.Reading
+	source     Source
+	done       func() // nil is not connected
+	readers    [2]*live.Reader
+	meter      func(context.Context, *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error)
+	flagged    time.Time // when all chunks were read for their flags
+	moves      export.Moves
+	lastLogged string // the last trouble
+	last       export.Reading
 
-	mu         sync.Mutex
-	snapshot   *catalog.Snapshot // the last; nil is none
-	outlook    *forecast.Forecast
-	foreseen   time.Time
-	foreseeing bool
-	lines      [][]byte // of each family
-	up         bool
-	read       time.Time // when lines were read
-	took       time.Duration
-	readTook   time.Duration // of the read that succeeded last
-	reads      int
-	failures   int
+	mu          sync.Mutex
+	snapshot    *catalog.Snapshot // the last; nil is none
+	outlook     *forecast.Forecast
+	forecastAt  time.Time
+	forecasting bool
+	lines       [][]byte // of each family
+	up          bool
+	read        time.Time // when lines were read
+	took        time.Duration
+	readTook    time.Duration // of the read that succeeded last
+	reads       int
+	failures    int
 }
 
 const (
@@ -55,7 +55,7 @@ const (
 	flagsEvery = 5 * time.Minute
 	// restFactor is how much longer a rest is than the read before it.
 	restFactor = 4
-	// slowStale is how many times as long as a read its values are told at least.
+	// slowStale: values stay valid for at least so many durations of a read.
 	slowStale = 2 * (restFactor + 1)
 	// logEntries limits what is read of each log.
 	logEntries = 20_000
@@ -114,13 +114,13 @@ func (c *exported) note(err error) {
 		text = c.Describe(err)
 	}
 	switch {
-	case text == c.said:
+	case text == c.lastLogged:
 	case text == "":
 		c.Log.Info("the cluster can be read again", "cluster", c.target.Name)
 	default:
 		c.Log.Warn("the cluster can't be read", "cluster", c.target.Name, "error", text)
 	}
-	c.said = text
+	c.lastLogged = text
 }
 
 // readOnce reads the cluster and works out its metrics.
@@ -217,9 +217,9 @@ func (c *exported) linesOf(r export.Reading) [][]byte {
 // askForecast has the time to balance computed, where that is due and nobody else's is.
 func (c *exported) askForecast(ctx context.Context) {
 	c.mu.Lock()
-	due := c.ForecastEvery > 0 && c.up && c.snapshot != nil && !c.foreseeing &&
-		(c.foreseen.IsZero() || c.Clock.Now().Sub(c.foreseen) >= c.ForecastEvery)
-	c.foreseeing = c.foreseeing || due
+	due := c.ForecastEvery > 0 && c.up && c.snapshot != nil && !c.forecasting &&
+		(c.forecastAt.IsZero() || c.Clock.Now().Sub(c.forecastAt) >= c.ForecastEvery)
+	c.forecasting = c.forecasting || due
 	c.mu.Unlock()
 	if !due {
 		return
@@ -230,7 +230,7 @@ func (c *exported) askForecast(ctx context.Context) {
 	default: // it is due the next time, too
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.foreseeing = false
+		c.forecasting = false
 	}
 }
 
@@ -254,5 +254,5 @@ func (c *exported) forecast(ctx context.Context) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.outlook, c.foreseen, c.foreseeing = made, c.Clock.Now(), false
+	c.outlook, c.forecastAt, c.forecasting = made, c.Clock.Now(), false
 }

@@ -120,7 +120,7 @@ func ownFamilies(clusters []shown, reloaded bool) []machine.Family {
 		machine.Family
 		value func(shown) (float64, bool)
 	}{
-		{family("shardsh_export_stale", "gauge", "Whether what is known of a cluster is too old to be told."),
+		{family("shardsh_export_stale", "gauge", "1 if the last successful read is older than the staleness limit."),
 			func(c shown) (float64, bool) { return number(c.stale), true }},
 		{family("shardsh_export_last_read_timestamp_seconds", "gauge", "When a cluster was read last, seconds since 1970."),
 			func(c shown) (float64, bool) { return float64(c.read.UnixMilli()) / 1000, !c.read.IsZero() }},

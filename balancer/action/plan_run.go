@@ -160,7 +160,9 @@ func (p planRun) carryOut(ctx context.Context, c Cluster, work *apply.Execution,
 }
 
 // lease takes the lease of the cluster, or only looks in a dry run, whose commands are recorded.
-func (p planRun) lease(ctx context.Context, c Cluster, recorded *recorder, planned *plan.Plan, r *serial) (*leased, error) {
+func (p planRun) lease(
+	ctx context.Context, c Cluster, recorded *recorder, planned *plan.Plan, r *serial,
+) (*leased, error) {
 	runner := c.runner()
 	if p.DryRun {
 		runner = recorded

@@ -13,7 +13,7 @@ import (
 	"shardsh/cmd/shardsh/cmdline"
 )
 
-// Exit codes, as documented in the README.
+// Exit codes, as documented in docs/command-line.md.
 const (
 	exitOK      = 0
 	exitFailure = 1 // a script failed, or the cluster can't be asked
