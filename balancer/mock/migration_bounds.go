@@ -18,8 +18,8 @@ type requestedBounds struct {
 	local *localCollection // the donor's
 }
 
-// badBound is a bound that is not a shard key.
-type badBound struct{ error }
+// boundError is a bound that is not a shard key.
+type boundError struct{ error }
 
 // resolve returns full keys. It computes the bound that was left out, and puts it into the
 // request (rules/02-migration-and-metadata §5.8).
@@ -71,5 +71,5 @@ func (b requestedBounds) refuse(bound bson.Raw, err error) error {
 	case !slices.Equal(names, fields[:len(names)]):
 		return mongoerr.New(mongoerr.BoundFieldMismatch, "bound %s is no prefix of the shard key %s", bound, b.of.Doc())
 	}
-	return badBound{err}
+	return boundError{err}
 }

@@ -344,7 +344,7 @@ func (m *migration) identify() error {
 		return errDropped()
 	}
 	bounds := requestedBounds{&m.req, m.known, m.coll.Pattern, m.ms.config.tables[m.req.Namespace], m.local(m.donor)}
-	var wrong badBound
+	var wrong boundError
 	if m.min, m.max, err = bounds.resolve(); errors.As(err, &wrong) {
 		return m.ms.config.staleConfig(m.req.Namespace, m.donor.id, "%s", wrong)
 	}

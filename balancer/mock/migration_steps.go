@@ -48,10 +48,10 @@ var stepNames = map[int][]string{
 }
 
 // steps writes how long the steps took that a shard has done, of all that there are.
-func (l *changeLog) steps(
+func (cl *changeLog) steps(
 	by catalog.ShardID, what string, req *MoveRequest, times []time.Duration, all int, note string,
 ) {
-	start, dst := bsoncore.AppendDocumentStart(l.scratch[:0])
+	start, dst := bsoncore.AppendDocumentStart(cl.scratch[:0])
 	for i, d := range times {
 		dst = bsoncore.AppendInt32(appendHead(dst, bson.TypeInt32, stepNames[all][i]), int32(d.Milliseconds()))
 	}
@@ -63,6 +63,6 @@ func (l *changeLog) steps(
 	dst = appendDocument(dst, "max", max)
 	dst = appendText(dst, "to", req.To)
 	dst = appendText(dst, "from", req.From)
-	l.scratch = closeDocument(appendText(dst, "note", note), start)
-	l.changeEncoded(by, what, req.Namespace, l.scratch)
+	cl.scratch = closeDocument(appendText(dst, "note", note), start)
+	cl.changeEncoded(by, what, req.Namespace, cl.scratch)
 }
