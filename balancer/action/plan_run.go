@@ -58,7 +58,7 @@ func (p planRun) run(ctx context.Context, c Cluster, r *serial) (result PlanResu
 		return result, err
 	}
 	r.Report(Planned{work.Plan})
-	dryRun := p.DryRun || c.Guarded
+	dryRun := p.rehearses(c)
 	report, err := p.look(ctx, c, work)
 	switch {
 	case err != nil:
@@ -75,13 +75,16 @@ func (p planRun) run(ctx context.Context, c Cluster, r *serial) (result PlanResu
 	return p.confirmed(ctx, c, work, r)
 }
 
+// rehearses reports whether the run changes nothing.
+func (p planRun) rehearses(c Cluster) bool { return p.DryRun || c.Guarded }
+
 // admit refuses a plan that a policy or the approval does not allow, and sets the limits: those of
 // the policies, and of the plan.
 func (p *planRun) admit(ctx context.Context, c Cluster, planned *plan.Plan) (err error) {
 	if p.Pace, err = c.bound(p.Pace); err != nil {
 		return err
 	}
-	if !p.DryRun && !c.Guarded && !p.Preflight {
+	if !p.rehearses(c) && !p.Preflight {
 		if err := c.permitted(ctx, consent.Order{
 			Verb: p.verb, Namespaces: namesOf(planned), Approved: p.approved != "",
 		}); err != nil {
@@ -122,7 +125,7 @@ func (p planRun) confirmed(ctx context.Context, c Cluster, work *apply.Execution
 // carryOut takes the lease and carries the plan out; proof is nil without one.
 func (p planRun) carryOut(ctx context.Context, c Cluster, work *apply.Execution, proof *proving, r *serial) (
 	result PlanResult, err error) {
-	planned, dryRun := work.Plan, p.DryRun || c.Guarded
+	planned, dryRun := work.Plan, p.rehearses(c)
 	var lease atomic.Pointer[live.LeasedCluster]
 	gate, leave, err := p.gate(ctx, c, p.rules(), dryRun, r, &lease)
 	if err != nil {
@@ -167,7 +170,7 @@ func (p planRun) lease(
 	if p.DryRun {
 		runner = recorded
 	}
-	l, err := c.acquire(ctx, runner, p.verb+" "+planned.ID, p.DryRun || c.Guarded)
+	l, err := c.acquire(ctx, runner, p.verb+" "+planned.ID, p.rehearses(c))
 	if err != nil {
 		return nil, err
 	}

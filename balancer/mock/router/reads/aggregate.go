@@ -149,7 +149,10 @@ func aggregated(c *call.Call, a Aggregation) (call.Source, error) {
 
 // compared refuses documents with texts that stages may compare by a collation.
 func (a Aggregation) compared(in iter.Seq2[bson.Raw, error]) iter.Seq2[bson.Raw, error] {
-	if compares, _ := call.StagesCompare(a.Stages); a.Collation == nil || !compares {
+	if a.Collation == nil {
+		return in
+	}
+	if compares, _ := call.StagesCompare(a.Stages); !compares {
 		return in
 	}
 	return func(yield func(bson.Raw, error) bool) {
@@ -244,8 +247,10 @@ func (a *Aggregation) compile(c *call.Call) error {
 	if _, err := pipeline.Compile(a.Stages, a.Env); err != nil {
 		return err
 	}
-	if _, own := call.StagesCompare(a.Stages); a.Collation != nil && own {
-		return call.ErrCollation(a.Collation)
+	if a.Collation != nil {
+		if _, own := call.StagesCompare(a.Stages); own {
+			return call.ErrCollation(a.Collation)
+		}
 	}
 	a.Stages = pipeline.Ordered(a.Stages)
 	a.Reads = joined(a.Stages)

@@ -14,29 +14,22 @@ import (
 func TestCollationWithoutTexts(t *testing.T) {
 	x := routertest.New(t, mock.Config{})
 	english := bson.D{{Key: "locale", Value: "en"}}
-	doc := func(kv ...any) bson.D {
-		d := bson.D{}
-		for i := 0; i < len(kv); i += 2 {
-			d = append(d, bson.E{Key: kv[i].(string), Value: kv[i+1]})
-		}
-		return d
-	}
-	x.OK("db", doc("insert", "c", "documents", bson.A{doc("_id", 1, "n", 1, "s", "b"), doc("_id", 2, "n", 2, "s", "A")}))
-	group := func(by string) bson.A { return bson.A{doc("$group", doc("_id", by))} }
+	x.OK("db", d("insert", "c", "documents", bson.A{d("_id", 1, "n", 1, "s", "b"), d("_id", 2, "n", 2, "s", "A")}))
+	group := func(by string) bson.A { return bson.A{d("$group", d("_id", by))} }
 	for _, c := range []struct {
 		command bson.D
 		code    int
 	}{
-		{doc("find", "c", "filter", doc("n", 1)), 0},
-		{doc("find", "c", "filter", doc("s", "a")), 238},
-		{doc("find", "c", "filter", doc("n", doc("$in", bson.A{1, "x"}))), 238},
-		{doc("find", "c", "sort", doc("n", -1)), 0},
-		{doc("find", "c", "sort", doc("s", 1)), 238},
-		{doc("count", "c", "query", doc("n", 1)), 0},
-		{doc("distinct", "c", "key", "n"), 0},
-		{doc("distinct", "c", "key", "s"), 238},
-		{doc("aggregate", "c", "pipeline", bson.A{doc("$match", doc("n", 2)), doc("$limit", 1)}, "cursor", doc()), 0},
-		{doc("aggregate", "c", "pipeline", group("$s"), "cursor", doc()), 238},
+		{d("find", "c", "filter", d("n", 1)), 0},
+		{d("find", "c", "filter", d("s", "a")), 238},
+		{d("find", "c", "filter", d("n", d("$in", bson.A{1, "x"}))), 238},
+		{d("find", "c", "sort", d("n", -1)), 0},
+		{d("find", "c", "sort", d("s", 1)), 238},
+		{d("count", "c", "query", d("n", 1)), 0},
+		{d("distinct", "c", "key", "n"), 0},
+		{d("distinct", "c", "key", "s"), 238},
+		{d("aggregate", "c", "pipeline", bson.A{d("$match", d("n", 2)), d("$limit", 1)}, "cursor", d()), 0},
+		{d("aggregate", "c", "pipeline", group("$s"), "cursor", d()), 238},
 	} {
 		command := append(c.command, bson.E{Key: "collation", Value: english})
 		if c.code == 0 {

@@ -114,7 +114,8 @@ func FindOneRequest(c *call.Call) (mock.FindOneRequest, error) {
 		if req.Filter, err = c.Filter(query); err != nil {
 			return req, err
 		}
-		req.Sort, req.Hint, err = pick(c, c.Body.Raw, bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: query})
+		req.Sort, req.Hint, err = pick(c, c.Body.Raw, bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: query},
+			bson.RawValue{})
 	default:
 		_, q, marshalErr := bson.MarshalValue(query)
 		if marshalErr != nil {

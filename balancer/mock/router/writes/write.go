@@ -328,8 +328,7 @@ func UpdateRequest(c *call.Call, q, u bson.RawValue, options bson.Raw) (mock.Upd
 		Multi: args.Truth(options.Lookup("multi")), Upsert: args.Truth(options.Lookup("upsert")),
 		Unchecked: args.Truth(c.Body.Lookup("bypassDocumentValidation")),
 	}
-	compared := []bson.RawValue{q, options.Lookup("arrayFilters"), comparedBy(u)}
-	if req.Sort, req.Hint, err = pick(c, options, compared...); err != nil {
+	if req.Sort, req.Hint, err = pick(c, options, q, u); err != nil {
 		return req, err
 	}
 	if req.Multi && !req.Sort.IsEmpty() {
@@ -375,36 +374,31 @@ func withConstants(c *call.Call, let bson.Raw, u bson.RawValue, options bson.Raw
 	return c.Settle(raw)
 }
 
-// comparedBy returns the part of an update that compares what it holds with what documents hold.
-func comparedBy(u bson.RawValue) bson.RawValue {
+// comparedBy returns the parts of an update that compare what they hold with what documents hold.
+func comparedBy(u bson.RawValue) (parts []bson.RawValue) {
 	if u.Type != bson.TypeEmbeddedDocument {
-		return u
+		return []bson.RawValue{u}
 	}
-	doc := bson.D{}
 	for w := keyorder.WalkOf(u.Value); w.Next(); {
 		switch string(w.Name) {
 		case "$addToSet", "$max", "$min", "$pull", "$pullAll", "$push":
-			doc = append(doc, bson.E{Key: string(w.Name), Value: w.Value})
+			parts = append(parts, w.Value)
 		}
 	}
-	raw, err := bson.Marshal(doc)
-	if err != nil {
-		return u
-	}
-	return bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: raw}
+	return parts
 }
 
-// pick reads what decides which document a write takes: sort and hint. Of a collation it refuses the
-// compared values that hold texts, and an order of documents that may hold them.
-func pick(c *call.Call, options bson.Raw, compared ...bson.RawValue) (*order.Sort, bson.RawValue, error) {
+// pick reads what decides which document a write takes: sort and hint. Of a collation it refuses texts
+// that the filter or the update u compares, and an order of documents that may hold some. u may be zero.
+func pick(c *call.Call, options bson.Raw, filter, u bson.RawValue) (*order.Sort, bson.RawValue, error) {
 	hint, err := c.Hint(options)
 	if err != nil {
 		return nil, hint, err
 	}
 	by := options.Lookup("sort")
 	collation, err := c.Collation(options)
-	if err == nil {
-		err = call.NoTexts(collation, compared...)
+	if err == nil && collation != nil {
+		err = call.NoTexts(collation, append(comparedBy(u), filter, options.Lookup("arrayFilters"))...)
 	}
 	if err != nil {
 		return nil, hint, err
@@ -444,7 +438,7 @@ func DeleteQuery(c *call.Call, ns string, filter bson.Raw, justOne bool, stateme
 	}
 	var err error
 	if q.Filter, err = c.Filter(filter); err == nil {
-		_, q.Hint, err = pick(c, statement, bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: filter})
+		_, q.Hint, err = pick(c, statement, bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: filter}, bson.RawValue{})
 	}
 	return q, err
 }
