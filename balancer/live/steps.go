@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -214,12 +213,6 @@ func (s *Steps) Do(ctx context.Context, c apply.Command) error {
 func (s *Steps) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
 	_, err := s.executor.setBalancing(ctx, namespaces, on)
 	return err
-}
-
-// Changes reports whether a command of Steps with this name changes something.
-func Changes(name string) bool {
-	return slices.Contains([]string{"moveRange", "moveChunk", "split", "mergeChunks", "update",
-		"configureCollectionBalancing", "stopShardDraining", "stopTransitionToDedicatedConfigServer"}, name)
 }
 
 // Release returns the release by which the cluster's rounds go: that of the router, unless the
