@@ -89,7 +89,7 @@ type Event struct {
 	run func() // nil when it is cancelled
 }
 
-// Cancel takes the event out of its queue, if it is still there. Nil is no event.
+// Cancel takes the event out of its queue, if it is still there. Nil does nothing.
 func (e *Event) Cancel() {
 	if e != nil {
 		e.run = nil

@@ -75,7 +75,7 @@ func TestActionsKnowNeitherMockNorFaces(t *testing.T) {
 	}
 }
 
-// What is for tests alone is no part of the program.
+// What is for tests alone is not part of the program.
 func TestProgramHasNoRoomsForTests(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "../cmd/shardsh").Output()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// The rules of rules/01-rounds-and-settings §1 that are no trap, by section.
+// The rules of rules/01-rounds-and-settings §1 that are not traps, by section.
 
 // logging is a configuration that collects the ids of log events.
 func logging(ids *[]string) balancer.Config {

@@ -336,7 +336,7 @@ func TestHostileValues(t *testing.T) {
 		step{"db.orders.insertOne({get a() { throw new Error('bite') }})", "Error: bite"},
 		step{"db.orders.find({}, {}, {get limit() { throw new Error('bite') }})", "Error: bite"},
 		step{"db.orders.find().map(() => { throw new Error('bite') }).toArray()", "Error: bite"},
-		step{"db.getSiblingDB.call(5, 'x')", "TypeError: getSiblingDB was called on something that is no Database"},
+		step{"db.getSiblingDB.call(5, 'x')", "TypeError: getSiblingDB was called on something that is not a Database"},
 		step{"Object.prototype.polluted = 1; db.orders.findOne({_id: 1})", "{ _id: 1, a: 'v1' }"},
 		step{"delete Object.prototype.polluted; Promise.resolve(1).then(x => x + 1)", "2"},
 	)

@@ -29,7 +29,7 @@ func (s *Shell) Render(ctx context.Context, r script.Result) (string, error) {
 	return text, err
 }
 
-// renderShell renders what is no ordinary value: cursors. sh and rs need a
+// renderShell renders what is not an ordinary value: cursors. sh and rs need a
 // connection to be shown at all.
 func (s *Shell) renderShell(v goja.Value) (string, bool) {
 	_, isShard := script.Receiver[*sh.Helpers](v)

@@ -25,7 +25,7 @@ var reaches = map[string]string{
 	"mkdir": "write", "removeFile": "write", "writeFile": "write", "require": "read",
 }
 
-// harmless are the rest: what they answer is no file, no variable, no other machine.
+// harmless are the rest: what they answer is not from a file, a variable or another machine.
 const harmless = `path.join path.resolve path.dirname path.basename path.extname path.normalize path.isAbsolute
 	path.relative path.parse path.format os.hostname os.platform os.arch os.cpus os.totalmem os.freemem os.type
 	crypto.createHash crypto.createHmac crypto.randomBytes crypto.randomUUID crypto.randomInt

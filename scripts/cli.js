@@ -271,7 +271,7 @@ function sharded(run, ns) {
     .collections.find({ dropped: { $ne: true }, unsplittable: { $ne: true } })
     .toArray()
     .map(c => c._id);
-  return run.refuse(`${ns} is no sharded collection${didYouMean(ns, known)}`);
+  return run.refuse(`${ns} is not a sharded collection${didYouMean(ns, known)}`);
 }
 
 /** The entry of a shard; refuses one that is not there. */
@@ -303,7 +303,7 @@ function documents(path, one) {
       .filter(line => line.trim() !== "")
       .map(line => EJSON.parse(line));
   } catch (e) {
-    throw new Usage(`${path} is no extended JSON: ${e.message}`);
+    throw new Usage(`${path} is not extended JSON: ${e.message}`);
   }
 }
 

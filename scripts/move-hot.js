@@ -28,7 +28,7 @@ function moveKey(run) {
     pattern = cli.sharded(run, ns).key,
     fields = Object.keys(pattern);
   if (Object.keys(key).some((f, i) => f !== fields[i]) || Object.keys(key).length === 0) {
-    run.refuse(`${cli.key(key)} is no value of the shard key ${cli.key(pattern)}`);
+    run.refuse(`${cli.key(key)} is not a value of the shard key ${cli.key(pattern)}`);
   }
   const hashed = f => pattern[f] === "hashed" && key[f] !== undefined && !(key[f] instanceof Long);
   const value = Object.fromEntries(

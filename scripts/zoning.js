@@ -28,7 +28,7 @@ function checked(run, wanted) {
       fields = Object.keys(pattern);
     for (const bound of [range.min, range.max]) {
       if (Object.keys(bound).some((f, i) => f !== fields[i])) {
-        run.refuse(`${cli.key(bound)} is no bound of ${range.ns}, whose shard key is ${cli.key(pattern)}`);
+        run.refuse(`${cli.key(bound)} is not a bound of ${range.ns}, whose shard key is ${cli.key(pattern)}`);
       }
     }
     const whole = { ns: range.ns, zone: range.zone, min: filled(range.min, pattern), max: filled(range.max, pattern) };

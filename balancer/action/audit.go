@@ -37,7 +37,7 @@ type Audit struct {
 	// Settle is how often what looks wrong is read again, after SettlePause each.
 	Settle      int
 	SettlePause time.Duration
-	// MaxRate is how many bytes a second are read; zero is no limit.
+	// MaxRate is how many bytes a second are read; zero means no limit.
 	MaxRate int64
 	// PauseBetween is how long to wait after each 16 MiB, For when to end, Window when to
 	// read, by the cluster's clock.

@@ -91,7 +91,7 @@ func TestAuditGoesOnAfterKills(t *testing.T) {
 	}
 }
 
-// What was saved before a kill stays, and what is mended meanwhile is no finding any more.
+// What was saved before a kill stays, and what is mended meanwhile is not a finding any more.
 func TestAuditGoesOnAfterMending(t *testing.T) {
 	w := newAudited(t, catalog.Release80, 1)
 	for i := range 3 {

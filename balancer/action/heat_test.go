@@ -58,7 +58,7 @@ func TestHeatSamplesOnlyIfAllowed(t *testing.T) {
 	if modes := analyzers(); len(modes) != 1 || modes[0] != "off" {
 		t.Errorf("afterwards: %q", modes)
 	}
-	// Nobody's load is no finding.
+	// Nobody's load is not a finding.
 	if f := result.Collections[0].Findings; len(f) != 0 {
 		t.Errorf("%+v", f)
 	}

@@ -99,7 +99,7 @@ func (p Pace) validate() error {
 	return err
 }
 
-// checkDiskLimit refuses what is no share of a volume.
+// checkDiskLimit refuses what is not a share of a volume.
 func checkDiskLimit(share float64) error {
 	if share < 0 || share > 1 {
 		return refuse("{diskLimit} is a share from 1%% to 100%%, not %s", humanize.Percent(share))

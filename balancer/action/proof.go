@@ -21,7 +21,7 @@ import (
 // step and after its end, whatever that is.
 type Proof struct {
 	Verify bool
-	// VerifyRate is how many bytes a second are read; zero is no limit.
+	// VerifyRate is how many bytes a second are read; zero means no limit.
 	VerifyRate int64
 }
 

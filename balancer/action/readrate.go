@@ -7,7 +7,7 @@ import (
 	"shardsh/balancer/apply"
 )
 
-// readRate holds a read to a number of bytes a second; zero is no limit.
+// readRate holds a read to a number of bytes a second; zero means no limit.
 type readRate struct {
 	clock apply.Clock
 	most  int64

@@ -49,7 +49,7 @@ type Verify struct {
 	// more, after SettlePause each.
 	Settle      int
 	SettlePause time.Duration
-	// MaxRate is how many bytes a second are read; zero is no limit.
+	// MaxRate is how many bytes a second are read; zero means no limit.
 	MaxRate int64
 	// PauseBetween is how long to wait after each 16 MiB, For when to end, Window when to
 	// read, by the cluster's clock.
@@ -110,7 +110,7 @@ type VerifyCollection struct {
 type VerifyDifference struct {
 	Namespace string         `json:"ns"`
 	Verdict   verify.Verdict `json:"verdict"`
-	// The range has the _ids from the one up to the other; empty is no bound.
+	// The range has the _ids from the one up to the other; empty means no bound.
 	From       json.RawMessage  `json:"from,omitempty"`
 	To         json.RawMessage  `json:"to,omitempty"`
 	DocsBefore int64            `json:"docsBefore"`

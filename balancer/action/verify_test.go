@@ -462,7 +462,7 @@ func (b busy) Sleep(ctx context.Context, d time.Duration) error {
 	return b.inner.Sleep(ctx, d)
 }
 
-// Writers that are at work while the digest is made, and while it is compared, are no losses;
+// Writers that are at work while the digest is made, and while it is compared, are not losses;
 // a loss beside them is one.
 func TestVerifyAmongWriters(t *testing.T) {
 	seeds := 20

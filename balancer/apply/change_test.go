@@ -143,7 +143,7 @@ func (w *world) replan(_ context.Context, g plan.Goal, l plan.Limits, paused []s
 	return plan.Make(apply.Resumed(w.snapshot(), paused), plan.Options{Goal: g, Limits: l})
 }
 
-// What has changed only around a step is no reason to stop: chunks that were cut
+// What has changed only around a step is not a reason to stop: chunks that were cut
 // or merged, and steps that somebody else has done.
 func TestChangesThatDoNotMatter(t *testing.T) {
 	w, p := balanced(t)

@@ -163,7 +163,7 @@ func (s stepOn) recipient() error {
 		"remove the range from the zone first (sh.removeRangeFromZone)"}
 }
 
-// split returns the cuts at the points that are no bounds yet, the last one
+// split returns the cuts at the points that are not bounds yet, the last one
 // first, so that the chunk keeps its lower bound.
 func (s stepOn) split() (commands []Command, err error) {
 	for i := len(s.step.Points) - 1; i >= 0; i-- {

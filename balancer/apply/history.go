@@ -107,7 +107,7 @@ func (h *History) Unended() (steps []plan.Step) {
 
 func (h *History) last() *chapter { return &h.chapters[len(h.chapters)-1] }
 
-// ErrNoJournal says that a file is no journal of an applying.
+// ErrNoJournal says that a file is not the journal of a run.
 var ErrNoJournal = errors.New("not a journal of shardsh apply")
 
 // errNothingBegan is of a journal whose first line was not written whole.

@@ -36,7 +36,7 @@ func openFile(path string) (Sink, error) {
 	return s, nil
 }
 
-// check refuses what is no file, and what anybody may write.
+// check refuses what is not a file, and what anybody may write.
 func (s *file) check() error {
 	info, err := s.out.Stat()
 	switch {

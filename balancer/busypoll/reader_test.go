@@ -123,7 +123,7 @@ func unnamed(err error, ends [2]net.Conn) string {
 		Replace(err.Error())
 }
 
-// TestNothingLeftToRead: an empty slice reads nothing, and is no end.
+// TestNothingLeftToRead: an empty slice reads nothing, and is not an end.
 func TestNothingLeftToRead(t *testing.T) {
 	for network, ends := range pairs(t) {
 		if n, err := polling(t, ends[0]).Read(nil); n != 0 || err != nil {

@@ -217,7 +217,7 @@ func TestParseChunk(t *testing.T) {
 	}
 }
 
-// What a cursor over config.chunks can bring that is no routing table.
+// What a cursor over config.chunks can bring that is not a routing table.
 func TestBuilderRefuses(t *testing.T) {
 	p := keyOf(t, "x")
 	low, high := bson.MinKey{}, bson.MaxKey{}

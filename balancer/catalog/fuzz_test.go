@@ -63,7 +63,7 @@ func FuzzDamagedDocuments(f *testing.F) {
 func mustKey(t *testing.T, p KeyPattern, bound bson.Raw) Key {
 	k, err := p.Key(bound)
 	if err != nil {
-		t.Errorf("%s is no key: %v", bound, err)
+		t.Errorf("%s is not a key: %v", bound, err)
 	}
 	return k
 }

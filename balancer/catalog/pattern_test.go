@@ -175,7 +175,7 @@ func TestDocumentKey(t *testing.T) { // rules/03-catalog-and-keys §4.3
 		{bson.D{}, bson.D{e("a.b", nil), e("h", hash(nil))}},
 		{bson.D{e("a", nil), e("h", nil)}, bson.D{e("a.b", nil), e("h", hash(nil))}},
 		{bson.D{e("a", 5), e("h", 1.7)}, bson.D{e("a.b", nil), e("h", hash(int32(1)))}},
-		{bson.D{e("a.b", 5)}, bson.D{e("a.b", nil), e("h", hash(nil))}}, // a literal dot is no path
+		{bson.D{e("a.b", 5)}, bson.D{e("a.b", nil), e("h", hash(nil))}}, // a literal dot is not a path
 		{bson.D{e("a", bson.D{e("b", bson.D{e("c", bson.A{})})})},
 			bson.D{e("a.b", bson.D{e("c", bson.A{})}), e("h", hash(nil))}},
 		{bson.D{e("a", bson.A{bson.D{e("b", 1)}})}, nil},

@@ -95,7 +95,7 @@ func (r Release) ReadsDayWindows() bool { return r.AtLeast(Release83) }
 func (r Release) IgnoresDayWindows() bool { return r.runs(Release83, 0) && !r.ReadsDayWindows() }
 
 // NullsInArrays reports whether a path of a query leads to null at each element of an array
-// that is no document, and at an empty array (SERVER-36681). That it goes by the server and
+// that is not a document, and at an empty array (SERVER-36681). That it goes by the server and
 // not by the compatibility version is inferred: a parameter brings the old way back.
 func (r Release) NullsInArrays() bool { return r.runs(Release90, 0) }
 
@@ -126,7 +126,7 @@ func (r Release) IgnoresRemovedShards() bool { return r.AtLeast(Release83) }
 // server and not by the compatibility version is inferred.
 func (r Release) RefusesEmptyGroupFields() bool { return r.runs(Release90, 0) }
 
-// DropsOrphansOfConfig reports whether a config server that is no shard any more drops what it holds
+// DropsOrphansOfConfig reports whether a config server that is not a shard any more drops what it holds
 // at once, its range deletions too, instead of waiting for these (SERVER-103990). That 8.3 and 9.0 have
 // it is inferred.
 func (r Release) DropsOrphansOfConfig() bool { return r.runs(Release82, 7) }

@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/keyorder"
 )
 
-// ErrDamagedPage says that bytes are no page of a routing table, or not the one
+// ErrDamagedPage says that bytes are not a page of a routing table, or not the one
 // that follows.
 var ErrDamagedPage = errors.New("damaged page of a routing table")
 

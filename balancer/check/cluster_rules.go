@@ -111,7 +111,7 @@ func (l *looking) draining() {
 	}
 }
 
-// paused finds what a run has left disabled; one that is running is no concern. It names a
+// paused finds what a run has left disabled; one that is running does not count. It names a
 // pause of all runs.
 func (l *looking) paused() {
 	if l.gap("lease") {

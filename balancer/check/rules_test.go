@@ -444,7 +444,7 @@ func otherCases() []ruleCase {
 	}
 }
 
-// TestSilentSources: what no source of a kind can tell is no matter for those who did
+// TestSilentSources: what no source of a kind can tell does not matter for those who did
 // not ask for this very rule.
 func TestSilentSources(t *testing.T) {
 	file := newCluster().with(func(p *catalog.SnapshotParts) { p.Source.Kind = catalog.SourceFile })

@@ -223,7 +223,7 @@ func TestDefinitions(t *testing.T) {
 	last := Critical
 	for _, d := range Definitions() {
 		if !codes[d.Code] {
-			t.Errorf("%s is no code, or has two definitions", d.Code)
+			t.Errorf("%s is not a code, or has two definitions", d.Code)
 		}
 		delete(codes, d.Code)
 		if d.Severity == 0 || d.Actor == 0 || d.Meaning == "" || d.Remedy == "" || d.Severity > last {

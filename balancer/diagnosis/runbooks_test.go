@@ -167,7 +167,7 @@ func TestRunbooks(t *testing.T) {
 		index += fmt.Sprintf("- [%s](%s.md): %s\n", d.Code, d.Code, d.Severity)
 	}
 	for code := range books {
-		t.Errorf("%s is no code", code)
+		t.Errorf("%s is not a code", code)
 	}
 	pages["README.md"] = index
 	there, err := filepath.Glob(filepath.Join(runbookPages, "*.md"))

@@ -260,7 +260,7 @@ func TestWhyJumboChunkStays(t *testing.T) {
 	}
 }
 
-// What a round passes over since its other moves take the shards is no finding: nobody has
+// What a round passes over since its other moves take the shards is not a finding: nobody has
 // to add a shard to a cluster whose balancer is at work.
 func TestBusyShardsAreNoFinding(t *testing.T) {
 	d := Of(newCluster(t).collection("x.y", []string{"a", "b"}).snapshot())

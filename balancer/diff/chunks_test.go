@@ -156,7 +156,7 @@ func mustPattern(t *testing.T, d bson.D) catalog.KeyPattern {
 	return p
 }
 
-// What one snapshot lacks is no change, and is said.
+// What one snapshot lacks is not a change, and is said.
 func TestGapsAreNoChanges(t *testing.T) {
 	full := catalog.SnapshotParts{Shards: []catalog.ShardState{{Shard: catalog.Shard{ID: "a", Host: "a/h:1"}}},
 		Members: []catalog.Member{{Shard: "a", Host: "h:1", Version: "8.0.1"}},

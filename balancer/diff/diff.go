@@ -19,7 +19,7 @@ type Change struct {
 	Host      string          `json:"host,omitzero"` // of a member or a router
 	Old       string          `json:"old,omitzero"`
 	New       string          `json:"new,omitzero"`
-	// Count is how many chunks; 0 for what is no chunk.
+	// Count is how many chunks; 0 for what is not a chunk.
 	Count int64 `json:"count,omitzero"`
 	// Flows are how many chunks went from where to where, the most first.
 	Flows []Flow `json:"flows,omitzero"`

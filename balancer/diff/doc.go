@@ -5,6 +5,6 @@
 // A change is told once: what follows from it is not told again. A shard that is gone takes
 // its zones and members along, a database its collections, a collection its chunks, zones
 // and settings; a shard that is new brings its own. What one of the snapshots does not have
-// is no change: NotCompared lists it. Data that grow or shrink are numbers beside the
+// is not a change: NotCompared lists it. Data that grow or shrink are numbers beside the
 // changes.
 package diff

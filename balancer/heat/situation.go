@@ -3,7 +3,7 @@ package heat
 import "shardsh/balancer/catalog"
 
 // CollectionOf is a collection as it is to be evened out, of which each shard holds so many
-// bytes. What was flagged jumbo or is no chunk any more stays, and what stays says; it may be nil.
+// bytes. What was flagged jumbo or is not a chunk any more stays, and what stays says; it may be nil.
 func CollectionOf(
 	m *Map, table *catalog.RoutingTable, zones *catalog.ZoneSet, held map[catalog.ShardID]int64,
 	stays func(lower catalog.Key) bool,

@@ -11,7 +11,7 @@ func Rank(t bson.Type) int {
 	return int(ranks[t])
 }
 
-// ranks leaves Undefined, and whatever is no BSON type, at 0.
+// ranks leaves Undefined, and whatever is not a BSON type, at 0.
 var ranks = [256]uint8{
 	bson.TypeNull:             5,
 	bson.TypeInt32:            10,

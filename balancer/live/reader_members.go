@@ -32,7 +32,7 @@ type knownMembers struct {
 }
 
 // members begins to ask the members of shards and config servers for their versions, which
-// goes on beside the rest of the read. What does not answer is no gap: firewalls often keep
+// goes on beside the rest of the read. What does not answer is not a gap: firewalls often keep
 // such connections out.
 func (r *reading) members(ctx context.Context) error {
 	if r.options.Direct == nil {

@@ -117,7 +117,7 @@ mock:27019 8.2.6 8.2 primary`
 	}
 }
 
-// What does not answer costs a second at most, and is no error.
+// What does not answer costs a second at most, and is not an error.
 func TestMembersAway(t *testing.T) {
 	began := time.Now()
 	_, _, s := withMembers(t, "8.0.20", "a1:1", "mock:27019")

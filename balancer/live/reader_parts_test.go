@@ -296,7 +296,7 @@ func TestGapsTellRefusedFromDown(t *testing.T) {
 		{133, "FailedToSatisfyReadPreference", "FailedToSatisfyReadPreference", false, true},
 		{59, "CommandNotFound", "CommandNotFound", false, false},
 	} {
-		because := mongo.CommandError{Code: tc.code, Name: tc.name, Message: "what it says is no matter"}
+		because := mongo.CommandError{Code: tc.code, Name: tc.name, Message: "what it says does not matter"}
 		look := live.ReaderOptions{Parts: live.Balancer}
 		seen, err := live.NewCommandReader(&scripted{refused: "balancerStatus", because: because}, look).Read(t.Context())
 		if err != nil {
@@ -401,7 +401,7 @@ func TestReshardingsAlone(t *testing.T) {
 	}
 }
 
-// standalone answers hello as a server that is no mongos.
+// standalone answers hello as a server that is not a mongos.
 type standalone struct{}
 
 func (standalone) Handle(context.Context, wire.Request) bson.Raw {

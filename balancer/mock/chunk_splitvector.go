@@ -139,7 +139,7 @@ func (cks *Chunks) vectorRange(req VectorRequest, pattern catalog.KeyPattern) (l
 			upper, err = pattern.Key(req.Max)
 		}
 		if err != nil {
-			return nil, lower, upper, mongoerr.New(mongoerr.BadValue, "bounds are no keys of %s: %s", req.Key, err)
+			return nil, lower, upper, mongoerr.New(mongoerr.BadValue, "bounds are not keys of %s: %s", req.Key, err)
 		}
 	}
 	id := primary

@@ -101,7 +101,7 @@ func TestAHiddenIndexServesNoShardKey(t *testing.T) {
 	m.refused(t, "db", d("dataSize", ns, "keyPattern", d("a", 1), "min", d("a", 0), "max", d("a", 9)), 96)
 }
 
-// The catalog's own indexes are no user's.
+// The catalog's own indexes are not a user's.
 func TestIndexesOfTheCatalogStay(t *testing.T) {
 	m := newCluster(t, threeShards, mock.Config{})
 	for _, command := range []bson.D{

@@ -116,7 +116,7 @@ func (i *inspection) checkRouting(chunks iter.Seq[bson.Raw]) {
 	for chunk := range chunks {
 		lower, upper, ok := keyRange(p, chunk)
 		if !ok {
-			i.report("CorruptedChunkShardKey", "Found a chunk whose bounds are no keys of the shard key pattern",
+			i.report("CorruptedChunkShardKey", "Found a chunk whose bounds are not keys of the shard key pattern",
 				uuid, bson.E{Key: "chunk", Value: chunk}, bson.E{Key: "shardKeyPattern", Value: p.Doc()})
 			return
 		}
@@ -138,7 +138,7 @@ func (i *inspection) checkRouting(chunks iter.Seq[bson.Raw]) {
 	}
 }
 
-// keyRange reads the bounds of a chunk or zone; false when they are no keys of
+// keyRange reads the bounds of a chunk or zone; false when they are not keys of
 // the pattern, in its order.
 func keyRange(p catalog.KeyPattern, doc bson.Raw) (lower, upper catalog.Key, ok bool) {
 	for name, into := range map[string]*catalog.Key{"min": &lower, "max": &upper} {
@@ -168,7 +168,7 @@ func (i *inspection) checkZones() {
 		}
 		lower, upper, ok := keyRange(i.coll.Pattern, raw)
 		if !ok {
-			i.report("CorruptedZoneShardKey", "Found a zone whose bounds are no keys of the shard key pattern",
+			i.report("CorruptedZoneShardKey", "Found a zone whose bounds are not keys of the shard key pattern",
 				uuid, bson.E{Key: "zone", Value: raw}, bson.E{Key: "shardKeyPattern", Value: i.coll.Pattern.Doc()})
 			continue
 		}

@@ -142,7 +142,7 @@ func (cfg *ConfigDB) shardedCollections() ([]catalog.Collection, error) {
 		if isDropped(raw) {
 			continue
 		}
-		ns, _ := raw.Lookup("_id").StringValueOK() // an _id of another type is no namespace
+		ns, _ := raw.Lookup("_id").StringValueOK() // an _id of another type is not a namespace
 		coll, err := known.parse(ns, raw)
 		if err != nil {
 			return nil, err

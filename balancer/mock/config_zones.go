@@ -211,7 +211,7 @@ func (zs *Zones) Assign(ns string, min, max bson.Raw, zone string) error {
 	return zs.put(ns, pattern.Bound(lower), pattern.Bound(upper), zone)
 }
 
-// notAPrefix is the error of the first bound that is no prefix of a key.
+// notAPrefix is the error of the first bound that is not a prefix of a key.
 func notAPrefix(ns string, p catalog.KeyPattern, min, max bson.Raw) error {
 	name, bound := "min", min
 	if _, err := p.ExtendBound(min); err == nil {

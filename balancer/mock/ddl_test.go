@@ -15,7 +15,7 @@ import (
 //
 // Before: db.c sharded by a on shard0 (to 40), shard1 (to 80) and shard2 with a
 // zone range, db.plain on shard0, db.tracked unsharded on shard1, and zone ranges
-// of db.future and more.future, which are no collections; database more on shard0.
+// of db.future and more.future, which are not collections; database more on shard0.
 func TestWhatCommandsLeaveBehind(t *testing.T) {
 	zonesBefore := []string{"db.c", "db.future", "more.future"}
 	for _, tt := range []struct {

@@ -74,7 +74,7 @@ func newTracker(once bool) *tracker {
 
 // capture gives everything that has changed to emit and reports whether there
 // was anything. Virtual time goes with other changes only, or when it is
-// forced: that time goes by is no reason to write.
+// forced: that time goes by is not a reason to write.
 func (t *tracker) capture(c *Cluster, force bool, emit func(disk.Entry)) bool {
 	t.look++
 	t.emit, t.found = emit, false

@@ -36,7 +36,7 @@ func TestDiskRefuses(t *testing.T) {
 	refused(t, Config{DBPath: filepath.Join(snapshot, "below")}, "dbpath", "not a directory")
 
 	text := filepath.Join(t.TempDir(), disk.FileName)
-	if err := os.WriteFile(text, []byte(strings.Repeat("this is no database\n", 1000)), 0o600); err != nil {
+	if err := os.WriteFile(text, []byte(strings.Repeat("this is not a database\n", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	refused(t, Config{DBPath: filepath.Dir(text)}, "no state of a mock cluster", text)

@@ -69,7 +69,7 @@ func (b requestedBounds) refuse(bound bson.Raw, err error) error {
 		return mongoerr.New(mongoerr.KeyPatternShorterThanBound, "bound %s has more fields than the shard key %s", bound,
 			b.of.Doc())
 	case !slices.Equal(names, fields[:len(names)]):
-		return mongoerr.New(mongoerr.BoundFieldMismatch, "bound %s is no prefix of the shard key %s", bound, b.of.Doc())
+		return mongoerr.New(mongoerr.BoundFieldMismatch, "bound %s is not a prefix of the shard key %s", bound, b.of.Doc())
 	}
 	return boundError{err}
 }

@@ -60,7 +60,7 @@ func TestTrapsOfMigrations(t *testing.T) {
 	t.Run("51 a failure of the recipient is 96", migrationsOf("MF-02"))
 	t.Run("51 but a refusal of the start keeps its code", migrationsOf("MF-07", "to A"))
 	t.Run("52 a refused commit logs no moveChunk.error, and moveChunk.to may say success", migrationsOf("MF-04"))
-	t.Run("53 a lost commit reply is no failure of a move by hand", migrationsOf("MF-05"))
+	t.Run("53 a lost commit reply is not a failure of a move by hand", migrationsOf("MF-05"))
 	t.Run("53 but for BalancerInterrupted", trapInterrupted)
 	t.Run("54 a range can't move back while its deletion is delayed", migrationsOf("MF-03"))
 	t.Run("55 the throttle alone is an error of moveChunk", migrationsOf("trap 55"))

@@ -193,7 +193,7 @@ func ParseShardAddress(text string) (ShardAddress, error) {
 		wrong = wrong || !validHost(host)
 	}
 	if wrong {
-		return ShardAddress{}, mongoerr.New(mongoerr.FailedToParse, "%q is no connection string of a shard", text)
+		return ShardAddress{}, mongoerr.New(mongoerr.FailedToParse, "%q is not a connection string of a shard", text)
 	}
 	return ShardAddress{set, hosts}, nil
 }

@@ -142,7 +142,7 @@ func (v virtualData) pointAfter(p catalog.KeyPattern, min, max catalog.Key, n in
 			n -= part.docs
 			continue
 		}
-		// A part of a range with an open end is no range of its own: it is counted as it is cut.
+		// A part of a range with an open end is not a range of its own: it is counted as it is cut.
 		key, ok := p.Between(e.min, e.max, float64(before.docs+n)/float64(e.docs))
 		if ok && part.min.Less(key) && key.Less(part.max) {
 			return key, true

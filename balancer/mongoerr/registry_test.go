@@ -35,6 +35,6 @@ func TestRegistry(t *testing.T) {
 		}
 	}
 	if mongoerr.NamespaceNotFound.In("RetriableError") || mongoerr.IsCodeName("Location5") || !mongoerr.IsCodeName("StaleConfig") {
-		t.Error("what is no code is one")
+		t.Error("what is not a code is one")
 	}
 }

@@ -170,7 +170,7 @@ func TestUntold(t *testing.T) {
 	})
 }
 
-// Members that can't be asked are no members that have time.
+// Members that can't be asked are not members that have time.
 func TestMembersWithoutAnswer(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
 		var told []string

@@ -71,7 +71,7 @@ func TestLimits(t *testing.T) {
 		mustEnter(t, g, a)
 		mustEnter(t, g, a)
 		refused(t, g, a, "the limit of 2 moves is reached")
-		mustEnter(t, g, Move{From: "a", Stays: true}) // a merge is no move
+		mustEnter(t, g, Move{From: "a", Stays: true}) // a merge is not a move
 		g.Leave(a, ErrNotBegun)                       // as if it had not entered
 		mustEnter(t, g, a)
 		refused(t, g, a, "2 moves")

@@ -49,7 +49,7 @@ func (g *Gate) heldNow(ctx context.Context, refused bool) (*obstacle, error) {
 	return nil, nil
 }
 
-// Refused reports whether an error is no failure of a move: it has begun while, as is found
+// Refused reports whether an error is not a failure of a move: it has begun while, as is found
 // out at once, something holds the run, or a server had too much to do. Such a move left with
 // ErrNotBegun enters again.
 func (g *Gate) Refused(ctx context.Context, err error) bool {
@@ -63,7 +63,7 @@ func (g *Gate) Refused(ctx context.Context, err error) bool {
 	return asking == nil && o != nil && o.reason == Held
 }
 
-// Await waits as long as somebody holds the run, for what is no move. The error is an
+// Await waits as long as somebody holds the run, for what is not a move. The error is an
 // *OverError when that lasts longer than the run may.
 func (g *Gate) Await(ctx context.Context) error {
 	return g.wait(ctx, func() (*obstacle, bool, error) {

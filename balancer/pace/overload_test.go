@@ -34,14 +34,14 @@ func TestOverload(t *testing.T) {
 			!strings.Contains(told[1], "32s") {
 			t.Errorf("told %q", told)
 		}
-		// What is no move waits, too, and the server may name the delay.
+		// What is not a move waits, too, and the server may name the delay.
 		err.Extra = bson.D{{Key: "baseBackoffMS", Value: int32(3000)}}
 		began := time.Now()
 		if !g.Refused(t.Context(), err) || g.Await(t.Context()) != nil || time.Since(began) != 3*time.Second {
 			t.Errorf("waited %s", time.Since(began))
 		}
 		if g.Refused(t.Context(), mongoerr.New(mongoerr.TemporarilyUnavailable, "x")) {
-			t.Error("another error is no overload")
+			t.Error("another error is not an overload")
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Note says whose a limit is. A Fixed one is no option's.
+// Note says whose a limit is. A Fixed one is not an option's.
 type Note struct {
 	Text  string
 	Fixed bool
@@ -23,7 +23,7 @@ func (n Note) reached(limit string) error {
 // but for failures.
 type Rules struct {
 	// MaxMoves and MaxBytes bound what this run moves, For how long it begins
-	// anything, waits included. Zero is no limit.
+	// anything, waits included. Zero means no limit.
 	MaxMoves int
 	MaxBytes int64
 	For      time.Duration
@@ -74,7 +74,7 @@ type Move struct {
 	Stays bool
 }
 
-// OverError says that nothing begins any more, for a reason that is no mistake.
+// OverError says that nothing begins any more, for a reason that is not a mistake.
 type OverError struct {
 	Why string
 	// Fixed tells that no option of the run lifts it: the limit is that of a policy.

@@ -11,7 +11,7 @@ type Range struct{ Low, High time.Duration }
 // Left is what a run still has to do, as far as whoever planned it knows.
 type Left struct {
 	Bytes int64 // that are to be moved
-	Steps int   // where it is no bytes that take the time
+	Steps int   // where it is not bytes that take the time
 }
 
 // trajectory is what was done by when. What the rest takes is reckoned from it: each run

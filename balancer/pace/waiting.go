@@ -23,7 +23,7 @@ const (
 	Held     Reason = "freeze"    // somebody wants nothing to begin
 	NoSpace  Reason = "disk"      // the recipient's volume has no room yet
 	Overload Reason = "overload"  // a server refuses what it has no time for
-	// Untold is no wait: something that is asked about is told by nobody.
+	// Untold is not a wait: it is asked about, and never reported.
 	Untold Reason = "untold"
 )
 

@@ -35,12 +35,12 @@ const (
 	// Absent: a shard owns chunks of a collection that it does not have.
 	Absent Kind = "absent"
 	// ChunkGap, ChunkOverlap and ChunkInvalid: keys that no chunk has, or two have; chunks
-	// whose bounds are no range of keys, or whose shard is none.
+	// whose bounds are not a range of keys, or whose shard is none.
 	ChunkGap     Kind = "chunk-gap"
 	ChunkOverlap Kind = "chunk-overlap"
 	ChunkInvalid Kind = "chunk-invalid"
 	// ZoneEmpty: a zone's range holds no key. ZoneEnd: it ends at MaxKey of the first field,
-	// but before the end of the key space. ZoneInvalid: its bounds are no keys.
+	// but before the end of the key space. ZoneInvalid: its bounds are not keys.
 	ZoneEmpty   Kind = "zone-empty"
 	ZoneEnd     Kind = "zone-end"
 	ZoneOverlap Kind = "zone-overlap"

@@ -66,7 +66,7 @@ func (r *ChunkReader) Put(doc bson.Raw) {
 		return
 	}
 	if !slices.Contains(r.known, c.Shard) {
-		r.add(ChunkInvalid, fmt.Sprintf("%s is on %q, which is no shard", r.show(c.Min, c.Max), c.Shard))
+		r.add(ChunkInvalid, fmt.Sprintf("%s is on %q, which is not a shard", r.show(c.Min, c.Max), c.Shard))
 	}
 	if r.at.Less(c.Min) {
 		r.gap(c.Min)

@@ -92,7 +92,7 @@ func TestChunks(t *testing.T) {
 		{"twice", []span{{nil, 20, "a"}, {10, nil, "b"}}, []Kind{ChunkOverlap}, `{"x": 10} to {"x": 20}`},
 		{"inside another", []span{{nil, nil, "a"}, {10, 20, "b"}}, []Kind{ChunkOverlap}, `{"x": 10} to {"x": 20}`},
 		{"turned round", []span{{nil, nil, "a"}, {20, 10, "b"}}, []Kind{ChunkInvalid}, "not below"},
-		{"no shard", []span{{nil, nil, "c"}}, []Kind{ChunkInvalid}, `"c", which is no shard`},
+		{"no shard", []span{{nil, nil, "c"}}, []Kind{ChunkInvalid}, `"c", which is not a shard`},
 		{"both", []span{{nil, 10, "a"}, {5, 12, "a"}, {15, nil, "b"}}, []Kind{ChunkGap, ChunkOverlap}, `{"x": 12} to {"x": 15}`},
 	} {
 		_, found := read(t, c.chunks...)

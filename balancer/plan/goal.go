@@ -83,7 +83,7 @@ type Goal struct {
 }
 
 // Limits bound a plan: it ends before the first step that would pass one, but for
-// that of disks, which has other shards receive. Zero is no limit.
+// that of disks, which has other shards receive. Zero means no limit.
 type Limits struct {
 	Bytes  int64         `json:"bytes,omitzero"`
 	Moves  int           `json:"moves,omitzero"`

@@ -16,7 +16,7 @@ const horizon = 365 * 24 * time.Hour
 
 // Make plans the way to a goal. It returns an error for a goal or a collection that
 // the cluster does not know, and for a Snapshot without the chunks of a collection.
-// A plan without steps is no error: Left says why, unless the goal is reached
+// A plan without steps is not an error: Left says why, unless the goal is reached
 // already.
 func Make(s *catalog.Snapshot, o Options) (*Plan, error) {
 	if err := o.complete(s); err != nil {

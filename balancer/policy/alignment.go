@@ -20,7 +20,7 @@ func CheckAligned(t *catalog.RoutingTable, z *catalog.ZoneSet) error {
 	return nil
 }
 
-// cuts returns the zone boundaries that are no chunk boundaries, ascending,
+// cuts returns the zone boundaries that are not chunk boundaries, ascending,
 // with the zone they belong to. A boundary of two zones comes twice.
 func cuts(t *catalog.RoutingTable, z *catalog.ZoneSet) iter.Seq2[catalog.Key, string] {
 	return func(yield func(catalog.Key, string) bool) {

@@ -89,7 +89,7 @@ func play(t testing.TB, seed uint64, kind features) (list []outcome) {
 		}
 		var possible bool
 		if o.toEnd, possible = h.ship(sizes); !possible || o.toEnd > o.moved {
-			t.Fatalf("%s: the least bytes to the sizes at the end are %d (possible: %v): the bound is no bound", o, o.toEnd, possible)
+			t.Fatalf("%s: the least bytes to the sizes at the end are %d (possible: %v): the bound is not a bound", o, o.toEnd, possible)
 		}
 		list = append(list, o)
 	}

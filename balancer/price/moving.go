@@ -61,7 +61,7 @@ func (p *pricing) command(goal plan.Goal) string {
 		"--on-change replan", p.c.Namespace)
 }
 
-// planned are the options of a plan. Disks limit it where they are known; zero is no limit.
+// planned are the options of a plan. Disks limit it where they are known; zero means no limit.
 func (p *pricing) planned(goal plan.Goal, limit float64) plan.Options {
 	o := plan.Options{Goal: goal, IgnoreWindow: true, Costs: p.speeds.Costs(), Seed: p.o.Seed, Watch: p.o.Watch}
 	if slices.ContainsFunc(p.s.Shards(), func(shard catalog.ShardState) bool { return shard.Disk.Known() }) {

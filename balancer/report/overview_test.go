@@ -83,7 +83,7 @@ func TestOverview(t *testing.T) {
 	}
 }
 
-// Shards that do not answer or drain come first, and those that drain are no part
+// Shards that do not answer or drain come first, and those that drain are not part
 // of the mean.
 func TestShardsInNeedComeFirst(t *testing.T) {
 	w := newWorld(t, "a", "b", "c", "d")

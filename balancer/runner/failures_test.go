@@ -56,7 +56,7 @@ func TestFailuresThatPass(t *testing.T) {
 }
 
 // A cluster that is too busy to balance is waited for: far more refusals than a range, a
-// pair of shards and a run may have of any other kind are no failure.
+// pair of shards and a run may have of any other kind are not failures.
 func TestOverload(t *testing.T) {
 	w := newWorld(t, heaped(stopped), catalog.Release80, 1)
 	left := 60

@@ -270,5 +270,5 @@ func (e *BusyError) text(timeZone, pauseBalancing string) string {
 	return fmt.Sprintf("%s: %s; or pause it for these collections (%s)", e.What(), remedy, pauseBalancing)
 }
 
-// Unwrap returns the error that is no matter of runs alone.
+// Unwrap returns the error that does not concern runs alone.
 func (e *BusyError) Unwrap() error { return e.BalancerError }

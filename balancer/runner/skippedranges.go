@@ -53,7 +53,7 @@ func (l *skippedRanges) find(ns string, lower catalog.Key) *skippedRange {
 	return a
 }
 
-// rest leaves a range alone for a time that is no failure.
+// rest leaves a range alone for a time that is not a failure.
 func (l *skippedRanges) rest(ns string, lower catalog.Key, until time.Time, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,12 +14,12 @@ import (
 
 // ErrNotFile says that a name is not that of a file: of a device, a directory, a
 // socket, or a pipe where one can't be read.
-var ErrNotFile = errors.New("it is no regular file")
+var ErrNotFile = errors.New("it is not a regular file")
 
 // ErrTooLong says that a file is longer than it may be.
 var ErrTooLong = errors.New("it is too long")
 
-// Special reports whether there is something at a path that is no regular file,
+// Special reports whether there is something at a path that is not a regular file,
 // such as /dev/null or a pipe: that can be written to, and must not be replaced.
 func Special(path string) bool {
 	info, err := os.Stat(path)

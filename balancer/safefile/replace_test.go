@@ -54,7 +54,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// What is no file stays what it is.
+// What is not a file stays what it is.
 func TestReplaceLeavesPipes(t *testing.T) {
 	path := pipe(t)
 	read := make(chan string, 1)

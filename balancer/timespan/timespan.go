@@ -25,7 +25,7 @@ func Parse(text string) (time.Duration, error) {
 	}
 	total := n*float64(24*time.Hour) + float64(more)
 	if err != nil || !(n >= 0 && more >= 0 && total <= float64(Longest)) {
-		return 0, fmt.Errorf(`%q is no time such as "20ms", "90s", "1h30m" or "2d"`, text)
+		return 0, fmt.Errorf(`%q is not a time such as "20ms", "90s", "1h30m" or "2d"`, text)
 	}
 	return time.Duration(n*float64(24*time.Hour)) + more, nil
 }
@@ -45,7 +45,7 @@ func Milliseconds(ms float64) (time.Duration, error) {
 
 func in(n float64, unit time.Duration, text string) (time.Duration, error) {
 	if math.IsNaN(n) || n < 0 || n > float64(Longest/unit) {
-		return 0, fmt.Errorf("%s is no time from 0 to a hundred years", text)
+		return 0, fmt.Errorf("%s is not a time from 0 to a hundred years", text)
 	}
 	return time.Duration(n * float64(unit)), nil
 }

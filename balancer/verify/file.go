@@ -134,11 +134,11 @@ func checksumOf(body []byte) string {
 func Parse(text []byte) (f *File, checksum string, err error) {
 	var from fileJSON
 	if err := json.Unmarshal(text, &from); err != nil {
-		return nil, "", fmt.Errorf("it is no file of shardsh verify: %w", err)
+		return nil, "", fmt.Errorf("it is not a file of shardsh verify: %w", err)
 	}
 	switch {
 	case from.Format != format:
-		return nil, "", errors.New("it is no file of shardsh verify")
+		return nil, "", errors.New("it is not a file of shardsh verify")
 	case from.Version != fileVersion:
 		return nil, "", fmt.Errorf("it has version %d, and this program reads version %d", from.Version, fileVersion)
 	}

@@ -13,7 +13,7 @@ func assertRejects(want bool) func(*call) goja.Value {
 		given := c.promiseArgument()
 		then, ok := goja.AssertFunction(given.Get("then"))
 		if !ok {
-			c.JS.ThrowType("%s is no promise", c.host.Inspect(given))
+			c.JS.ThrowType("%s is not a promise", c.host.Inspect(given))
 		}
 		promise, resolve, reject := c.JS.Runtime.NewPromise()
 		settle := func(check func(goja.Value)) goja.Value {

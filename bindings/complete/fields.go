@@ -20,7 +20,7 @@ const (
 // fieldNames returns those of some documents of the collection, where a key of
 // an object is typed in a call on one. They are offered only to those who asked
 // for it by config.set("disableSchemaSampling", false): reading a user's data
-// is no shell's own idea.
+// is not an idea of the shell.
 func (s *Completer) fieldNames(t *typing) []string {
 	in := t.innermost()
 	if !s.shell.SamplesFields() || in == nil || in.bracket != '{' || in.key != "" {

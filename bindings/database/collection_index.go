@@ -197,7 +197,7 @@ func (coll *Collection) createSearchIndexes(c *script.Call, specs []goja.Value) 
 	for i, v := range specs {
 		o, ok := v.(*goja.Object)
 		if !ok {
-			c.JS.ThrowInvalid("search index %d is no document", i)
+			c.JS.ThrowInvalid("search index %d is not a document", i)
 		}
 		if t := script.Property(o, "type"); t != nil && t.String() == "search" {
 			indexes[i] = c.JS.Merge(bson.D{}, o, "type")

@@ -23,7 +23,7 @@ func databaseMethods() script.Methods[*Database] {
 		{"getCollection", "name:string", func(c *script.Call, d *Database) goja.Value {
 			return d.CheckedCollection(c.Text(0)).object
 		},
-			"Returns a collection; for names that are no identifiers."},
+			"Returns a collection; for names that are not identifiers."},
 		{"getCollectionNames", "", dbCollectionNames, "Returns the names of the collections and views."},
 		{"getCollectionInfos", "filter?:object options?:object", dbCollectionInfos,
 			"Returns what listCollections says of the collections."},

@@ -164,7 +164,7 @@ func (d *Database) Server() *server.Database { return d.Database }
 // Object returns the JavaScript object.
 func (d *Database) Object() *goja.Object { return d.object }
 
-// Get answers names that are no method of databases: they are collections
+// Get answers names that are not methods of databases: they are collections
 // (rules/04-objects §6.1).
 func (d *Database) Get(name string) goja.Value {
 	if c := d.collections[name]; c != nil {
@@ -242,7 +242,7 @@ func (coll *Collection) Object() *goja.Object { return coll.object }
 // Namespace returns the full name.
 func (coll *Collection) Namespace() string { return coll.d.Name + "." + coll.name }
 
-// Get answers names that are no method of collections: db.a.b is the collection
+// Get answers names that are not methods of collections: db.a.b is the collection
 // a.b.
 func (coll *Collection) Get(name string) goja.Value {
 	if !isCollectionProperty(name, coll.host.Classes.Collection()) {

@@ -27,7 +27,7 @@ type Options struct {
 	Look func() Look
 	// Columns returns the width of the terminal; nil where there is none.
 	Columns func() int
-	// Own shows what is no ordinary value; ok is false for those that are.
+	// Own shows what is not an ordinary value; ok is false for those that are.
 	Own func(v goja.Value) (text string, ok bool)
 }
 

@@ -200,13 +200,13 @@ func (e *expecting) extend(c *script.Call) goja.Value {
 	for _, name := range table.Keys() {
 		f, ok := goja.AssertFunction(table.Get(name))
 		if !ok {
-			e.js.ThrowInvalid("expect.extend: %s is no function", name)
+			e.js.ThrowInvalid("expect.extend: %s is not a function", name)
 		}
 		m := e.own(name, f)
 		script.Define(e.proto, name, e.js.Function(name, func(c *script.Call) goja.Value {
 			on, ok := script.Receiver[*subject](c.This)
 			if !ok {
-				e.js.ThrowType("%s was called on something that is no Expect", name)
+				e.js.ThrowType("%s was called on something that is not an Expect", name)
 			}
 			return e.check(c, on, m)
 		}))

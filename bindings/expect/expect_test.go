@@ -116,7 +116,7 @@ func TestMatchers(t *testing.T) {
 	}
 }
 
-// What is no use of a matcher says so.
+// A matcher that is used wrongly says so.
 func TestMisuse(t *testing.T) {
 	shell := newShell(t)
 	for input, says := range map[string]string{
@@ -125,7 +125,7 @@ func TestMisuse(t *testing.T) {
 		`expect(1).toBeNope()`:                             "toBeNope",
 		`expect.any(5)`:                                    "expect.any takes a class",
 		`expect.arrayContaining(5)`:                        "expect.arrayContaining takes an array",
-		`expect.extend({a: 1})`:                            "a is no function",
+		`expect.extend({a: 1})`:                            "a is not a function",
 		`expect.extend({b() { return 1 }}); expect(1).b()`: "has to return {pass, message}",
 	} {
 		if _, err := shell.Eval(t.Context(), "test.js", input); err == nil || !strings.Contains(err.Error(), says) {

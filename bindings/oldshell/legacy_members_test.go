@@ -55,7 +55,7 @@ func TestMembersOfTheOldShell(t *testing.T) {
 	} {
 		c := shelltest.OnMock(t, mock.Config{})
 		for name := range strings.FieldsSeq(members) {
-			// A name that is no member is a collection on databases and collections.
+			// A name that is not a member is a collection on databases and collections.
 			got, failed := c.Show(fmt.Sprintf("var on = %s; %q in Object(on) && !(on[%q] instanceof DBCollection)", object, name, name))
 			if failed || got != "true" {
 				t.Errorf("%s.%s: %s", object, name, got)

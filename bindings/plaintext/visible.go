@@ -26,7 +26,7 @@ func Hidden(r rune) bool {
 
 // escapes are the ways to write a character that is not to be obeyed.
 type escapes struct {
-	// of writes one; raw one byte that is no part of any.
+	// of writes one; raw one byte that is not part of any.
 	of  func(b *strings.Builder, r rune)
 	raw func(b *strings.Builder, c byte)
 	// hidden says which are escaped.
@@ -80,7 +80,7 @@ func writeShort(b *strings.Builder, r rune) {
 }
 
 // Visible returns a text with each hidden character escaped, and each byte that
-// is no UTF-8.
+// is not UTF-8.
 func Visible(text string) string { return ofText.escape(text) }
 
 // VisibleLine is Visible for what stands within a line: names in a table.

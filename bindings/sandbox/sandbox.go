@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Rules are what was granted. Nil Rules are no sandbox: everything goes.
+// Rules are what was granted. Nil Rules mean no sandbox: everything goes.
 type Rules struct {
 	// Read are files and directories that scripts may read.
 	Read []string

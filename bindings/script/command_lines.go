@@ -11,7 +11,7 @@ import (
 )
 
 // directCommands are the words that start a command line instead of JavaScript,
-// as long as what follows is no parenthesis (rules/04-command-line-and-prompt §2.4).
+// as long as what follows is not a parenthesis (rules/04-command-line-and-prompt §2.4).
 var directCommands = []string{"use", "show", "it", "exit", "quit", "cls", "edit", "snippet"}
 
 var commandLine = regexp.MustCompile(`^\s*([a-z]+)\s+([^\s(=].*?)\s*;?\s*$`)

@@ -373,7 +373,7 @@ func (s *Engine) Set(name string, value any) error {
 }
 
 // ExitCode returns what the script left in process.exitCode: 0 when it left
-// nothing, 1 for what is no exit code. It is 0 while a script runs.
+// nothing, 1 for what is not an exit code. It is 0 while a script runs.
 func (s *Engine) ExitCode() int {
 	if !s.running.TryLock() {
 		return 0

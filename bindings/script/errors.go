@@ -201,7 +201,7 @@ func (d *ErrorDescriber) Here() string {
 	return e.At() + ": "
 }
 
-// Thrown describes a thrown value. Values that are no errors get the name
+// Thrown describes a thrown value. Values that are not errors get the name
 // the shell gives them (rules/04-values-and-language §3.5).
 func (d *ErrorDescriber) Thrown(thrown goja.Value) (e *Error) {
 	if ex := d.rt.Try(func() { e = d.describe(thrown) }); ex != nil {

@@ -38,7 +38,7 @@ func TestNestingOfPrograms(t *testing.T) {
 	}
 }
 
-// What passes is no danger to the stack, neither the parser's nor the compiler's.
+// What passes does not endanger the stack, neither the parser's nor the compiler's.
 func TestNestingBelowTheLimit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine, and long")

@@ -33,7 +33,7 @@ func (r *rejections) unhandled() error {
 	return &rejection{first.Result()}
 }
 
-// tellRejections writes the rejections that are no input's result, so that none
+// tellRejections writes the rejections that are not the result of an input, so that none
 // becomes the error of the next one. Anything but an error of the script is
 // passed on. A run without a prompt ends at its first error and reports only that.
 func (s *Engine) tellRejections() error {

@@ -119,7 +119,7 @@ func (s *Gateway) AddLabels(e *goja.Object, labels []string) {
 	script.Define(e, "hasErrorLabel", label)
 }
 
-// ConnectionError names and words an error of the driver that is no server's
+// ConnectionError names and words an error of the driver that is not a server's
 // answer, in one line and without credentials (rules/04-command-line-and-prompt §1.11).
 func ConnectionError(err error) (name, message string) {
 	var (

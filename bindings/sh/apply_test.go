@@ -72,7 +72,7 @@ func TestApplyForms(t *testing.T) {
 	}
 	for line := range strings.Lines(string(text)) {
 		if !json.Valid([]byte(line)) {
-			t.Errorf("%q is no JSON", line)
+			t.Errorf("%q is not JSON", line)
 		}
 	}
 	for _, files := range []string{"plan.json", "mine"} {

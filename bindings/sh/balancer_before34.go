@@ -15,7 +15,7 @@ import (
 // holds in config.locks during a round (rules/01-selection §9.5).
 
 // isBefore34 reports whether a command for the balancer failed because the server
-// is too old for it. Servers that are no mongos lack the command, too.
+// is too old for it. Servers that are not mongos lack the command, too.
 func (sh *Helpers) isBefore34(err error) bool {
 	return server.CodeOf(err) == server.CommandNotFound && sh.lacksModes()
 }

@@ -207,7 +207,7 @@ func TestMongosCheck(t *testing.T) {
 	}
 }
 
-// What mongosh lacks refuses a server that is no mongos: a shard without
+// What mongosh lacks refuses a server that is not a mongos: a shard without
 // sharded collections would say that all of them are balanced.
 func TestWhatAsksOnlyAMongos(t *testing.T) {
 	c := shelltest.Connect(t)

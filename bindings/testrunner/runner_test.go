@@ -169,13 +169,13 @@ it("a", () => { it("b", () => {}) }); it("c", () => { describe("d", () => {}) })
 it("loops", { timeout: 50 }, () => { for (;;); })
 it("runs one that loops", { timeout: 200 }, () => { run("loop.js") })
 it("goes on", () => expect(db.runCommand({ ping: 1 }).ok).toBe(1))
-it("virtual hours are no time", () => { sleep(7200e3) })`, more: map[string]string{"loop.js": "for (;;);"},
+it("virtual hours are not time", () => { sleep(7200e3) })`, more: map[string]string{"loop.js": "for (;;);"},
 			want: []string{
 				"loops: failed [the test took longer than 50ms of real time (--test-timeout, or {timeout: milliseconds} at " +
 					"the test)]",
 				"runs one that loops: failed [the test took longer than 200ms of real time (--test-timeout, or {timeout: " +
 					"milliseconds} at the test)]",
-				"goes on: passed", "virtual hours are no time: passed"}},
+				"goes on: passed", "virtual hours are not time: passed"}},
 		"quit": {file: `it("a", () => quit(0)); it("b", () => {})`, want: []string{
 			"a: failed [the test ended the program: quit() and process.exit() are for the scripts that run() runs]",
 			"b: passed"}},
@@ -308,7 +308,7 @@ describe("orders", { shards: 2 }, () => {
     expect(before).not.toBeUnchanged()
     expect(before).toBeUnchanged()
   })
-  it("is no digest", () => { expect("app.orders").toBeUnchanged() })
+  it("is not a digest", () => { expect("app.orders").toBeUnchanged() })
 })`}, testrunner.Options{})
 	for i, want := range []string{"", "but for 1 document written since", "this is for what sh.verify(ns) returned"} {
 		got := ""

@@ -66,7 +66,7 @@ func TestEJSONStringify(t *testing.T) {
 		// rules/04-values-and-language §4.10: relaxed Longs beyond 2^53 keep their type
 		{`EJSON.stringify([NumberLong('9007199254740993'), NumberLong('-9007199254740991')])`,
 			`[{"$numberLong":"9007199254740993"},-9007199254740991]`},
-		// g is no option of the server: left out instead of refused
+		// g is not an option of the server: left out instead of refused
 		{`EJSON.stringify(/x/gi)`, `{"$regularExpression":{"pattern":"x","options":"i"}}`},
 		{`EJSON.serialize({a: NumberLong('9007199254740993'), d: new Date(0)})`, `{
   a: { '$numberLong': '9007199254740993' },

@@ -41,7 +41,7 @@ func (w *Realm) defineArithmetic(c *class) {
 		p, _ := payloadOf(call.This)
 		n, ok := p.(number)
 		if !ok {
-			w.Errors.throwType("called on something that is no number of the server's")
+			w.Errors.throwType("called on something that is not a number of the server's")
 		}
 		return n
 	}

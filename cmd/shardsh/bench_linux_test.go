@@ -103,7 +103,7 @@ func BenchmarkStartUp(b *testing.B) {
 	}
 }
 
-// ownMemory is what the program has that is no page of a file, after the script that
+// ownMemory is what the program has that is not a page of a file, after the script that
 // ends the arguments.
 func ownMemory(b *testing.B, binary string, args []string) (mb float64) {
 	b.Helper()

@@ -29,7 +29,7 @@ func TestCheck(t *testing.T) {
 		"none, which is allowed": {[]string{"--mock=" + uneven, "--ns", "shop.evn", "--allow-missing", "--quiet"}, 1,
 			"unknown   shop.evn is not a sharded collection of this cluster (collections)\n" +
 				"UNKNOWN: no findings, but these could not be checked: collections\n"},
-		"all there, which is no must": {[]string{"--mock=" + uneven, "--ns", "shop.even", "--allow-missing"}, 0,
+		"all there, which is not required": {[]string{"--mock=" + uneven, "--ns", "shop.even", "--allow-missing"}, 0,
 			"shop.even  balanced\nOK\n"},
 		"none, and a must": {[]string{"--mock=" + uneven, "--ns", "shop.evn", "--require-collections", "--quiet"}, 3,
 			"critical  shop.evn is not a sharded collection of this cluster (collections)\n" +

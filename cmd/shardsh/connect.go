@@ -25,7 +25,7 @@ import (
 	"shardsh/cmd/shardsh/target"
 )
 
-// connection is the cluster a run works on. The zero value is no cluster.
+// connection is the cluster a run works on. The zero value is not a cluster.
 type connection struct {
 	client     *mongo.Client
 	address    string // as it may be shown

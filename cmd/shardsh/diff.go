@@ -209,7 +209,7 @@ func diffText() cmdline.Text {
 		Intro: `Says what has changed in a cluster between two snapshots: shards, members, zones,
 settings, databases, collections, chunks that moved, were split or merged, runs of
 shardsh; when, and by whom, as far as the cluster's logs tell. Data that grow are
-told, and are no change. At the prompt, sh.diff() returns the same.`,
+listed, and are not changes. At the prompt, sh.diff() returns the same.`,
 		Examples: []string{
 			"shardsh diff monday.snap tuesday.snap",
 			"shardsh diff --since 1d /var/lib/shardsh/shop",

@@ -118,7 +118,7 @@ func (o *doctorFlags) diagnose(ctx context.Context, env environment) ([]doctor.L
 	return append(lines, seen.Lines(ctx)...), stopped(ctx)
 }
 
-// stopped is the error of a signal. Time that is up is no reason to keep what was found
+// stopped is the error of a signal. Time that is up is not a reason to keep what was found
 // out until then.
 func stopped(ctx context.Context) error {
 	if cause := context.Cause(ctx); errors.As(cause, new(signalError)) {

@@ -92,7 +92,7 @@ func TestGoalSubcommands(t *testing.T) {
 
 // What a killed run has left switched off is ours: the next run moves it, too, and
 // switches it on again. What an operator has switched off is not. The database of the
-// lease, which lies on the shard that has least, is no hindrance.
+// lease, which lies on the shard that has least, does not hinder.
 func TestGoalsAfterAKill(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -29,7 +29,7 @@ func TestErrorsAsJSON(t *testing.T) {
 		{"an error of a helper", []string{"--mock", "1", "--eval", "sh.chunks('a.b')"}, 1, map[string]string{"name": "MongoshInvalidInputError"}},
 		{"an error of the server", []string{"--mock", "1", "--eval", "db.adminCommand({nope: 1})"}, 1,
 			map[string]string{"name": "MongoServerError", "codeName": "CommandNotFound", "errmsg": ""}},
-		{"a value that is no JSON", []string{"--nodb", "--eval", "const o = {}; o.o = o; o"}, 1, map[string]string{"name": ""}},
+		{"a value that is not JSON", []string{"--nodb", "--eval", "const o = {}; o.o = o; o"}, 1, map[string]string{"name": ""}},
 		{"out of time", []string{"--nodb", "--timeout", "20ms", "--eval", "for (;;);"}, 1, map[string]string{"name": "Timeout"}},
 		{"no database", []string{"--nodb", "--eval", "db.c.find()"}, 1, map[string]string{"name": "MongoshInvalidInputError"}},
 	} {
@@ -41,7 +41,7 @@ func TestErrorsAsJSON(t *testing.T) {
 					t.Fatalf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 				}
 				if option == "--jsonl" && strings.Count(stdout, "\n") != 1 {
-					t.Errorf("%q is no line", stdout)
+					t.Errorf("%q is not a line", stdout)
 				}
 				for field, want := range tt.want {
 					if got, _ := doc[field].(string); got == "" || want != "" && got != want {
@@ -56,7 +56,7 @@ func TestErrorsAsJSON(t *testing.T) {
 	}
 }
 
-// TestAPipeLeavesNothingBehind: what comes from a pipe is no session of the
+// TestAPipeLeavesNothingBehind: what comes from a pipe is not a session of the
 // user's.
 func TestAPipeLeavesNothingBehind(t *testing.T) {
 	home := t.TempDir()

@@ -22,7 +22,7 @@ func TestRunLine(t *testing.T) {
 		"nothing":                {nil, "", nil},
 		"an address":             {[]string{"h:27018", "--shard", "s1"}, "h:27018", []string{"--shard", "s1"}},
 		"a connection string":    {[]string{"--shard", "s1", "mongodb://h"}, "mongodb://h", []string{"--shard", "s1"}},
-		"a value is no address":  {[]string{"--ns", "shop.orders"}, "", []string{"--ns", "shop.orders"}},
+		"a value is not an address":  {[]string{"--ns", "shop.orders"}, "", []string{"--ns", "shop.orders"}},
 		"two connection strings": {[]string{"mongodb://a", "mongodb://b"}, "mongodb://a", []string{"mongodb://b"}},
 		"a connection string as a value": {[]string{"--to=mongodb://b", "mongodb://a"}, "mongodb://a",
 			[]string{"--to=mongodb://b"}},

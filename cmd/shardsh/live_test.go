@@ -214,7 +214,7 @@ func TestServerMonitoringMode(t *testing.T) {
 		}
 	}
 	if _, err := scriptClientOptions(t.Context(), environment{}, "mongodb://h/?serverMonitoringMode=x"); err == nil {
-		t.Error("the mode x is no error")
+		t.Error("the mode x is not an error")
 	}
 }
 
@@ -243,7 +243,7 @@ func TestLoggingIn(t *testing.T) {
 		{"a file", "", "", []string{address, "-u", "joe", "--passwordFile", file}, 0, "joe\n", ""},
 		{"asked for", odd + "\n", "", []string{address, "-u", "joe", "-p"}, 0, "joe\n", "Enter password: \n"},
 		{"asked for, as none was given", odd, "", []string{address, "-u", "joe"}, 0, "joe\n", "Enter password: \n"},
-		{"the end of input is no password", "", "", []string{address, "-u", "joe", "-p"}, 2, "",
+		{"the end of input is not a password", "", "", []string{address, "-u", "joe", "-p"}, 2, "",
 			"no password was given: use --passwordFile"},
 		{"the database that knows the user", "", odd, []string{address + "/shop", "-u", "joe", "--authenticationDatabase",
 			"admin"}, 0, "joe\n", ""},

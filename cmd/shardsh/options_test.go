@@ -20,7 +20,7 @@ func TestOptions(t *testing.T) {
 		{"values keep their quotes", []string{"--eval", `"a"+"b"`}, 0, "ab\n", ""},
 		{"quotes around all of it", []string{"--eval", `'str'`}, 0, "str\n", ""},
 		{"a value that begins with a dash", []string{"--eval", "-1"}, 0, "-1\n", ""},
-		{"an option is no value", []string{"--eval", "--quiet"}, 2, "", "--eval needs a value"},
+		{"an option is not a value", []string{"--eval", "--quiet"}, 2, "", "--eval needs a value"},
 		{"kebab case", []string{"--deep-inspect", "--eval", "1"}, 0, "1\n", ""},
 		{"camel case", []string{"--deepInspect=false", "--readOnly", "--eval", "1"}, 0, "1\n", ""},
 		{"switched off", []string{"--no-quiet", "--quiet=false", "--quiet", "false", "--eval", "1"}, 0, "1\n", ""},

@@ -21,7 +21,7 @@ func released(t *testing.T) string {
 		}
 	}
 	if err := exec.CommandContext(t.Context(), "git", "rev-parse", "HEAD").Run(); err != nil {
-		t.Skip("NO TEST of packages: this is no checkout of git")
+		t.Skip("NO TEST of packages: this is not a checkout of git")
 	}
 	self, err := os.Executable()
 	if err != nil {

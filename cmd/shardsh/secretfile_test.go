@@ -84,7 +84,7 @@ func TestSecretFilesAreGuarded(t *testing.T) {
 	}
 }
 
-// What is no file of a secret is not read to its end, and a pipe is one.
+// What is not a file of a secret is not read to its end, and a pipe is one.
 func TestSecretFilesAreSmall(t *testing.T) {
 	if _, err := os.Stat("/dev/zero"); err != nil {
 		t.Skip("there is no endless file")

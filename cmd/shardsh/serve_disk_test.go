@@ -95,7 +95,7 @@ func limited(ctx context.Context, t *testing.T, dir string, blocks int) (uri str
 }
 
 // On a full disk reads go on, writes are refused before they change anything,
-// and the end is no good one. What was acknowledged is there when there is room
+// and the end is not a clean one. What was acknowledged is there when there is room
 // again.
 func TestServeFullDisk(t *testing.T) {
 	dir := t.TempDir()

@@ -331,7 +331,7 @@ func TestServeJSONLog(t *testing.T) {
 	p.stop(syscall.SIGTERM)
 	for line := range strings.Lines(p.log.String()) {
 		if err := bson.UnmarshalExtJSON([]byte(line), false, &bson.D{}); err != nil {
-			t.Errorf("%q is no JSON: %v", line, err)
+			t.Errorf("%q is not JSON: %v", line, err)
 		}
 	}
 }

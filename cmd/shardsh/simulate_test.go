@@ -86,7 +86,7 @@ func TestSimulateLine(t *testing.T) {
 		"no cluster":        {[]string{"--change", "addShard"}, exitUsage, "needs the address of a cluster"},
 		"no change":         {[]string{"--from", file}, exitUsage, "simulate needs --change or --alternative"},
 		"an empty change":   {[]string{"--from", file, "--change", ""}, exitUsage, "--change: a change is empty"},
-		"what is no change": {[]string{"--from", file, "--change", "adShard"}, exitUsage, "did you mean addShard?"},
+		"what is not a change": {[]string{"--from", file, "--change", "adShard"}, exitUsage, "did you mean addShard?"},
 		"of an alternative": {[]string{"--from", file, "--alternative", "drain a;grow"}, exitUsage, "--alternative: grow: got 0"},
 		"no such shard":     {[]string{"--from", file, "--change", "drain s01"}, exitUsage, "drain s01: the cluster has no shard"},
 		"who may be meant":  {[]string{"--from", file, "--change", "drain s01"}, exitUsage, "did you mean s00"},
@@ -94,7 +94,7 @@ func TestSimulateLine(t *testing.T) {
 		"no such zone": {[]string{"--from", file, "--change", "addShard", "--time-zone", "Mars"}, exitUsage,
 			`--time-zone: "Mars" is not`},
 		"another format":      {[]string{"--from", file, "--change", "addShard", "--output", "xml"}, exitUsage, "--output takes"},
-		"what is no option":   {[]string{"--changes", "addShard"}, exitUsage, "--change"},
+		"what is not an option":   {[]string{"--changes", "addShard"}, exitUsage, "--change"},
 		"a file that is none": {[]string{"--from", "simulate_test.go", "--change", "addShard"}, exitFailure, "not a snapshot"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -74,7 +74,7 @@ func TestSnapshotLine(t *testing.T) {
 		"file that is gone":  {[]string{"--from", out, "-o", out}, exitFailure, "no such file"},
 		"no directory":       {[]string{"--mock", "-o", filepath.Join(dir, "no", "x")}, exitFailure, "no such file"},
 		"nobody there":       {[]string{"127.0.0.1:1", "-o", out}, exitFailure, "127.0.0.1:1"},
-		"what is no option":  {[]string{"--redacted"}, exitUsage, "--redact"},
+		"what is not an option":  {[]string{"--redacted"}, exitUsage, "--redact"},
 		"a topology is none": {[]string{"--mock=" + out, "-o", out}, exitUsage, "--mock"},
 	} {
 		t.Run(name, func(t *testing.T) {

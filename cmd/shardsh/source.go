@@ -179,7 +179,7 @@ func (c *connection) source(isMock bool) action.Source {
 	}
 }
 
-// printGaps says what could not be read, which is no reason to stop. What was left out is for
+// printGaps says what could not be read, which is not a reason to stop. What was left out is for
 // the answer to say.
 func printGaps(env environment, s *catalog.Snapshot) {
 	gaps := slices.DeleteFunc(slices.Clone(s.Parts().Source.Gaps), func(g catalog.Gap) bool { return g.What == "" })

@@ -44,7 +44,7 @@ func writeImage(dir string, binaries map[string]string, version string, created 
 	}
 	annotated, ok := mutate.Annotations(index, labels(version, created)).(v1.ImageIndex)
 	if !ok {
-		return errors.New("an index with annotations is no index")
+		return errors.New("an index with annotations is not an index")
 	}
 	path, err := layout.Write(dir, empty.Index)
 	if err != nil {

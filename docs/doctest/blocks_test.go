@@ -70,7 +70,7 @@ func marksOf(text string) (list []mark, err error) {
 		last := strings.TrimSpace(comment.ReplaceAllString(text[at[1]:], "")) == ""
 		switch {
 		case m == nil && last:
-			return nil, fmt.Errorf("%q is no mark", text[at[0]:at[1]])
+			return nil, fmt.Errorf("%q is not a mark", text[at[0]:at[1]])
 		case m == nil || !last && m[1] != "cluster":
 			continue
 		case m[1] == "not run" && m[3] == "":
@@ -182,7 +182,7 @@ func TestBlocksOf(t *testing.T) {
 	for page, want := range map[string]string{
 		"```\nx\n```": `nobody runs blocks in ""`,
 		"```sh\nx":    "has no end",
-		"<!-- not to be run: x -->\n```sh\nx\n```": "is no mark",
+		"<!-- not to be run: x -->\n```sh\nx\n```": "is not a mark",
 		"<!-- not run -->\n\n```sh\nx\n```\n":      "gives no reason",
 	} {
 		if _, err := blocksOf(page); err == nil || !strings.Contains(err.Error(), want) {

@@ -123,7 +123,7 @@ func (d *desk) block(i int) {
 		d.script(i, first.text)
 	case "json":
 		if !json.Valid([]byte(b.text)) {
-			d.t.Error("this is no JSON")
+			d.t.Error("this is not JSON")
 		}
 	case "yaml":
 		d.yaml(b)

@@ -59,7 +59,7 @@ func Open(path string, rules func() Rules) (*File, error) {
 	lines.Buffer(nil, len(data)+1)
 	n, limit := 0, rules().Limit
 	for ; lines.Scan(); n++ {
-		// A line kept by other means is no reason to offer it.
+		// A line kept by other means is not a reason to offer it.
 		if entry := unescape(lines.Text()); entry != "" && h.Keeps(entry) {
 			h.entries = append(h.entries, entry)
 		}

@@ -8,7 +8,7 @@ import (
 // Key is what was pressed: a letter, which is itself, or one of the keys below.
 type Key rune
 
-// The keys that are no letters.
+// The keys that are not letters.
 const (
 	KeyInterrupt Key = unicode.MaxRune + 1 + iota
 	KeyNext

@@ -159,7 +159,7 @@ func TestLoopReadsAndDraws(t *testing.T) {
 		s.keys <- watch.KeyQuit
 	})
 	if err != nil {
-		t.Errorf("quitting is no error: %v", err)
+		t.Errorf("quitting is not an error: %v", err)
 	}
 }
 

@@ -144,7 +144,7 @@ describe("move-hot", { topology: of([{ shard: "a", max: { k: 100 } }, { shard: "
     const args = ["--ns", "app.orders", "--key", '{"k": 7}', "--to", "c"];
     expect(run("shardsh:move-hot", { args }).errors).toContain("c is not in zone EU");
   });
-  it("refuses what is no key", { everyFault: false }, () => {
+  it("refuses what is not a key", { everyFault: false }, () => {
     expect(run("shardsh:move-hot", { args: ["--ns", "app.orders", "--key", '{"x": 7}'] }).errors).toContain(
       "no value of the shard key",
     );

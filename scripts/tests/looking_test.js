@@ -178,7 +178,7 @@ describe("reshard-check", { topology }, () => {
 });
 
 describe("compare", { topology }, () => {
-  it("says what is no snapshot", { everyFault: false }, () => {
+  it("says what is not a snapshot", { everyFault: false }, () => {
     const r = run("shardsh:compare", { args: ["none.snap"] });
     expect(r.exitCode).toBe(1);
     expect(r.errors).toContain("none.snap");

@@ -180,7 +180,7 @@ func TestBaseline(t *testing.T) {
 	}
 	for name := range known {
 		if !names[name] {
-			t.Errorf("%q of the baseline is no work any more", name)
+			t.Errorf("%q of the baseline is not a work any more", name)
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 // Snapshot returns a copy with random names and key values. Two texts that were
 // equal are equal in the copy, and all keep their order and their length; texts
 // that nothing depends on, such as those of errors, keep their shape. Databases
-// and namespaces of the server's own, types, numbers that are no keys, ids and
+// and namespaces of the server's own, types, numbers that are not keys, ids and
 // times stay. The error says which value can't be replaced.
 func Snapshot(s *catalog.Snapshot, random *rand.Rand) (*catalog.Snapshot, error) {
 	seen := newCollector()

@@ -16,7 +16,7 @@ func maskTexts(list []string, keep func(string) bool, random *rand.Rand) map[str
 	return m.done
 }
 
-// maskBytes does the same for bytes that are no text.
+// maskBytes does the same for bytes that are not text.
 func maskBytes(list []string, random *rand.Rand) map[string]string {
 	m := masking{unit: byte1, keep: func(string) bool { return false }, random: random,
 		done: make(map[string]string, len(list))}
@@ -106,7 +106,7 @@ type branch struct {
 
 func (b branch) appendTo(prefix []byte) []byte {
 	switch {
-	case b.low == 256: // a byte that is no text
+	case b.low == 256: // a byte that is not text
 		return append(prefix, byte(b.value))
 	case b.high == 255:
 		return append(prefix, byte(b.chosen))

@@ -209,7 +209,7 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-// What is no dump, or not a whole one, says so, and names the file.
+// What is not a dump, or not a whole one, says so, and names the file.
 func TestDamage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine, for long")

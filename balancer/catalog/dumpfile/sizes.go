@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// ErrNotSizes says that a file is no output of $shardedDataDistribution.
+// ErrNotSizes says that a file is not an output of $shardedDataDistribution.
 var ErrNotSizes = errors.New("not the output of $shardedDataDistribution")
 
 // Sizes are what shards have of collections, by namespace.

@@ -201,7 +201,7 @@ func TestRefusals(t *testing.T) {
 
 // Bounds hold: of documents, of bytes; and every command of the collection has a time.
 func TestBounds(t *testing.T) {
-	c := collections()[0] // its _id are no ObjectIds
+	c := collections()[0] // its _id are not ObjectIds
 	w := c.make(t, newMaker(1, 2000), catalog.Release50)
 	h := &noting{Handler: router.New(w.cluster, nil)}
 	client := mocktest.Connect(t, h)

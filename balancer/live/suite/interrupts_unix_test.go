@@ -113,7 +113,7 @@ func interrupting(t *testing.T, r *rig, w work, times int) {
 		t.Errorf("it ought to say that %q: %s", s.told, result)
 	}
 	if times == len(stages) && strings.Contains(result.stdout, " failed ") {
-		t.Errorf("a move that was left is no failure: %s", result)
+		t.Errorf("a move that was left is not a failure: %s", result)
 	}
 	if made := r.moves() - before; s.made >= 0 && made != s.made {
 		t.Errorf("%d moves were made, not %d: %s", made, s.made, result)

@@ -185,7 +185,7 @@ func (m *mover) stall(t *testing.T, r *rig) ran {
 	if err := r.balanced(); err != nil {
 		t.Error(err)
 	}
-	r.heap() // there is something to do again, which is no business of the first one
+	r.heap() // there is something to do again, which does not concern the first one
 	m.mu.Lock()
 	runner = other
 	m.mu.Unlock()
@@ -222,7 +222,7 @@ func TestNoClientTimes(t *testing.T) {
 	for _, m := range sent {
 		command, ok := m.Command()
 		if !ok {
-			t.Fatalf("a message of %d bytes that is no command", len(m.Raw))
+			t.Fatalf("a message of %d bytes that is not a command", len(m.Raw))
 		}
 		if when := dates(command, now); len(when) > 0 {
 			t.Fatalf("%s sends our time: %v\n%s", m.Name(), when, command)

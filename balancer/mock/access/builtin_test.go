@@ -23,7 +23,7 @@ func TestBuiltinRolesHaveKnownActions(t *testing.T) {
 		for _, p := range def.Privileges {
 			for _, a := range p.Actions {
 				if !a.Known() {
-					t.Errorf("%s on %v: %q is no action", role.Role, p.Resource, a)
+					t.Errorf("%s on %v: %q is not an action", role.Role, p.Resource, a)
 				}
 			}
 		}
@@ -54,7 +54,7 @@ func TestGrantsReachAsFarAsTheirResource(t *testing.T) {
 		{"any but config", access.In(""), access.On("config", "settings"), false},
 		{"any but local", access.In(""), access.In("local"), false},
 		{"config by name", access.In("config"), access.On("config", "settings"), true},
-		{"the cluster is no database", access.In(""), access.TheCluster(), false},
+		{"the cluster is not a database", access.In(""), access.TheCluster(), false},
 		{"no database is the cluster", access.TheCluster(), access.In("a"), false},
 		{"everything", access.Everything(), access.On("local", "system.x"), true},
 		{"everything has the cluster", access.Everything(), access.TheCluster(), true},

@@ -46,7 +46,7 @@ func MayFindAndModify(r Request) bool {
 	return r.Grants.Allows(r.target(), wanted...)
 }
 
-// MayBulkWrite reports whether the caller may: each operation's namespace must allow it. What is no operation
+// MayBulkWrite reports whether the caller may: each operation's namespace must allow it. What is not an operation
 // fails later anyway.
 func MayBulkWrite(r Request) bool {
 	ops, err := args.Documents(r.Body.Lookup("ops"))

@@ -74,7 +74,7 @@ func openError(dir, path string, err error) error {
 		return fmt.Errorf("dbpath: %s is in use by another process; stop it, or give another directory", dir)
 	case errors.Is(err, errNoState), errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum),
 		errors.Is(err, bolterrors.ErrVersionMismatch):
-		return fmt.Errorf("dbpath: %s is no state of a mock cluster: %w", path, err)
+		return fmt.Errorf("dbpath: %s is not the state of a mock cluster: %w", path, err)
 	case errors.As(err, &damage):
 		return fmt.Errorf("dbpath: %s: %w; %s", path, err, remedy)
 	case errors.Is(err, fs.ErrPermission):

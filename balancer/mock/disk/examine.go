@@ -51,7 +51,7 @@ func withFile(dir, path string, read func(*os.File) error) error {
 	case err != nil:
 		return fmt.Errorf("dbpath: %w", err)
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("dbpath: %s is no file", path)
+		return fmt.Errorf("dbpath: %s is not a file", path)
 	case info.Size() == 0:
 		return fmt.Errorf("dbpath: %s %w; %s", path, ErrEmpty, remedy)
 	}

@@ -35,7 +35,7 @@ const (
 )
 
 // errNoState says that a file is nothing that bbolt has written.
-var errNoState = errors.New("it is no state of a mock cluster")
+var errNoState = errors.New("it is not the state of a mock cluster")
 
 // meta is what the first two pages say, one of which is the newer.
 type meta struct{ pageSize, root, high, transaction uint64 }

@@ -106,7 +106,7 @@ func NumberKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 // KeyNumber returns the number of a key that NumberKey has made.
 func KeyNumber(key []byte) (uint64, error) {
 	if len(key) != 8 {
-		return 0, fmt.Errorf("key %x is no number", key)
+		return 0, fmt.Errorf("key %x is not a number", key)
 	}
 	return binary.BigEndian.Uint64(key), nil
 }

@@ -139,12 +139,12 @@ const (
 func decodeSnapshot(from io.Reader, most int64) (Memory, error) {
 	packed, err := gzip.NewReader(from)
 	if err != nil {
-		return nil, fmt.Errorf("it is no snapshot of a mock cluster: %w", err)
+		return nil, fmt.Errorf("it is not a snapshot of a mock cluster: %w", err)
 	}
 	in := bufio.NewReaderSize(packed, 1<<16)
 	var header Header
 	if raw, err := readDocument(in); err != nil || bson.Unmarshal(raw, &header) != nil || header.Kind != snapshotKind {
-		return nil, errors.New("it is no snapshot of a mock cluster")
+		return nil, errors.New("it is not a snapshot of a mock cluster")
 	}
 	if err := checkFormat("it", int(header.Format), SnapshotVersion); err != nil {
 		return nil, err

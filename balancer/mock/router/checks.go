@@ -53,7 +53,7 @@ func unknownCursor(c *call.Call) bool {
 }
 
 // limitReads gives a read that says nothing of its time the cluster's default.
-// A pipeline that writes is no read.
+// A pipeline that writes is not a read.
 func limitReads(cmd *call.Command, c *call.Call) {
 	switch cmd.Name {
 	case "find", "count", "distinct", "aggregate":

@@ -30,7 +30,7 @@ func checkDisk(cmd *call.Command, c *call.Call) error {
 // readsDurably reports whether a reading command shows only what is on disk:
 // one with the read concern majority, linearizable or snapshot, given or by
 // default, and one that reads a change stream. An aggregation that writes its
-// results is no read.
+// results is not a read.
 func readsDurably(c *call.Call) bool {
 	if !c.Cluster.Storage().KeepsWrites() {
 		return false

@@ -24,7 +24,7 @@ func TestOrderOfRejections(t *testing.T) {
 		code     int
 	}{
 		{"unknown before anything else", "test", d("nope", 1, "maxTimeMS", "x"), 59},
-		{"maxTimeMS is no number", "test", d("moveRange", "shop.orders", "toShard", "x", "maxTimeMS", "x"), 2},
+		{"maxTimeMS is not a number", "test", d("moveRange", "shop.orders", "toShard", "x", "maxTimeMS", "x"), 2},
 		{"maxTimeMS below zero", "test", d("moveRange", "shop.orders", "toShard", "x", "maxTimeMS", -1), 2},
 		{"maxTimeMS beyond 32 bits", "test", d("moveRange", "shop.orders", "toShard", "x", "maxTimeMS", int64(1)<<40), 2},
 		{"the fields before maxTimeMS", "test", d("moveRange", "shop.orders", "maxTimeMS", -1), 40414},
@@ -220,7 +220,7 @@ func TestRefusedShardingLeavesNothing(t *testing.T) {
 	x := routertest.NewS0(t)
 	x.OK("admin", d("updateZoneKeyRange", "shop.z", "min", d("a", 1), "max", d("a", 5), "zone", "EU"))
 	if code := x.Code("admin", d("shardCollection", "shop.z", "key", d("a", "hashed"))); code != 72 {
-		t.Errorf("a zone bound that is no hash: code %d", code)
+		t.Errorf("a zone bound that is not a hash: code %d", code)
 	}
 	x.OK("admin", d("updateZoneKeyRange", "shop.z", "min", d("a", 1), "max", d("a", 5), "zone", nil))
 	x.OK("config", d("insert", "tags", "documents", bson.A{d("ns", "shop.z", "min", d("a", 1), "max", d("a", 5), "tag", "nobody")}))

@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Member is a node of the cluster that is no router: the primary, and only
+// Member is a node of the cluster that is not a router: the primary, and only
 // member, of a shard's replica set or of the config server's.
 type Member call.Member
 

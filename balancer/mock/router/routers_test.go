@@ -175,7 +175,7 @@ func TestAvailableReads(t *testing.T) {
 }
 
 // A router goes on with the database's primary that it knows until it sends something
-// there. That is no refusal of the kind that is counted.
+// there. That is not a refusal of the kind that is counted.
 func TestARouterLearnsOfAnotherPrimary(t *testing.T) {
 	p := newPair(t)
 	p.one.OK("admin", d("movePrimary", "plain", "to", "b"))

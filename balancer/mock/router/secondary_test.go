@@ -296,7 +296,7 @@ func TestSecondariesShowOneMoment(t *testing.T) {
 }
 
 // A topology may begin with a secondary that is behind, and mockStatus tells of it. No
-// router has one, and what is no time is refused.
+// router has one, and what is not a time is refused.
 func TestSecondariesOfATopology(t *testing.T) {
 	x := routertest.NewDescribed(t, strings.Replace(lying, `{"id": "b"}`, `{"id": "b", "secondary": "1m"}`, 1))
 	if ms := x.OK("admin", d("mockStatus", 1)).Lookup("slow", "b", "secondaryMillis").AsInt64(); ms != 60_000 {

@@ -46,7 +46,7 @@ func TestPipelines(t *testing.T) {
 			`[{"_id": 1, "n": 3}, {"_id": 2, "n": 1}]`},
 		{"missing group keys are null", `[{"$group": {"_id": "$nope", "first": {"$first": "$v"}, "l": {"$last": "$tags"}}}]`,
 			`[{"_id": null, "first": 10, "l": null}]`},
-		{"accumulators skip what is no number",
+		{"accumulators skip what is not a number",
 			`[{"$group": {"_id": null, "s": {"$sum": "$v"}, "a": {"$avg": "$v"}, "lo": {"$min": "$v"}, "sd": ` +
 				`{"$stdDevSamp": "$n"}}}]`,
 			`[{"_id": null, "s": 70, "a": 23.333333333333332, "lo": 10, "sd": null}]`},

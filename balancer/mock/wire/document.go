@@ -20,7 +20,7 @@ const (
 )
 
 // errTooDeep is the answer to a message with a document that nests too deep.
-// It is no breach of the protocol: the server stays with such a client.
+// It is not a breach of the protocol: the server stays with such a client.
 var errTooDeep = mongoerr.New(mongoerr.Overflow, "BSONObj exceeds maximum nested object depth: %d", maxDepth)
 
 // cutDocument takes one document off the front and checks it to the last

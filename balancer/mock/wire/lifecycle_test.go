@@ -131,7 +131,7 @@ func TestShutdownLetsRunningCommandsFinish(t *testing.T) {
 		busy, idle, waiting := dial(t, pipe), dial(t, pipe), dial(t, pipe)
 		idle.expectPing()
 		busy.send(msg(t, 0, command("moveChunk")))
-		// A hello that waits for news is no work to wait for.
+		// A hello that waits for news is not waited for.
 		waiting.send(msg(t, 0, bson.D{{Key: "hello", Value: 1}, {Key: "maxAwaitTimeMS", Value: 3_600_000},
 			{Key: "$db", Value: "admin"}}))
 		synctest.Wait()

@@ -319,7 +319,7 @@ func TestRefusalsAreReplies(t *testing.T) {
 		code    mongoerr.Code
 	}{
 		{"OP_MSG without $db", msg(t, 0, bson.D{{Key: "ping", Value: 1}}), opMsg, 40571},
-		{"OP_MSG with a $db that is no string", msg(t, 0, bson.D{{Key: "ping", Value: 1}, {Key: "$db", Value: 1}}), opMsg,
+		{"OP_MSG with a $db that is not a string", msg(t, 0, bson.D{{Key: "ping", Value: 1}, {Key: "$db", Value: 1}}), opMsg,
 			40571},
 		{"OP_QUERY of another command", query(t, "app.$cmd", find), opReply, mongoerr.UnsupportedOpQueryCommand},
 		{"OP_QUERY of no command", query(t, "app.$cmd", bson.D{}), opReply, mongoerr.UnsupportedOpQueryCommand},

@@ -86,7 +86,7 @@ func (s Spec) Check() error {
 	case !(s.Rate > 0) || s.Rate > 1e9:
 		return fmt.Errorf("rate: %v is not a number of operations a second", s.Rate)
 	case min(m.Reads, m.Inserts, m.Updates, m.Deletes) < 0 || math.IsNaN(m.Sum()) || math.IsInf(m.Sum(), 0):
-		return fmt.Errorf("mix: %v are no parts of operations", m)
+		return fmt.Errorf("mix: %v are not parts of operations", m)
 	case s.Moves != "" && s.Moves != "daily":
 		return fmt.Errorf("moves: %q is not \"daily\"", s.Moves)
 	case s.Wave != "" && s.Wave != "daily":

@@ -100,7 +100,7 @@ func Nagios(to io.Writer, reports []check.Report) error {
 }
 
 // nagiosSums are the performance data, whose labels are fixed: names of a cluster
-// are no labels.
+// are not labels.
 type nagiosSums struct{ failing, unknown, collections, unbalanced, jumbo, chunks int64 }
 
 func (s *nagiosSums) add(r *check.Result) {

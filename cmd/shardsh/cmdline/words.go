@@ -13,7 +13,7 @@ import (
 
 // Parse reads a command line (rules/04-command-line-and-prompt §1.1): options in camelCase or
 // with dashes, --x=y or --x y, --no-x and --x=false for what is on or off.
-// It returns the words before -- that are no options, those after it, and
+// It returns the words before -- that are not options, those after it, and
 // warnings about old names. Values are taken as they are.
 func Parse(groups []Group, args []string) (positional, rest, warnings []string, err error) {
 	w := reading{flags: All(groups), byFold: make(map[string]*pflag.Flag)}

@@ -36,7 +36,7 @@ type Answer struct {
 type Tables struct {
 	Shell    cmdline.Command   // the program without a subcommand
 	Commands []cmdline.Command // the subcommands
-	// Operands answers what words that are no options may be, by subcommand; "" is
+	// Operands answers what words that are not options may be, by subcommand; "" is
 	// the shell itself.
 	Operands map[string]Answer
 	// Values answers what an option's value may be, by its name. What is not here is

@@ -202,7 +202,7 @@ func (f *file) path(to *string) func(*yaml.Node) error {
 var errPassword = errors.New("a password does not belong in this file: put it in a file that only you may read, " +
 	"and name that with passwordFile")
 
-// checkURI refuses what is no connection string, and one with a password in it. It repeats
+// checkURI refuses what is not a connection string, and one with a password in it. It repeats
 // nothing of it.
 func checkURI(n *yaml.Node) error {
 	if n.Kind != yaml.ScalarNode || !target.IsURI(n.Value) {

@@ -113,7 +113,7 @@ func (r *Reporter) commentText() string {
 	return r.comment()
 }
 
-// stepNotes are kinds of events that are no beginning and no end of a step.
+// stepNotes are kinds of events that neither begin nor end a step.
 var stepNotes = map[apply.Kind]slog.Level{
 	apply.Again: slog.LevelWarn, apply.Deleting: slog.LevelInfo, apply.Forcing: slog.LevelWarn,
 	apply.Stays:     slog.LevelWarn,

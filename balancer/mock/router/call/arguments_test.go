@@ -105,7 +105,7 @@ func TestRefusedArguments(t *testing.T) {
 	}
 }
 
-// A write concern that can't be met is no failure of the write.
+// A write concern that can't be met is not a failure of the write.
 func TestUnsatisfiableWriteConcern(t *testing.T) {
 	x := routertest.NewExplained(t)
 	for i, tt := range []struct {

@@ -37,7 +37,7 @@ func TestSpecialIndexesAreKept(t *testing.T) {
 			x := routertest.NewFaulty(t)
 			create := index("i", test.key, test.more...)
 			x.OK("db", create)
-			x.OK("db", create) // the same again is no error
+			x.OK("db", create) // the same again is not an error
 			var got, want bson.D
 			if err := bson.Unmarshal(x.OK("db", d("listIndexes", "c")).Lookup("cursor", "firstBatch", "2").Document(), &got); err != nil {
 				t.Fatal(err)

@@ -75,7 +75,7 @@ func readFailure(c *call.Call, f *mock.Failure) error {
 		f.Code = mongoerr.Code(c.Args.Number("code"))
 	}
 	if f.Code <= 0 {
-		return mongoerr.New(mongoerr.BadValue, "mockFailNext: %d is no error code", f.Code)
+		return mongoerr.New(mongoerr.BadValue, "mockFailNext: %d is not an error code", f.Code)
 	}
 	f.Message = "Failing command via mockFailNext"
 	if c.Args.Has("errmsg") {

@@ -177,7 +177,7 @@ func splitOnShard(c *call.Call) (bson.D, error) {
 	for _, doc := range append([]bson.Raw{c.Args.Object("min"), c.Args.Object("max")}, docs...) {
 		key, err := coll.Pattern.Key(doc)
 		if err != nil {
-			return nil, mongoerr.New(mongoerr.BadValue, "%s is no key of %s: %s", doc, coll.Namespace, err)
+			return nil, mongoerr.New(mongoerr.BadValue, "%s is not a key of %s: %s", doc, coll.Namespace, err)
 		}
 		keys = append(keys, key)
 	}

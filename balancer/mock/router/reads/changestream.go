@@ -183,7 +183,7 @@ func timeOfToken(token bson.Raw) (bson.Timestamp, error) {
 	text, _ := token.Lookup("_data").StringValueOK()
 	b, err := hex.DecodeString(text)
 	if err != nil {
-		return bson.Timestamp{}, mongoerr.New(mongoerr.FailedToParse, "Resume token %s is no hexadecimal text", token)
+		return bson.Timestamp{}, mongoerr.New(mongoerr.FailedToParse, "Resume token %s is not hexadecimal", token)
 	}
 	if len(b) < 9 || b[0] != 0x82 {
 		return bson.Timestamp{}, mongoerr.New(mongoerr.InvalidResumeToken, "Resume token %s is not valid", token)

@@ -23,7 +23,7 @@ func operationHandlers() map[string]call.Handler {
 	}
 }
 
-// opTypes are the kinds of operations that are no mere commands.
+// opTypes are the kinds of operations that are not mere commands.
 var opTypes = map[string]string{
 	"find": "query", "getMore": "getmore", "insert": "insert", "update": "update", "delete": "remove",
 	"killCursors": "killcursors",
@@ -270,7 +270,7 @@ func killOnShard(cluster *mock.Cluster, text string) (bson.D, error) {
 	}
 	n, err := strconv.ParseInt(text[at+1:], 10, 64)
 	if err != nil {
-		return nil, mongoerr.New(mongoerr.FailedToParse, "Failed to parse the op id of \"%s\": it is no number", text)
+		return nil, mongoerr.New(mongoerr.FailedToParse, "Failed to parse the op id of \"%s\": it is not a number", text)
 	}
 	id, err := OpNumber(n)
 	if err != nil {

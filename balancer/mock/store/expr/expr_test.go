@@ -91,7 +91,7 @@ func TestExpressions(t *testing.T) {
 		{`{"$map": {"input": null, "in": 1}}`, `null`},
 		{`{"$let": {"vars": {"CURRENT": "$o"}, "in": "$x"}}`, `1`},
 		{`{"$filter": {"input": "$a", "cond": {"$ne": ["$$this", 2]}}}`, `[1, 3]`},
-		// One argument that is no object ends it, whatever the others are.
+		// One argument that is not an object ends it, whatever the others are.
 		{`{"$mergeObjects": [["$o"], "$o"]}`, `!40400`},
 		{`{"$mergeObjects": [["$o"]]}`, `{"x": 1}`},
 		// Strings.

@@ -42,7 +42,7 @@ func clausesOf(query []byte) []Clause {
 	return out
 }
 
-// disjunction is $or; one branch alone is no choice.
+// disjunction is $or; one branch alone is not a choice.
 func disjunction(v value.Value) []Clause {
 	c := Clause{Op: "$or", Arg: v}
 	for _, branch := range document.Fields(v.Value) {

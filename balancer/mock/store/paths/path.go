@@ -32,7 +32,7 @@ type Walker struct {
 	Meter *quota.Meter
 	At    *Finder // nil for one path
 	// Nulls visits as missing, too, where a path ends within an array: at each element
-	// that is no object, and at an empty array.
+	// that is not an object, and at an empty array.
 	Nulls bool
 }
 

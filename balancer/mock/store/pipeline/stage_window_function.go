@@ -18,7 +18,7 @@ import (
 // partition.
 type windowValues = func(ctx *expr.Evaluation, part []bson.Raw, held *quota.Memory) ([]value.Value, error)
 
-// windowFunction compiles one of the functions that are no accumulators.
+// windowFunction compiles one of the functions that are not accumulators.
 type windowFunction func(c *compiler, s *windowStage, op string, arg value.Value, w window) (windowValues, error)
 
 var windowFunctions = map[string]windowFunction{
@@ -418,5 +418,5 @@ func (c *covariance) Result(*quota.Meter) value.Value {
 	return value.Double(c.c / n)
 }
 
-// WindowFunctions lists the functions of windows that are no accumulators, in order.
+// WindowFunctions lists the functions of windows that are not accumulators, in order.
 func WindowFunctions() []string { return slices.Sorted(maps.Keys(windowFunctions)) }

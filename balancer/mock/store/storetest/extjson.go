@@ -1,5 +1,5 @@
 // Package storetest holds what the tests of the store's rooms share: documents
-// written as extended JSON, codes of errors, generators. It is no part of the
+// written as extended JSON, codes of errors, generators. It is not part of the
 // program.
 package storetest
 
