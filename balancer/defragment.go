@@ -116,7 +116,7 @@ func (l *Loop) buildPhase(t *thread, ns string, uuid bson.Binary, name policy.Ph
 	}
 	coll := routing.Collection
 	if !bytes.Equal(coll.UUID.Data, uuid.Data) {
-		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s was made anew", ns)
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s was recreated", ns)
 	}
 	if err := l.refreshSettingsBy(t); err != nil {
 		return nil, err

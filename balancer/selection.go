@@ -92,7 +92,7 @@ func (l *Loop) firstBatch(colls []catalog.Collection) (batch, rest []*catalog.Co
 // its collections until fewer than two shards are left.
 func (l *Loop) processBatch(batch []*catalog.Collection, shards []catalog.Shard,
 	available *policy.Available) ([]policy.Migration, error) {
-	m, talks := measuring{loop: l, batch: batch}, l.why.wanted()
+	m, talks := batchSizes{loop: l, batch: batch}, l.why.wanted()
 	if l.cfg.Revision == nil || talks {
 		if err := m.measure(); err != nil {
 			return nil, err
@@ -136,14 +136,14 @@ func (l *Loop) processBatch(batch []*catalog.Collection, shards []catalog.Shard,
 	return candidates, nil
 }
 
-// measuring asks the shards for the sizes of a batch, once.
-type measuring struct {
+// batchSizes asks the shards for the sizes of a batch, once.
+type batchSizes struct {
 	loop  *Loop
 	batch []*catalog.Collection
 	sizes map[string]map[catalog.ShardID]int64 // nil before they are asked
 }
 
-func (m *measuring) measure() error {
+func (m *batchSizes) measure() error {
 	if m.sizes != nil {
 		return nil
 	}

@@ -139,7 +139,7 @@ func (l *Loop) split(s policy.Split) error {
 
 // handleTooBig deals with a range that was too big to move: split its chunk,
 // or flag it jumbo when it can't be split (rules/01-selection §10.1). Only a failing
-// refresh comes back, which is also that of a collection made anew; everything
+// refresh comes back, which is also that of a collection recreated; everything
 // after it is swallowed.
 func (l *Loop) handleTooBig(m policy.Migration) error {
 	routing, err := l.routing(m.Namespace)

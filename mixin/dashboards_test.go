@@ -17,7 +17,7 @@ import (
 	"shardsh/balancer/export"
 )
 
-var update = flag.Bool("update", false, "write the dashboards anew")
+var update = flag.Bool("update", false, "write the dashboards again")
 
 // panel is one of a dashboard.
 type panel struct {
@@ -164,7 +164,7 @@ func TestDashboards(t *testing.T) {
 			}
 		}
 		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want.Bytes()) {
-			t.Errorf("%s is not what the table says: write it anew with -update", path)
+			t.Errorf("%s is not what the table says: rewrite it with -update", path)
 		}
 	}
 }

@@ -155,10 +155,10 @@ func (l *loop[R]) leaves(err error) (bool, int) {
 	return leaves, code
 }
 
-// above is what editors may be able to do: run print above a prompt behind which
+// promptPrinter is what editors may be able to do: run print above a prompt behind which
 // nothing has been typed, and show the prompt again. They report whether they
 // did.
-type above interface {
+type promptPrinter interface {
 	Above(print func()) bool
 }
 
@@ -168,7 +168,7 @@ func (l *loop[R]) showHeld() {
 	if l.Screen.empty() {
 		return
 	}
-	if editor, ok := l.Editor.(above); ok {
+	if editor, ok := l.Editor.(promptPrinter); ok {
 		editor.Above(l.Screen.release)
 	}
 }

@@ -18,7 +18,7 @@ cli.script(
         needed: true,
       },
       samples: { value: "N", is: "number", default: 2000, about: "keys to look at for each zone" },
-      replace: { about: "cut anew where zones have ranges of it already" },
+      replace: { about: "cut again where zones have ranges of it already" },
       save: { value: "FILE", about: "write the zones into a file for zones-from-file, and change nothing" },
       wait: { about: "wait until the balancer has moved what has to move" },
       for: { value: "TIME", is: "duration", default: "1d", about: "wait so long at most" },

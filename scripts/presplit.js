@@ -69,7 +69,7 @@ cli.script(
     const applied = run.step(
       `make ${cli.plural(splits, "cut")} and ${cli.plural(moves, "move")}, ` +
         `with the balancing of ${ns} switched off meanwhile`,
-      // Without a journal: a plan made anew leaves out what is done.
+      // Without a journal: a plan made again leaves out what is done.
       () => sh.apply(plan, { pauseBalancing: true, journal: null, parallel: 4, onChange: "replan" }),
     );
     if (applied && applied.stopped) throw new Error(`${applied.stopped}; run it again to go on`);

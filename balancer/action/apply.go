@@ -95,7 +95,7 @@ func (a Apply) open(ctx context.Context, c Cluster) (*apply.Execution, error) {
 
 // unmark takes back first that the run to undo has marked a shard as draining: nothing
 // can come to it before.
-func unmark(l *leased, work *apply.Execution, o *apply.Options) {
+func unmark(l *leasedRun, work *apply.Execution, o *apply.Options) {
 	if work.Plan.Goal.Kind != plan.Undo {
 		return
 	}

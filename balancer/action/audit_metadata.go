@@ -100,7 +100,7 @@ func (a *auditing) compareOnce(ctx context.Context) (found []placement.Finding, 
 	for _, ns := range slices.Sorted(maps.Keys(colls)) {
 		c := colls[ns]
 		if c.Resharding {
-			continue // it is made anew
+			continue // it is made again
 		}
 		list, err := a.collection(ctx, c)
 		switch {

@@ -20,7 +20,7 @@ import (
 )
 
 // newAuditor opens the audit of a run.
-func newAuditor(ctx context.Context, c Cluster, destinations []string, o order) (*auditor, error) {
+func newAuditor(ctx context.Context, c Cluster, destinations []string, o runStart) (*auditor, error) {
 	sink, err := audit.OpenAll(ctx, destinations, c.Client)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func newAuditor(ctx context.Context, c Cluster, destinations []string, o order) 
 }
 
 // openAudit opens the audit of a run, and writes down that it begins.
-func openAudit(ctx context.Context, c Cluster, destinations []string, o order) (*auditor, error) {
+func openAudit(ctx context.Context, c Cluster, destinations []string, o runStart) (*auditor, error) {
 	a, err := newAuditor(ctx, c, destinations, o)
 	if err != nil {
 		return nil, err

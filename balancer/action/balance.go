@@ -147,7 +147,7 @@ func (b Balance) Run(ctx context.Context, c Cluster, r Reporter) (BalanceResult,
 	if err := b.confirm(ctx, question); err != nil {
 		return BalanceResult{}, err
 	}
-	c, ended, err := c.begin(ctx, order{verb: "balance", namespaces: b.Namespaces})
+	c, ended, err := c.begin(ctx, runStart{verb: "balance", namespaces: b.Namespaces})
 	if err != nil {
 		return BalanceResult{}, err
 	}
@@ -300,14 +300,14 @@ func (b Balance) whileLeased(
 	done := interruptOn(hard, b.Insist, lease, r)
 	result, err := runner.Run(ctx, lease, o)
 	done()
-	whoEnabled(ctx, lease, err)
+	explainEnabled(ctx, lease, err)
 	if hard.Err() != nil {
-		r.note(goesOn(lease))
+		r.note(serversContinueText(lease))
 	}
 	off := lease.Leftover()
-	lease.OnGiveBack = givingBack(r)
+	lease.OnGiveBack = restoreProgress(r)
 	ended := lease.Leave(ctx, b.Hard)
-	noteGivenBack(r, lease, off)
+	noteRestored(r, lease, off)
 	return result, errors.Join(err, ended)
 }
 
@@ -320,8 +320,8 @@ func (b Balance) acquire(ctx context.Context, c Cluster, r *serial) (*live.Lease
 	const between = 5 * time.Second
 	for waited := time.Duration(0); ; waited += between {
 		l, err := c.acquire(ctx, c.runner(), doing, false)
-		if err == nil && l.restored != "" {
-			r.note(l.restored)
+		if err == nil && l.restoredNote != "" {
+			r.note(l.restoredNote)
 		}
 		if !errors.As(err, new(*live.HeldError)) || waited >= b.WaitForLease {
 			return l.lease, err

@@ -16,7 +16,7 @@ import (
 	"shardsh/balancer/runner"
 )
 
-// HeatPlan is what a run for the goal load would do first. Later rounds count anew.
+// HeatPlan is what a run for the goal load would do first. Later rounds count again.
 type HeatPlan struct {
 	// Before and After are the largest load of a shard as a multiple of the mean.
 	Before float64    `json:"before"`

@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/runner"
 )
 
-// Load is what a dry run says of operations: each round counts anew, so that the moves
+// Load is what a dry run says of operations: each round starts its own count, so that the moves
 // can't be foreseen.
 type Load struct {
 	Seconds     float64                              `json:"seconds"`

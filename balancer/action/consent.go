@@ -165,8 +165,8 @@ func bounded[T int | int64](
 // ofPolicy is what the end of a run says at a limit that a policy sets.
 func ofPolicy(p *consent.Policy) string { return ", set by policy " + p.File }
 
-// order is what a run is about, as it is written down before the run begins.
-type order struct {
+// runStart is what a run is about, as it is written down before the run begins.
+type runStart struct {
 	verb       string
 	namespaces []string // or patterns; none is all
 	plan       string
@@ -176,7 +176,7 @@ type order struct {
 // begin wraps the runner: every command that changes something is checked against the policies
 // and written to the audit, which first gets the start of the run. ended writes its end. The
 // error is of an audit that can't be written.
-func (c Cluster) begin(ctx context.Context, o order) (
+func (c Cluster) begin(ctx context.Context, o runStart) (
 	begun Cluster, ended func(stopped string, err error) error, err error) {
 	if len(c.Policies) > 0 {
 		c.Runner = allowedRunner{c.runner(), c.Policies}

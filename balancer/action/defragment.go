@@ -33,8 +33,8 @@ func (d Defragment) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult,
 	return d.aim().run(ctx, c, &serial{next: r})
 }
 
-func (d Defragment) aim() aim {
-	return aim{
+func (d Defragment) aim() runGoal {
+	return runGoal{
 		kind: plan.Defragment, RunOptions: d.RunOptions, namespaces: d.Namespaces,
 		goal: func(context.Context, *catalog.Snapshot) (plan.Goal, error) {
 			return plan.Goal{Kind: plan.Defragment, Namespaces: d.Namespaces}, nil

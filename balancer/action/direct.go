@@ -106,7 +106,7 @@ func (d *Direct) auditor(ctx context.Context, c Cluster) (*auditor, error) {
 	if a != nil || len(destinations) == 0 {
 		return a, nil
 	}
-	a, err := newAuditor(ctx, c, destinations, order{verb: consent.Commands})
+	a, err := newAuditor(ctx, c, destinations, runStart{verb: consent.Commands})
 	if err != nil {
 		return nil, err
 	}

@@ -75,19 +75,19 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 }
 
 // aim returns what a run is to reach. It sets end when it begins.
-func (d *Drain) aim(c Cluster, r *serial, end **drainEnd) aim {
+func (d *Drain) aim(c Cluster, r *serial, end **drainEnd) runGoal {
 	var alsoMoves func(context.Context) ([]string, error)
 	if d.MovePrimaries {
 		alsoMoves = func(ctx context.Context) ([]string, error) { return d.unshardedOn(ctx, c) }
 	}
-	return aim{
+	return runGoal{
 		kind: plan.Drain, RunOptions: d.RunOptions, alsoMoves: alsoMoves,
 		goal:         func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error) { return d.goal(ctx, c, s) },
 		fits:         d.fits,
 		preflightRun: preflight.Run{Shard: d.Shard, Remove: d.Remove, MovePrimaries: d.MovePrimaries},
-		around: func(l *leased, work *apply.Execution, o *apply.Options) {
+		around: func(l *leasedRun, work *apply.Execution, o *apply.Options) {
 			*end = &drainEnd{
-				leased: l, shard: work.Plan.Goal.Shard, remove: d.Remove, movePrimaries: d.MovePrimaries,
+				leasedRun: l, shard: work.Plan.Goal.Shard, remove: d.Remove, movePrimaries: d.MovePrimaries,
 				limited: l.pace.limits(work.Plan.Totals), journal: work, note: r.note,
 				gate: o.Pace,
 			}
@@ -119,7 +119,7 @@ func WasRemoved(ctx context.Context, client *mongo.Client, id catalog.ShardID) b
 
 // drainEnd is what belongs to the emptying of a shard besides its ranges.
 type drainEnd struct {
-	*leased
+	*leasedRun
 	shard                 catalog.ShardID
 	remove, movePrimaries bool
 	limited               bool // the run ends at a limit

@@ -25,8 +25,8 @@ func TestDrainOfWhatCame(t *testing.T) {
 	}
 	for _, release := range releases() {
 		w := newWorld(t, scattered(rand.New(rand.NewPCG(1, 9)), stopped), release, 1)
-		r, err := w.reach(plan.Goal{Kind: plan.Drain, Shard: "s0"}, func(o *apply.Options, turn *leased) {
-			d := &drainEnd{leased: turn, shard: "s0", remove: true, movePrimaries: true, note: func(string) {}}
+		r, err := w.reach(plan.Goal{Kind: plan.Drain, Shard: "s0"}, func(o *apply.Options, turn *leasedRun) {
+			d := &drainEnd{leasedRun: turn, shard: "s0", remove: true, movePrimaries: true, note: func(string) {}}
 			o.Ready = func(ctx context.Context) error {
 				w.moveTo("s0")
 				return d.start(ctx)
@@ -61,7 +61,7 @@ func (w *world) moveTo(id catalog.ShardID) {
 func TestDrainOfWhatStays(t *testing.T) {
 	w := newWorld(t, scattered(rand.New(rand.NewPCG(1, 9)), stopped), catalog.Release80, 1)
 	looks := 0
-	_, err := w.reach(plan.Goal{Kind: plan.Drain, Shard: "s0"}, func(o *apply.Options, _ *leased) {
+	_, err := w.reach(plan.Goal{Kind: plan.Drain, Shard: "s0"}, func(o *apply.Options, _ *leasedRun) {
 		o.Finish = func(context.Context) error {
 			looks++
 			return &apply.ChangedError{What: "shard s0 is draining, 1 chunk left"}

@@ -87,10 +87,10 @@ type Exporter struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 	work     sync.WaitGroup
-	foresee  chan *exported // whose forecast is due
+	foresee  chan *exportTarget // whose forecast is due
 
 	mu       sync.Mutex
-	clusters []*exported
+	clusters []*exportTarget
 	reloaded bool
 }
 
@@ -106,7 +106,7 @@ func (e Export) Start(ctx context.Context) (*Exporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Exporter{Export: e, faults: faults, families: export.Reading{}.Families(0), foresee: make(chan *exported),
+	x := &Exporter{Export: e, faults: faults, families: export.Reading{}.Families(0), foresee: make(chan *exportTarget),
 		reloaded: true}
 	x.ctx, x.cancel = context.WithCancel(ctx)
 	x.work.Go(x.forecasts)
@@ -123,7 +123,7 @@ func (x *Exporter) Close() {
 func (x *Exporter) Set(targets []Target) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	before := map[string]*exported{}
+	before := map[string]*exportTarget{}
 	for _, c := range x.clusters {
 		before[c.target.Name] = c
 	}
@@ -149,8 +149,8 @@ func (x *Exporter) Failed() {
 	x.reloaded = false
 }
 
-func (x *Exporter) begin(t Target) *exported {
-	c := &exported{Exporter: x, target: t, up: true}
+func (x *Exporter) begin(t Target) *exportTarget {
+	c := &exportTarget{Exporter: x, target: t, up: true}
 	var ctx context.Context
 	ctx, c.cancel = context.WithCancel(x.ctx)
 	x.work.Go(func() { c.run(ctx) })
@@ -161,7 +161,7 @@ func (x *Exporter) begin(t Target) *exported {
 func (x *Exporter) Once(ctx context.Context, targets []Target) {
 	var reading sync.WaitGroup
 	for _, t := range targets {
-		c := &exported{Exporter: x, target: t, up: true, cancel: func() {}}
+		c := &exportTarget{Exporter: x, target: t, up: true, cancel: func() {}}
 		x.clusters = append(x.clusters, c)
 		reading.Go(func() {
 			defer c.leave()

@@ -18,9 +18,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// exported is a cluster that is read again and again. What is above mu belongs to the
+// exportTarget is a cluster that is read again and again. What is above mu belongs to the
 // goroutine that reads it.
-type exported struct {
+type exportTarget struct {
 	*Exporter
 	target Target
 	cancel context.CancelFunc
@@ -62,7 +62,7 @@ const (
 )
 
 // run reads the cluster until ctx ends.
-func (c *exported) run(ctx context.Context) {
+func (c *exportTarget) run(ctx context.Context) {
 	defer c.leave()
 	for ctx.Err() == nil {
 		began := c.Clock.Now()
@@ -73,7 +73,7 @@ func (c *exported) run(ctx context.Context) {
 	}
 }
 
-func (c *exported) leave() {
+func (c *exportTarget) leave() {
 	if c.done != nil {
 		c.done()
 		c.done = nil
@@ -81,7 +81,7 @@ func (c *exported) leave() {
 }
 
 // look reads the cluster once.
-func (c *exported) look(ctx context.Context) {
+func (c *exportTarget) look(ctx context.Context) {
 	bounded, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	began := c.Clock.Now()
@@ -108,7 +108,7 @@ func (c *exported) look(ctx context.Context) {
 }
 
 // note logs that the cluster is in trouble, or is not any more.
-func (c *exported) note(err error) {
+func (c *exportTarget) note(err error) {
 	text := ""
 	if err != nil {
 		text = c.Describe(err)
@@ -124,7 +124,7 @@ func (c *exported) note(err error) {
 }
 
 // readOnce reads the cluster and works out its metrics.
-func (c *exported) readOnce(ctx context.Context) error {
+func (c *exportTarget) readOnce(ctx context.Context) error {
 	if err := c.open(ctx); err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (c *exported) readOnce(ctx context.Context) error {
 	return nil
 }
 
-func (c *exported) open(ctx context.Context) (err error) {
+func (c *exportTarget) open(ctx context.Context) (err error) {
 	if c.done != nil {
 		return nil
 	}
@@ -173,7 +173,7 @@ func (c *exported) open(ctx context.Context) (err error) {
 }
 
 // readSince reads what has changed since the last read.
-func (c *exported) readSince(ctx context.Context) (*catalog.Snapshot, error) {
+func (c *exportTarget) readSince(ctx context.Context) (*catalog.Snapshot, error) {
 	reader := c.readers[0]
 	flags := c.Clock.Now().Sub(c.flagged) >= flagsEvery
 	if flags {
@@ -194,7 +194,7 @@ func (c *exported) readSince(ctx context.Context) (*catalog.Snapshot, error) {
 }
 
 // show keeps the lines of a reading for who asks.
-func (c *exported) show(r export.Reading) {
+func (c *exportTarget) show(r export.Reading) {
 	lines := c.linesOf(r)
 	c.last = r
 	c.mu.Lock()
@@ -203,7 +203,7 @@ func (c *exported) show(r export.Reading) {
 }
 
 // linesOf returns the lines of all families of a reading.
-func (c *exported) linesOf(r export.Reading) [][]byte {
+func (c *exportTarget) linesOf(r export.Reading) [][]byte {
 	lines := make([][]byte, len(c.families))
 	for i, f := range r.Families(c.Collections) {
 		for k, s := range f.Samples { // the label cluster is the first
@@ -215,7 +215,7 @@ func (c *exported) linesOf(r export.Reading) [][]byte {
 }
 
 // askForecast has the time to balance computed, where that is due and nobody else's is.
-func (c *exported) askForecast(ctx context.Context) {
+func (c *exportTarget) askForecast(ctx context.Context) {
 	c.mu.Lock()
 	due := c.ForecastEvery > 0 && c.up && c.snapshot != nil && !c.forecasting &&
 		(c.forecastAt.IsZero() || c.Clock.Now().Sub(c.forecastAt) >= c.ForecastEvery)
@@ -235,7 +235,7 @@ func (c *exported) askForecast(ctx context.Context) {
 }
 
 // forecast computes the time to balance. One that takes too long is not known.
-func (c *exported) forecast(ctx context.Context) {
+func (c *exportTarget) forecast(ctx context.Context) {
 	c.mu.Lock()
 	s := c.snapshot
 	c.mu.Unlock()

@@ -16,8 +16,8 @@ const (
 	openMetrics  = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 )
 
-// shown is a cluster as a page has it.
-type shown struct {
+// exportState is a cluster as a page has it.
+type exportState struct {
 	labels          []string // cluster, and those of its target
 	lines           [][]byte // nil where they are stale
 	up              bool
@@ -70,7 +70,7 @@ func (x *Exporter) Write(to io.Writer, open bool) error {
 }
 
 // shown returns the clusters as they are known now.
-func (x *Exporter) shown() (list []shown, reloaded bool) {
+func (x *Exporter) shown() (list []exportState, reloaded bool) {
 	x.mu.Lock()
 	clusters := x.clusters
 	reloaded = x.reloaded
@@ -82,10 +82,10 @@ func (x *Exporter) shown() (list []shown, reloaded bool) {
 	return list, reloaded
 }
 
-func (c *exported) shown(now time.Time) shown {
+func (c *exportTarget) shown(now time.Time) exportState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := shown{labels: append([]string{"cluster", c.target.Name}, c.target.Labels...), up: c.up && !c.read.IsZero(),
+	s := exportState{labels: append([]string{"cluster", c.target.Name}, c.target.Labels...), up: c.up && !c.read.IsZero(),
 		read: c.read, took: c.took, reads: c.reads, failures: c.failures}
 	s.stale = c.read.IsZero() || now.Sub(c.read) > max(c.Stale, slowStale*c.readTook)
 	if s.stale {
@@ -98,7 +98,7 @@ func (c *exported) shown(now time.Time) shown {
 
 // told returns the lines of a family. Whether a cluster answers is not as old as the rest, and
 // not known before the end of the first read.
-func (c shown) told(i int, f machine.Family) []byte {
+func (c exportState) told(i int, f machine.Family) []byte {
 	if c.reads > 0 && !c.up && (f.Name == export.Up || f.Name == export.OK) {
 		return machine.Family{Name: f.Name, Samples: []machine.Sample{{Value: 0, Labels: c.labels}}}.AppendSamples(nil)
 	}
@@ -109,7 +109,7 @@ func (c shown) told(i int, f machine.Family) []byte {
 }
 
 // ownFamilies are the metrics of the exporter itself.
-func ownFamilies(clusters []shown, reloaded bool) []machine.Family {
+func ownFamilies(clusters []exportState, reloaded bool) []machine.Family {
 	list := []machine.Family{
 		family("shardsh_export_targets", "gauge", "Clusters that are read.",
 			machine.Sample{Value: float64(len(clusters))}),
@@ -118,18 +118,18 @@ func ownFamilies(clusters []shown, reloaded bool) []machine.Family {
 	}
 	for _, of := range []struct {
 		machine.Family
-		value func(shown) (float64, bool)
+		value func(exportState) (float64, bool)
 	}{
 		{family("shardsh_export_stale", "gauge", "1 if the last successful read is older than the staleness limit."),
-			func(c shown) (float64, bool) { return number(c.stale), true }},
+			func(c exportState) (float64, bool) { return number(c.stale), true }},
 		{family("shardsh_export_last_read_timestamp_seconds", "gauge", "When a cluster was read last, seconds since 1970."),
-			func(c shown) (float64, bool) { return float64(c.read.UnixMilli()) / 1000, !c.read.IsZero() }},
+			func(c exportState) (float64, bool) { return float64(c.read.UnixMilli()) / 1000, !c.read.IsZero() }},
 		{family("shardsh_export_read_duration_seconds", "gauge", "How long the last read of a cluster took."),
-			func(c shown) (float64, bool) { return c.took.Seconds(), c.reads > 0 }},
+			func(c exportState) (float64, bool) { return c.took.Seconds(), c.reads > 0 }},
 		{family("shardsh_export_reads_total", "counter", "Reads of a cluster."),
-			func(c shown) (float64, bool) { return float64(c.reads), true }},
+			func(c exportState) (float64, bool) { return float64(c.reads), true }},
 		{family("shardsh_export_read_failures_total", "counter", "Reads of a cluster that failed."),
-			func(c shown) (float64, bool) { return float64(c.failures), true }},
+			func(c exportState) (float64, bool) { return float64(c.failures), true }},
 	} {
 		for _, c := range clusters {
 			if value, known := of.value(c); known {

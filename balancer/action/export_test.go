@@ -343,7 +343,7 @@ func largeExport(t testing.TB) *exporting {
 	t.Helper()
 	e := startExport(t)
 	s := snaptest.Large(t, snaptest.Scale{Shards: 100, Collections: 50, Chunks: 1_000_000, Alike: true})
-	c := &exported{Exporter: e.Exporter, target: Target{Name: "large"}, cancel: func() {}, up: true, read: e.clock.Now()}
+	c := &exportTarget{Exporter: e.Exporter, target: Target{Name: "large"}, cancel: func() {}, up: true, read: e.clock.Now()}
 	c.show(export.Reading{Report: check.Default().Report("large", check.Cluster{Diagnosis: diagnosis.Of(s)}), Moves: &c.moves})
 	e.clusters = append(e.clusters, c)
 	return e

@@ -10,9 +10,9 @@ import (
 	"shardsh/balancer/pace"
 )
 
-// holds returns the function that tells the gate why no step may start now. While it waits with nothing under
+// holdReason returns the function that tells the gate why no step may start now. While it waits with nothing under
 // way, its lease says so: a quiesce does not wait for it then.
-func (c Cluster) holds(
+func (c Cluster) holdReason(
 	lease *atomic.Pointer[live.LeasedCluster], r *serial,
 ) func(context.Context, pace.Moment) (string, error) {
 	freeze := live.NewFreeze(c.Client, c.Clock.Now)
@@ -30,7 +30,7 @@ func (c Cluster) holds(
 		}
 		is, err := freeze.Look(ctx, at.Stopped)
 		if err == nil && is.Gone {
-			is, err = c.afterQuiesce(ctx, freeze, is, at, r)
+			is, err = c.restoreThenCheck(ctx, freeze, is, at, r)
 		}
 		l := lease.Load()
 		if err != nil || l == nil {
@@ -50,11 +50,11 @@ func (c Cluster) holds(
 	}
 }
 
-// afterQuiesce gives back what a quiesce has stopped whose process is gone.
-func (c Cluster) afterQuiesce(
+// restoreThenCheck gives back what a quiesce has stopped whose process is gone.
+func (c Cluster) restoreThenCheck(
 	ctx context.Context, freeze *live.Freeze, is live.Frozen, at pace.Moment, r *serial,
 ) (live.Frozen, error) {
-	note, err := c.unquiesced(ctx)
+	note, err := c.restoreKilledQuiesce(ctx)
 	if errors.As(err, new(*live.HeldError)) {
 		return is, nil
 	}
@@ -67,9 +67,9 @@ func (c Cluster) afterQuiesce(
 	return freeze.Look(ctx, at.Stopped)
 }
 
-// whoEnabled has the error about balancing that was enabled during a run say who did it, as
+// explainEnabled has the error about balancing that was enabled during a run say who did it, as
 // far as the logs of the cluster tell.
-func whoEnabled(ctx context.Context, lease *live.LeasedCluster, err error) {
+func explainEnabled(ctx context.Context, lease *live.LeasedCluster, err error) {
 	if e, is := errors.AsType[*apply.BalancerError](err); is && e.Meanwhile && len(e.Namespaces) > 0 {
 		e.Who = lease.WhoEnabled(ctx, e.Namespaces[0])
 	}

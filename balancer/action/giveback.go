@@ -55,7 +55,7 @@ func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (result GivenB
 	waits := func(held *live.HeldError) {
 		reporter.note(fmt.Sprintf("Waiting up to a minute, to see whether that run is alive: %s.", held.Holder))
 	}
-	c, ended, err := c.begin(ctx, order{verb: consent.GiveBack})
+	c, ended, err := c.begin(ctx, runStart{verb: consent.GiveBack})
 	if err != nil {
 		return result, err
 	}
@@ -65,17 +65,17 @@ func (g GiveBack) Run(ctx context.Context, c Cluster, r Reporter) (result GivenB
 		return result, err
 	}
 	before := lease.Leftover()
-	lease.OnGiveBack = givingBack(reporter)
+	lease.OnGiveBack = restoreProgress(reporter)
 	err = lease.Leave(ctx, g.Hard)
-	result.Enabled, result.Kept = givenBack(lease, before)
+	result.Enabled, result.Kept = restoredAndKept(lease, before)
 	if err != nil {
 		result.Error = err.Error()
 	}
 	return result, err
 }
 
-// givenBack returns which of some collections a lease has given back, and which it kept.
-func givenBack(lease *live.LeasedCluster, before []string) (enabled, kept []string) {
+// restoredAndKept returns which of some collections a lease has given back, and which it kept.
+func restoredAndKept(lease *live.LeasedCluster, before []string) (enabled, kept []string) {
 	enabled, kept = []string{}, append([]string{}, lease.Kept()...)
 	not := map[string]bool{}
 	for _, ns := range append(lease.Leftover(), kept...) {
@@ -89,8 +89,8 @@ func givenBack(lease *live.LeasedCluster, before []string) (enabled, kept []stri
 	return enabled, kept
 }
 
-// givingBack returns a function that notes from time to time how far giving back is.
-func givingBack(r *serial) func(done, of int) {
+// restoreProgress returns a function that notes from time to time how far giving back is.
+func restoreProgress(r *serial) func(done, of int) {
 	const quiet = 5 * time.Second
 	last := time.Now()
 	return func(done, of int) {
@@ -102,9 +102,9 @@ func givingBack(r *serial) func(done, of int) {
 	}
 }
 
-// noteGivenBack says what came of what was paused.
-func noteGivenBack(r *serial, lease *live.LeasedCluster, before []string) {
-	enabled, kept := givenBack(lease, before)
+// noteRestored says what came of what was paused.
+func noteRestored(r *serial, lease *live.LeasedCluster, before []string) {
+	enabled, kept := restoredAndKept(lease, before)
 	if len(enabled) > 0 {
 		r.note(fmt.Sprintf("Balancing of %s is on again.", humanize.FewOf(enabled)))
 	}

@@ -11,8 +11,8 @@ import (
 	"shardsh/balancer/preflight"
 )
 
-// aim is a goal that a plan is made for when it is to be carried out.
-type aim struct {
+// runGoal is a goal that a plan is made for when it is to be carried out.
+type runGoal struct {
 	kind plan.GoalKind
 	RunOptions
 	// namespaces are the collections that it is about; none is all.
@@ -24,13 +24,13 @@ type aim struct {
 	// preflightRun is that of the run of its plan.
 	preflightRun preflight.Run
 	// around and alsoMoves are those of a job.
-	around    func(*leased, *apply.Execution, *apply.Options)
+	around    func(*leasedRun, *apply.Execution, *apply.Options)
 	alsoMoves func(ctx context.Context) ([]string, error)
 }
 
 // run plans, unless a journal has the plan, and carries it out. When the cluster moves
 // on another plan takes over.
-func (a aim) run(ctx context.Context, c Cluster, r *serial) (PlanResult, error) {
+func (a runGoal) run(ctx context.Context, c Cluster, r *serial) (PlanResult, error) {
 	c, err := c.in(a.TimeZone)
 	if err != nil {
 		return PlanResult{}, err
@@ -53,7 +53,7 @@ func (a aim) run(ctx context.Context, c Cluster, r *serial) (PlanResult, error) 
 	}.run(ctx, c, r)
 }
 
-func (a aim) resume() (*apply.Execution, error) {
+func (a runGoal) resume() (*apply.Execution, error) {
 	work, err := apply.Resume(a.Resume)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (a aim) resume() (*apply.Execution, error) {
 }
 
 // plan reads the cluster and makes a plan from it.
-func (a aim) plan(ctx context.Context, c Cluster, r *serial) (*catalog.Snapshot, *plan.Plan, error) {
+func (a runGoal) plan(ctx context.Context, c Cluster, r *serial) (*catalog.Snapshot, *plan.Plan, error) {
 	s, err := c.measuring(a.DiskLimit).snapshot(ctx, a.namespaces, r)
 	if err != nil {
 		return nil, nil, err
@@ -91,7 +91,7 @@ func (a aim) plan(ctx context.Context, c Cluster, r *serial) (*catalog.Snapshot,
 
 // unplanned returns the error of a run that has no plan; a preflight has it among what is
 // in the way.
-func (a aim) unplanned(ctx context.Context, c Cluster, read *catalog.Snapshot, err error) (PlanResult, error) {
+func (a runGoal) unplanned(ctx context.Context, c Cluster, read *catalog.Snapshot, err error) (PlanResult, error) {
 	already, is := errors.AsType[*alreadyError](err)
 	if !a.Preflight || read == nil {
 		return PlanResult{}, err

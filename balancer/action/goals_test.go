@@ -57,7 +57,7 @@ func TestGoalsAreReached(t *testing.T) {
 	}
 }
 
-func (w *world) mustReach(goal plan.Goal, change func(*apply.Options, *leased)) {
+func (w *world) mustReach(goal plan.Goal, change func(*apply.Options, *leasedRun)) {
 	w.Helper()
 	r, err := w.reach(goal, change)
 	if err != nil || !r.Finished || len(r.Left) > 0 && goal.Kind != plan.Drain {
@@ -124,8 +124,8 @@ func testPresplit(w *world) {
 func testDrain(w *world, remove bool) {
 	w.Helper()
 	goal := plan.Goal{Kind: plan.Drain, Shard: "s0"}
-	w.mustReach(goal, func(o *apply.Options, t *leased) {
-		d := &drainEnd{leased: t, shard: "s0", remove: remove, movePrimaries: true, note: func(s string) { w.Log(s) }}
+	w.mustReach(goal, func(o *apply.Options, t *leasedRun) {
+		d := &drainEnd{leasedRun: t, shard: "s0", remove: remove, movePrimaries: true, note: func(s string) { w.Log(s) }}
 		o.Ready, o.Finish = d.start, d.finish
 	})
 	s := w.snapshot()

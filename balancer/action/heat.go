@@ -237,7 +237,7 @@ func (h Heat) changing(ctx context.Context, source Source, names []string) (
 	if err := c.permitted(ctx, consent.Order{Verb: heatVerb, Namespaces: names}); err != nil {
 		return nil, nil, err
 	}
-	if c, ended, err = c.begin(ctx, order{verb: heatVerb, namespaces: names}); err != nil {
+	if c, ended, err = c.begin(ctx, runStart{verb: heatVerb, namespaces: names}); err != nil {
 		return nil, nil, err
 	}
 	return c.runner(), ended, nil

@@ -30,7 +30,7 @@ type JobStart struct {
 	// WorkFor is how long this call may start steps; 0 only makes the job. A step that is
 	// under way then is left to the cluster. DefaultWorkFor is the default.
 	WorkFor time.Duration
-	// Replace gives a job that is there other options, and starts one anew that has ended.
+	// Replace gives a job that is there other options, and restarts one that has ended.
 	Replace bool
 	// Hard ends what is under way; nil never ends.
 	Hard context.Context
@@ -109,7 +109,7 @@ func (s JobStart) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, er
 		return JobStatus{}, &AccessError{err}
 	}
 	if job == nil || s.Replace && job.State.Ended() {
-		if err := c.isThere(ctx, opts); err != nil {
+		if err := c.checkTargetExists(ctx, opts); err != nil {
 			return JobStatus{}, err
 		}
 	}

@@ -44,9 +44,9 @@ var (
 )
 
 const (
-	// jobGrace is how long steps under way may go on after the time of a call. Then they are
+	// jobStepGrace is how long steps under way may go on after the time of a call. Then they are
 	// left to the cluster.
-	jobGrace = 2 * time.Second
+	jobStepGrace = 2 * time.Second
 	// jobPrepareTimeout is how long a call may take before its first step, besides planning.
 	jobPrepareTimeout = time.Minute
 	// jobPollInterval is how often a call looks whether it may start a step.
@@ -62,7 +62,7 @@ func (j *jobCall) run(ctx context.Context) (JobStatus, error) {
 	if err != nil {
 		return JobStatus{}, err
 	}
-	c, ended, err := c.begin(ctx, order{verb: j.o.Verb, namespaces: j.o.Namespaces})
+	c, ended, err := c.begin(ctx, runStart{verb: j.o.Verb, namespaces: j.o.Namespaces})
 	if err != nil {
 		return JobStatus{}, err
 	}
@@ -91,8 +91,8 @@ func (j *jobCall) whileLeased(ctx context.Context) (JobStatus, error) {
 		case err != nil:
 			return JobStatus{}, err
 		}
-		if l.restored != "" {
-			j.r.note(l.restored)
+		if l.restoredNote != "" {
+			j.r.note(l.restoredNote)
 		}
 		return j.leased(ctx, l, j.rest(j.WorkFor, began))
 	}
@@ -114,7 +114,7 @@ func (j *jobCall) heldBy(held *live.HeldError) JobStatus {
 }
 
 // leased works with the lease, which it gives back.
-func (j *jobCall) leased(ctx context.Context, l *leased, left time.Duration) (JobStatus, error) {
+func (j *jobCall) leased(ctx context.Context, l *leasedRun, left time.Duration) (JobStatus, error) {
 	job, err := j.jobs.Begin(ctx, j.job, l.lease.Holder().Host)
 	if err == nil {
 		j.job = job
@@ -126,7 +126,7 @@ func (j *jobCall) leased(ctx context.Context, l *leased, left time.Duration) (Jo
 		return j.failed(ctx, errors.Join(err, l.lease.Suspend(ctx, j.Hard)))
 	}
 	if job.State.Ended() { // meanwhile
-		return j.statusOf(job), j.leave(ctx, l)
+		return j.statusOf(job), j.releaseLease(ctx, l)
 	}
 	if !job.Cancel {
 		if known, err := j.work(ctx, l, left); !known || err != nil {
@@ -152,7 +152,7 @@ func (j *jobCall) save(ctx context.Context) (JobStatus, error) {
 	if j.gate != nil {
 		j.job.Worked = j.gate.Spent()
 	}
-	saving, cancel := live.Outlive(ctx, ctx, jobGrace)
+	saving, cancel := live.Outlive(ctx, ctx, jobStepGrace)
 	defer cancel()
 	job, err := j.jobs.Save(saving, j.job)
 	switch {
@@ -168,13 +168,13 @@ func (j *jobCall) save(ctx context.Context) (JobStatus, error) {
 }
 
 // asPlan returns the goal of the job as an aim.
-func (j *jobCall) asPlan(end **drainEnd) (aim, error) {
+func (j *jobCall) asPlan(end **drainEnd) (runGoal, error) {
 	e, err := j.o.runOptions()
 	if err != nil {
-		return aim{}, err
+		return runGoal{}, err
 	}
 	if e.Pace, err = j.bound(e.Pace); err != nil {
-		return aim{}, err
+		return runGoal{}, err
 	}
 	e.Hard = j.Hard
 	switch j.o.Verb {
@@ -182,7 +182,7 @@ func (j *jobCall) asPlan(end **drainEnd) (aim, error) {
 		return Defragment{Namespaces: j.o.Namespaces, All: j.o.All, RunOptions: e}.aim(), nil
 	case "balance":
 		b := Balance{Namespaces: j.o.Namespaces, All: j.o.All}
-		return aim{
+		return runGoal{
 			kind: plan.Balance, RunOptions: e, namespaces: b.Namespaces,
 			goal: func(_ context.Context, s *catalog.Snapshot) (plan.Goal, error) {
 				names, err := b.names(s)
@@ -193,7 +193,7 @@ func (j *jobCall) asPlan(end **drainEnd) (aim, error) {
 	d := &Drain{Shard: j.o.Shard, Remove: j.o.Remove, MovePrimaries: j.o.MovePrimaries, RunOptions: e}
 	a := d.aim(j.Cluster, j.r, end)
 	around := a.around
-	a.around = func(l *leased, work *apply.Execution, o *apply.Options) {
+	a.around = func(l *leasedRun, work *apply.Execution, o *apply.Options) {
 		around(l, work, o)
 		(*end).limited = true // each call ends
 	}
@@ -202,7 +202,7 @@ func (j *jobCall) asPlan(end **drainEnd) (aim, error) {
 
 // open prepares what a journal has, or a plan that it makes for the first call.
 func (j *jobCall) open(
-	ctx context.Context, l *leased, a aim, journal *live.JobJournal, h *apply.History,
+	ctx context.Context, l *leasedRun, a runGoal, journal *live.JobJournal, h *apply.History,
 ) (*apply.Execution, error) {
 	if h == nil {
 		if err := journal.Forget(ctx); err != nil {
@@ -226,11 +226,11 @@ func (j *jobCall) open(
 }
 
 // preflight returns an error for what is in the way of a plan, before it is carried out.
-func (j *jobCall) preflight(ctx context.Context, a aim, work *apply.Execution, read *catalog.Snapshot) error {
+func (j *jobCall) preflight(ctx context.Context, a runGoal, work *apply.Execution, read *catalog.Snapshot) error {
 	report, err := planRun{
 		verb: string(a.kind), RunOptions: a.RunOptions, goal: true, preflightRun: a.preflightRun,
 		read: func() *catalog.Snapshot { return read },
-	}.look(ctx, j.Cluster, work)
+	}.runPreflight(ctx, j.Cluster, work)
 	if err != nil {
 		return err
 	}
@@ -279,7 +279,7 @@ func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.History) (pa
 
 // jobWork is what a call has to carry out.
 type jobWork struct {
-	aim
+	runGoal
 	*apply.Execution
 	end   *drainEnd
 	gate  *pace.Gate
@@ -295,10 +295,10 @@ func (e *movingError) Error() string {
 
 // prepare returns what is to be carried out, when that may begin. A job that waited at the
 // last call waits before anything else: nothing of the cluster is read for that.
-func (j *jobCall) prepare(ctx context.Context, l *leased, left time.Duration) (w jobWork, err error) {
+func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration) (w jobWork, err error) {
 	began := time.Now()
 	w.leave = func() {}
-	if w.aim, err = j.asPlan(&w.end); err != nil {
+	if w.runGoal, err = j.asPlan(&w.end); err != nil {
 		return w, err
 	}
 	if gone, err := j.alreadyGone(ctx); err != nil || gone {
@@ -315,7 +315,7 @@ func (j *jobCall) prepare(ctx context.Context, l *leased, left time.Duration) (w
 	var held atomic.Pointer[live.LeasedCluster]
 	held.Store(l.lease)
 	l.pace = w.Pace
-	if w.gate, w.leave, err = w.aim.gate(ctx, j.Cluster, rules, false, &serial{next: j}, &held); err != nil {
+	if w.gate, w.leave, err = w.runGoal.gate(ctx, j.Cluster, rules, false, &serial{next: j}, &held); err != nil {
 		w.leave = func() {}
 		return w, err
 	}
@@ -327,7 +327,7 @@ func (j *jobCall) prepare(ctx context.Context, l *leased, left time.Duration) (w
 			return w, err
 		}
 	}
-	if w.Execution, err = j.open(ctx, l, w.aim, journal, h); err != nil {
+	if w.Execution, err = j.open(ctx, l, w.runGoal, journal, h); err != nil {
 		return w, err
 	}
 	// The hours of a policy are waited for, as a window is.
@@ -361,25 +361,25 @@ func (j *jobCall) rest(left time.Duration, began time.Time) time.Duration {
 
 // work carries the plan out for a while, and sets the state of the job. It reports whether
 // that is known; if not, the job is to be left as it is.
-func (j *jobCall) work(ctx context.Context, l *leased, left time.Duration) (known bool, err error) {
+func (j *jobCall) work(ctx context.Context, l *leasedRun, left time.Duration) (known bool, err error) {
 	began := time.Now()
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	j.stop = stop
-	defer j.watched(running)()
+	defer j.watchCancel(running)()
 	w, err := j.prepare(running, l, left)
 	defer func() { w.leave() }()
 	if err != nil {
-		leave := j.leave
+		leave := j.releaseLease
 		if j.keeps(err) {
-			leave = func(ctx context.Context, l *leased) error { return l.lease.Suspend(ctx, j.Hard) }
+			leave = func(ctx context.Context, l *leasedRun) error { return l.lease.Suspend(ctx, j.Hard) }
 		}
 		if ctx.Err() != nil {
 			err = errWorkedFor
 		}
 		return j.settle(apply.Result{}, j.withRoles(ctx, errors.Join(err, leave(ctx, l))))
 	}
-	result, err := j.carryOut(ctx, running, l, w, j.rest(left, began))
+	result, err := j.execute(ctx, running, l, w, j.rest(left, began))
 	if left := unreached(result); err == nil && left != nil && w.kind != plan.Balance { // which ends as even as it can
 		err = &goalError{left}
 	}
@@ -400,8 +400,8 @@ func (j *jobCall) keeps(err error) bool {
 	return errors.Is(err, errWorkedFor) || errors.As(err, new(*movingError))
 }
 
-// leave gives back the lease, and all that is paused.
-func (j *jobCall) leave(ctx context.Context, l *leased) error {
+// releaseLease gives back the lease, and all that is paused.
+func (j *jobCall) releaseLease(ctx context.Context, l *leasedRun) error {
 	hard, hurry := context.WithTimeout(context.WithoutCancel(ctx), jobRestoreTimeout)
 	defer hurry()
 	if j.Hard != nil {
@@ -424,7 +424,7 @@ func (j *jobCall) alreadyGone(ctx context.Context) (bool, error) {
 }
 
 // cancelled gives back what is paused and marked, and ends the job.
-func (j *jobCall) cancelled(ctx context.Context, l *leased) (JobStatus, error) {
+func (j *jobCall) cancelled(ctx context.Context, l *leasedRun) (JobStatus, error) {
 	if context.Cause(l.lease.Held()) != nil { // work has given it back
 		again, err := j.acquire(ctx, j.runner(), doingJob(j.job.ID), false)
 		if held, is := errors.AsType[*live.HeldError](err); is {
@@ -437,9 +437,9 @@ func (j *jobCall) cancelled(ctx context.Context, l *leased) (JobStatus, error) {
 	}
 	err := j.unmark(ctx, l)
 	off := l.lease.Leftover()
-	l.lease.OnGiveBack = givingBack(j.r)
-	err = errors.Join(err, j.leave(ctx, l))
-	noteGivenBack(j.r, l.lease, off)
+	l.lease.OnGiveBack = restoreProgress(j.r)
+	err = errors.Join(err, j.releaseLease(ctx, l))
+	noteRestored(j.r, l.lease, off)
 	if err != nil {
 		return j.failed(ctx, err)
 	}
@@ -448,7 +448,7 @@ func (j *jobCall) cancelled(ctx context.Context, l *leased) (JobStatus, error) {
 }
 
 // unmark takes the mark back that the job has set.
-func (j *jobCall) unmark(ctx context.Context, l *leased) error {
+func (j *jobCall) unmark(ctx context.Context, l *leasedRun) error {
 	journal, h, err := j.jobs.Journal(ctx, j.job)
 	if err != nil || h == nil || j.o.Shard == "" {
 		return err
@@ -461,7 +461,7 @@ func (j *jobCall) unmark(ctx context.Context, l *leased) error {
 	if err != nil || !found || state.State == diagnosis.DrainOff {
 		return err
 	}
-	end := &drainEnd{leased: l, shard: j.o.Shard, journal: work, note: j.r.note}
+	end := &drainEnd{leasedRun: l, shard: j.o.Shard, journal: work, note: j.r.note}
 	if err := end.unfinished(ctx); err != nil {
 		return err
 	}

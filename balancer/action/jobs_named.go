@@ -11,9 +11,9 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// isThere refuses a job about a shard or collections that the cluster does not have: it
+// checkTargetExists refuses a job about a shard or collections that the cluster does not have: it
 // would be recorded, and could only fail.
-func (c Cluster) isThere(ctx context.Context, o jobOptions) error {
+func (c Cluster) checkTargetExists(ctx context.Context, o jobOptions) error {
 	parts := live.Shards
 	if o.Shard == "" {
 		parts = live.Collections
@@ -39,12 +39,12 @@ func (c Cluster) commandOf(o jobOptions, do string) string {
 	if do == "start" {
 		line = o.line()
 	}
-	return c.words(fmt.Sprintf("shardsh %s %s", o.Verb, do), line)
+	return c.commandLine(fmt.Sprintf("shardsh %s %s", o.Verb, do), line)
 }
 
-// words is a command line with the cluster's address, and with the user, but not the
+// commandLine is a command line with the cluster's address, and with the user, but not the
 // password: who enters it is asked for that.
-func (c Cluster) words(command, more string) string {
+func (c Cluster) commandLine(command, more string) string {
 	address := c.Address
 	if address == "" || c.Settings == nil || c.Settings.Dialer != nil { // a mock in this process
 		return command + " " + more

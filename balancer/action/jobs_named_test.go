@@ -116,7 +116,7 @@ func TestJobLimitsOfAPolicy(t *testing.T) {
 		}
 		start.Replace = true
 		if s = loop(); s.State != live.JobBlocked && s.State != live.JobDone || s.State == live.JobBlocked && s.Progress.MovesDone < 3 {
-			t.Errorf("%s: started anew: %+v", text, s)
+			t.Errorf("%s: started again: %+v", text, s)
 		}
 		raised := d
 		raised.For, raised.MaxMoves = 3*time.Hour, 4

@@ -39,7 +39,7 @@ func (c Cluster) statusOf(job *live.Job) JobStatus {
 	}
 	acted := job.Progress.StepsDone > 0 || job.Progress.MovesDone > 0
 	if job.State.Ended() && acted && (job.State == live.JobCancelled || !o.Remove) {
-		s.NextSteps = append(s.NextSteps, c.words("shardsh apply", "--undo "+quoted(live.JobPrefix+job.ID)))
+		s.NextSteps = append(s.NextSteps, c.commandLine("shardsh apply", "--undo "+quoted(live.JobPrefix+job.ID)))
 	}
 	return s
 }
@@ -153,7 +153,7 @@ func blockOf(err error) (live.JobBlock, bool) {
 	case errors.As(err, &step):
 		return live.JobBlock{What: "step", Text: step.Error(), Remedy: policy.FailureInfoOf(step.Err).Remedy}, true
 	case errors.As(err, &changed):
-		return live.JobBlock{What: "changed", Text: changed.Error(), Remedy: "wait: the next call plans anew"}, true
+		return live.JobBlock{What: "changed", Text: changed.Error(), Remedy: "wait: the next call plans again"}, true
 	case errors.As(err, &members):
 		return live.JobBlock{What: "members", Text: members.Error()}, true
 	case errors.As(err, &goal):

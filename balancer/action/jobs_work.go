@@ -12,9 +12,9 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// carryOut runs the plan until the time of the call is over, or running ends.
-func (j *jobCall) carryOut(
-	ctx, running context.Context, l *leased, w jobWork, left time.Duration,
+// execute runs the plan until the time of the call is over, or running ends.
+func (j *jobCall) execute(
+	ctx, running context.Context, l *leasedRun, w jobWork, left time.Duration,
 ) (apply.Result, error) {
 	hard, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
@@ -24,12 +24,12 @@ func (j *jobCall) carryOut(
 		defer context.AfterFunc(j.Hard, func() { abandon(); hurry() })()
 	}
 	defer context.AfterFunc(running, func() {
-		time.AfterFunc(jobGrace, abandon)
+		time.AfterFunc(jobStepGrace, abandon)
 		time.AfterFunc(jobRestoreTimeout, hurry)
 	})()
 	timer := time.AfterFunc(left+jobPrepareTimeout, func() { j.stop(errWorkedFor) })
 	defer timer.Stop()
-	w.Hard, l.leaving = hard, leaving
+	w.Hard, l.releaseCtx = hard, leaving
 	o := planRun{
 		verb: string(w.kind), RunOptions: w.RunOptions, onChange: apply.Replan, goal: true, around: w.around,
 	}.options(l, w.Execution, w.gate, j.r)
@@ -47,7 +47,7 @@ func (j *jobCall) carryOut(
 	}
 	o.Checked = j.resumed
 	o.Keeps = func() bool { return j.keeps(context.Cause(running)) }
-	l.steps = lookingSteps{l.steps, j}
+	l.steps = cancellableSteps{l.steps, j}
 	result, err := l.run(running, w.Execution, o, nil, j.r)
 	j.progress(result.Progress)
 	switch {
@@ -59,15 +59,15 @@ func (j *jobCall) carryOut(
 	return result, context.Cause(running)
 }
 
-// lookingSteps are steps that look before each whether the job is cancelled.
-type lookingSteps struct {
+// cancellableSteps are steps that look before each whether the job is cancelled.
+type cancellableSteps struct {
 	stepper
 	job *jobCall
 }
 
 // Snapshot looks at the job, and then reads the cluster.
-func (s lookingSteps) Snapshot(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
-	if err := s.job.look(ctx); err != nil {
+func (s cancellableSteps) Snapshot(ctx context.Context, namespaces []string) (*catalog.Snapshot, error) {
+	if err := s.job.saveProgress(ctx); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -76,9 +76,9 @@ func (s lookingSteps) Snapshot(ctx context.Context, namespaces []string) (*catal
 	return s.stepper.Snapshot(ctx, namespaces)
 }
 
-// look writes how far the job is, and has nothing more begin if it is cancelled, or another
+// saveProgress writes how far the job is, and has nothing more begin if it is cancelled, or another
 // call has taken it over.
-func (j *jobCall) look(ctx context.Context) error {
+func (j *jobCall) saveProgress(ctx context.Context) error {
 	j.mu.Lock()
 	now := *j.job
 	j.mu.Unlock()
@@ -100,9 +100,9 @@ func (j *jobCall) look(ctx context.Context) error {
 	return nil
 }
 
-// watched has a wait end when the job is cancelled meanwhile, until ctx ends. The returned
+// watchCancel has a wait end when the job is cancelled meanwhile, until ctx ends. The returned
 // function waits for that end.
-func (j *jobCall) watched(ctx context.Context) (wait func()) {
+func (j *jobCall) watchCancel(ctx context.Context) (wait func()) {
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		tick := time.NewTicker(5 * time.Second)
@@ -167,7 +167,7 @@ func (j *jobCall) Report(e Event) {
 
 // await waits for the end of the moves that calls before this one have begun and left to
 // the cluster. The error is a *movingError when one outlasts this call.
-func (j *jobCall) await(ctx context.Context, l *leased, h *apply.History, left time.Duration) error {
+func (j *jobCall) await(ctx context.Context, l *leasedRun, h *apply.History, left time.Duration) error {
 	steps := h.Unended()
 	if len(steps) == 0 {
 		return nil

@@ -17,18 +17,18 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// leased is a cluster whose lease is ours. A dry run has none: it changes nothing, not
+// leasedRun is a cluster whose lease is ours. A dry run has none: it changes nothing, not
 // even a lease.
-type leased struct {
+type leasedRun struct {
 	Cluster
 	runner live.CommandRunner
 	steps  stepper
 	lease  *live.LeasedCluster // nil in a dry run
 	pace   Pace                // with the limits of policies
 	// leaving ends the giving back after a run, if it is not what ends the run: nil is.
-	leaving context.Context
+	releaseCtx context.Context
 	// restored says what a quiesce that was killed had left and is given back.
-	restored string
+	restoredNote string
 }
 
 // stepper carries out steps on servers of some releases.
@@ -40,8 +40,10 @@ type stepper interface {
 
 // acquire takes the lease, to do what a few words say. The error is a *live.HeldError
 // while somebody else has it.
-func (c Cluster) acquire(ctx context.Context, runner live.CommandRunner, doing string, dryRun bool) (*leased, error) {
-	l := &leased{Cluster: c, runner: runner}
+func (c Cluster) acquire(
+	ctx context.Context, runner live.CommandRunner, doing string, dryRun bool,
+) (*leasedRun, error) {
+	l := &leasedRun{Cluster: c, runner: runner}
 	var err error
 	if dryRun {
 		var steps *live.Steps
@@ -56,7 +58,7 @@ func (c Cluster) acquire(ctx context.Context, runner live.CommandRunner, doing s
 		}
 	}
 	if err == nil && l.lease != nil {
-		if l.restored, err = c.unquiesced(ctx); err != nil {
+		if l.restoredNote, err = c.restoreKilledQuiesce(ctx); err != nil {
 			_ = l.lease.Suspend(ctx, ctx) // what is paused is as it was before; the lease expires by itself
 		}
 	}
@@ -81,7 +83,7 @@ func (c Cluster) releaseLeftover(ctx context.Context) error {
 	if n, _ := live.LeaseCollectionOf(c.Client).CountDocuments(ctx, bson.D{}); n == 0 {
 		return nil
 	}
-	c, ended, err := c.begin(ctx, order{verb: consent.GiveBack})
+	c, ended, err := c.begin(ctx, runStart{verb: consent.GiveBack})
 	if err != nil {
 		return err
 	}
@@ -97,8 +99,9 @@ func (c Cluster) releaseLeftover(ctx context.Context) error {
 
 // run carries work out, and gives the lease back. New plans are made from the cluster
 // as it is. Once the lease is lost nothing is sent any more, and the error says so.
-func (l *leased) run(ctx context.Context, work *apply.Execution, o apply.Options, insist <-chan struct{}, r *serial) (
-	apply.Result, error) {
+func (l *leasedRun) run(
+	ctx context.Context, work *apply.Execution, o apply.Options, insist <-chan struct{}, r *serial,
+) (apply.Result, error) {
 	o.Replan = l.replan
 	if l.lease == nil {
 		return work.Run(ctx, l.steps, o)
@@ -117,26 +120,26 @@ func (l *leased) run(ctx context.Context, work *apply.Execution, o apply.Options
 	done := interruptOn(cmp.Or(given, context.WithoutCancel(ctx)), insist, l.lease, r)
 	result, err := work.Run(running, l.steps, o)
 	done()
-	whoEnabled(ctx, l.lease, err)
+	explainEnabled(ctx, l.lease, err)
 	if given != nil && given.Err() != nil && insist != nil {
-		r.note(goesOn(l.lease))
+		r.note(serversContinueText(l.lease))
 	}
 	if lost := context.Cause(held); lost != nil && !errors.Is(err, lost) && (err != nil || !result.Finished) {
 		err = errors.Join(lost, err)
 	}
 	if err == nil && !result.Finished && o.Keeps != nil && o.Keeps() {
-		return result, l.lease.Suspend(ctx, cmp.Or(l.leaving, given))
+		return result, l.lease.Suspend(ctx, cmp.Or(l.releaseCtx, given))
 	}
 	off := l.lease.Leftover()
-	l.lease.OnGiveBack = givingBack(r)
-	err = errors.Join(err, l.lease.Leave(ctx, cmp.Or(l.leaving, given)))
-	noteGivenBack(r, l.lease, off)
+	l.lease.OnGiveBack = restoreProgress(r)
+	err = errors.Join(err, l.lease.Leave(ctx, cmp.Or(l.releaseCtx, given)))
+	noteRestored(r, l.lease, off)
 	return result, err
 }
 
 // replan makes a plan from the cluster as it is. What is switched off only because
 // of us, or of a run before this one that was killed, counts as on.
-func (l *leased) replan(ctx context.Context, g plan.Goal, limits plan.Limits, paused []string) (*plan.Plan, error) {
+func (l *leasedRun) replan(ctx context.Context, g plan.Goal, limits plan.Limits, paused []string) (*plan.Plan, error) {
 	parts := live.Whole
 	if limits.Disk > 0 {
 		parts |= live.Reusable
@@ -188,21 +191,21 @@ func interrupt(ctx context.Context, lease *live.LeasedCluster, r *serial) {
 	err := lease.Interrupt(ctx, func(s live.StoppedMove) {
 		found = true
 		if ctx.Err() == nil {
-			r.note(stopText(s))
+			r.note(stoppedMoveText(s))
 		}
 	})
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
 		r.note(fmt.Sprintf("The donors can't be asked to stop: %v. The run ends when its moves do; Ctrl-C again leaves them "+
-			"to the cluster. To see what runs: %s", err, lookFor(lease)))
+			"to the cluster. To see what runs: %s", err, currentOpCommand(lease)))
 	case !found:
 		r.note("Nothing is under way that could be stopped. Ctrl-C again leaves what runs to the cluster.")
 	}
 }
 
-// stopText says what came of asking a donor to stop a move.
-func stopText(s live.StoppedMove) string {
+// stoppedMoveText says what came of asking a donor to stop a move.
+func stoppedMoveText(s live.StoppedMove) string {
 	move := fmt.Sprintf("the move of %s from %s to %s", s.Namespace, s.From, s.To)
 	switch {
 	case !s.Over:
@@ -216,13 +219,13 @@ func stopText(s live.StoppedMove) string {
 	return fmt.Sprintf("It is not known whether shard %s has stopped %s: %v.", s.From, move, s.Err)
 }
 
-// goesOn says that what was under way was left to the servers, and how to look.
-func goesOn(lease *live.LeasedCluster) string {
-	return "The servers complete what was running. To see it: " + lookFor(lease)
+// serversContinueText says that what was under way was left to the servers, and how to look.
+func serversContinueText(lease *live.LeasedCluster) string {
+	return "The servers complete what was running. To see it: " + currentOpCommand(lease)
 }
 
-// lookFor is the command that shows the moves of a lease.
-func lookFor(lease *live.LeasedCluster) string {
+// currentOpCommand is the command that shows the moves of a lease.
+func currentOpCommand(lease *live.LeasedCluster) string {
 	return fmt.Sprintf(`db.getSiblingDB("admin").aggregate([{ $currentOp: { allUsers: true, idleConnections: true } }, `+
 		`{ $match: { $or: [{ desc: "MoveChunk" }, { "command.comment": %q }] } }])`, lease.Comment())
 }

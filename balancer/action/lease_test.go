@@ -18,7 +18,7 @@ func TestStopText(t *testing.T) {
 		"It is not known whether shard a has stopped the move of x.y from a to b: gone.":                                        {Over: true, Err: errors.New("gone")},
 	} {
 		s.Namespace, s.From, s.To = "x.y", "a", "b"
-		if got := stopText(s); got != want {
+		if got := stoppedMoveText(s); got != want {
 			t.Errorf("%q, and not %q", got, want)
 		}
 	}

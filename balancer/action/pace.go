@@ -26,7 +26,7 @@ func (p Pace) gate(
 	wait := func(e pace.Event) { r.Report(Wait{e}) }
 	given := []pace.Option{pace.Time(c.now), pace.Tell(wait)}
 	if !dryRun {
-		given = append(given, pace.Holds(c.holds(lease, r)))
+		given = append(given, pace.Holds(c.holdReason(lease, r)))
 	}
 	if rules.DiskLimit > 0 {
 		given = append(given, pace.Volumes(live.NewVolumes(live.NewCommandRunner(c.Client), rules.DiskLimit).Room))

@@ -31,7 +31,7 @@ type planRun struct {
 	preflightRun preflight.Run
 	read         func() *catalog.Snapshot
 	// around sets what is done besides the steps; nil sets nothing.
-	around func(l *leased, work *apply.Execution, o *apply.Options)
+	around func(l *leasedRun, work *apply.Execution, o *apply.Options)
 	// alsoMoves returns collections that move besides those of the steps; nil for none.
 	alsoMoves func(ctx context.Context) ([]string, error)
 }
@@ -59,7 +59,7 @@ func (p planRun) run(ctx context.Context, c Cluster, r *serial) (result PlanResu
 	}
 	r.Report(Planned{work.Plan})
 	dryRun := p.rehearses(c)
-	report, err := p.look(ctx, c, work)
+	report, err := p.runPreflight(ctx, c, work)
 	switch {
 	case err != nil:
 		return result, err
@@ -70,7 +70,7 @@ func (p planRun) run(ctx context.Context, c Cluster, r *serial) (result PlanResu
 		return result, err
 	}
 	if dryRun {
-		return p.carryOut(ctx, c, work, nil, r)
+		return p.execute(ctx, c, work, nil, r)
 	}
 	return p.confirmed(ctx, c, work, r)
 }
@@ -110,7 +110,7 @@ func (p planRun) confirmed(ctx context.Context, c Cluster, work *apply.Execution
 	if err := p.confirm(ctx, "Apply it?"); err != nil {
 		return result, err
 	}
-	c, ended, err := c.begin(ctx, order{p.verb, work.Plan.Goal.Namespaces, work.Plan.ID, p.approved})
+	c, ended, err := c.begin(ctx, runStart{p.verb, work.Plan.Goal.Namespaces, work.Plan.ID, p.approved})
 	if err != nil {
 		return result, err
 	}
@@ -119,11 +119,11 @@ func (p planRun) confirmed(ctx context.Context, c Cluster, work *apply.Execution
 	if err != nil {
 		return result, err
 	}
-	return p.carryOut(ctx, c, work, proof, r)
+	return p.execute(ctx, c, work, proof, r)
 }
 
-// carryOut takes the lease and carries the plan out; proof is nil without one.
-func (p planRun) carryOut(ctx context.Context, c Cluster, work *apply.Execution, proof *proving, r *serial) (
+// execute takes the lease and carries the plan out; proof is nil without one.
+func (p planRun) execute(ctx context.Context, c Cluster, work *apply.Execution, proof *proving, r *serial) (
 	result PlanResult, err error) {
 	planned, dryRun := work.Plan, p.rehearses(c)
 	var lease atomic.Pointer[live.LeasedCluster]
@@ -165,7 +165,7 @@ func (p planRun) carryOut(ctx context.Context, c Cluster, work *apply.Execution,
 // lease takes the lease of the cluster, or only looks in a dry run, whose commands are recorded.
 func (p planRun) lease(
 	ctx context.Context, c Cluster, recorded *recorder, planned *plan.Plan, r *serial,
-) (*leased, error) {
+) (*leasedRun, error) {
 	runner := c.runner()
 	if p.DryRun {
 		runner = recorded
@@ -175,8 +175,8 @@ func (p planRun) lease(
 		return nil, err
 	}
 	l.pace = p.Pace
-	if l.restored != "" {
-		r.note(l.restored)
+	if l.restoredNote != "" {
+		r.note(l.restoredNote)
 	}
 	if p.approved != "" {
 		l.steps = approvedSteps{l.steps, planned}
@@ -216,8 +216,8 @@ func (p planRun) misfit(ctx context.Context, c Cluster, work *apply.Execution) e
 	return err
 }
 
-// look looks at what is in the way of what is left of a plan.
-func (p planRun) look(ctx context.Context, c Cluster, work *apply.Execution) (preflight.Report, error) {
+// runPreflight looks at what is in the way of what is left of a plan.
+func (p planRun) runPreflight(ctx context.Context, c Cluster, work *apply.Execution) (preflight.Report, error) {
 	var misfit error
 	if p.Preflight && !p.goal {
 		misfit = p.misfit(ctx, c, work)
@@ -238,7 +238,7 @@ func (p planRun) look(ctx context.Context, c Cluster, work *apply.Execution) (pr
 	return c.preflight(ctx, p.Before, run, had, misfit)
 }
 
-func (p planRun) options(l *leased, work *apply.Execution, gate *pace.Gate, r *serial) apply.Options {
+func (p planRun) options(l *leasedRun, work *apply.Execution, gate *pace.Gate, r *serial) apply.Options {
 	o := apply.Options{
 		DryRun: l.lease == nil, OnChange: p.onChange, PauseBalancing: p.PauseBalancing, Parallel: p.Parallel,
 		ForceJumbo: p.ForceJumbo,

@@ -133,12 +133,12 @@ func (q Quiesce) Run(ctx context.Context, c Cluster, r Reporter) (QuiesceResult,
 	if q.Timeout == 0 {
 		q.Timeout = DefaultQuiesceTimeout
 	}
-	run := &quiescing{Quiesce: q, c: c, report: &serial{next: r}}
+	run := &quiesceRun{Quiesce: q, c: c, report: &serial{next: r}}
 	run.look = live.Quiet{Commands: c.runner(), IgnoreDeletions: q.IgnoreDeletions}
 	if c.Settings != nil {
 		run.look.Members = live.NewMembers(live.NewCommandRunner(c.Client), c.Settings, nil)
 		defer func() {
-			ctx, cancel := run.afterwards(ctx, closing)
+			ctx, cancel := run.cleanupContext(ctx, closing)
 			defer cancel()
 			_ = run.look.Members.Close(ctx) // it was only read
 		}()
@@ -153,7 +153,7 @@ func (q Quiesce) Run(ctx context.Context, c Cluster, r Reporter) (QuiesceResult,
 		err = run.notReached(ctx, opening, run.rehearse(opening))
 	} else if refused := q.permitted(opening, c); refused != nil {
 		err = run.notReached(ctx, opening, refused)
-	} else if c, ended, refused := c.begin(ctx, order{verb: "quiesce"}); refused != nil {
+	} else if c, ended, refused := c.begin(ctx, runStart{verb: "quiesce"}); refused != nil {
 		err = refused
 	} else {
 		run.c = c
@@ -170,8 +170,8 @@ func (q Quiesce) Run(ctx context.Context, c Cluster, r Reporter) (QuiesceResult,
 	return run.result, err
 }
 
-// quiescing is a Quiesce under way.
-type quiescing struct {
+// quiesceRun is a Quiesce under way.
+type quiesceRun struct {
 	Quiesce
 	c      Cluster
 	look   live.Quiet
@@ -184,7 +184,7 @@ type quiescing struct {
 }
 
 // reach asks whether the cluster is one that can be quiesced, and by whom.
-func (q *quiescing) reach(ctx context.Context) error {
+func (q *quiesceRun) reach(ctx context.Context) error {
 	if err := live.CheckSharded(ctx, q.c.runner()); err != nil {
 		return &AccessError{err}
 	}
@@ -195,7 +195,7 @@ func (q *quiescing) reach(ctx context.Context) error {
 }
 
 // send sends a command that changes something, after a renewal of the lease.
-func (q *quiescing) send(ctx context.Context, database string, command bson.D) error {
+func (q *quiesceRun) send(ctx context.Context, database string, command bson.D) error {
 	if err := q.lease.Renew(ctx); err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (q *quiescing) send(ctx context.Context, database string, command bson.D) e
 }
 
 // rehearse looks once, and reports what would be sent.
-func (q *quiescing) rehearse(ctx context.Context) error {
+func (q *quiesceRun) rehearse(ctx context.Context) error {
 	q.result.Verdict = VerdictDryRun
 	status, err := q.look.Status(ctx)
 	if err != nil {
@@ -216,7 +216,7 @@ func (q *quiescing) rehearse(ctx context.Context) error {
 		return &AccessError{err}
 	}
 	q.result.Running = busy
-	q.foretell(ctx, busy)
+	q.estimateWait(ctx, busy)
 	if status.Mode == catalog.ModeOff {
 		return nil
 	}
@@ -234,8 +234,8 @@ func stopCommand() bson.D { return bson.D{{Key: "balancerStop", Value: int32(1)}
 
 func startCommand() bson.D { return bson.D{{Key: "balancerStart", Value: int32(1)}} }
 
-// foretell says how long it will probably take.
-func (q *quiescing) foretell(ctx context.Context, busy []live.Busy) {
+// estimateWait says how long it will probably take.
+func (q *quiesceRun) estimateWait(ctx context.Context, busy []live.Busy) {
 	var expected, delay time.Duration
 	if len(busy) > 0 && !q.IgnoreDeletions {
 		delay = q.look.CleanupDelay(ctx)
@@ -281,20 +281,20 @@ func fewBusy(busy []live.Busy) string {
 	return strings.Join(texts, "; ")
 }
 
-// restoring limits how long giving back may take. The record stays if it fails.
-const restoring = 30 * time.Second
+// restoreTimeout limits how long giving back may take. The record stays if it fails.
+const restoreTimeout = 30 * time.Second
 
 // finish gives back what was, and the lease. It goes on when ctx has ended.
-func (q *quiescing) finish(ctx context.Context, leave func(context.Context) error) error {
-	ctx, cancel := q.afterwards(ctx, restoring)
+func (q *quiesceRun) finish(ctx context.Context, leave func(context.Context) error) error {
+	ctx, cancel := q.cleanupContext(ctx, restoreTimeout)
 	defer cancel()
-	err := q.again(ctx, q.giveBack)
+	err := q.retry(ctx, q.restoreBalancer)
 	unanswered := errors.Is(context.Cause(ctx), errUnanswered)
 	if err != nil {
 		if unanswered {
 			err = errUnanswered
 		}
-		err = fmt.Errorf("%s: %w", q.left(), err)
+		err = fmt.Errorf("%s: %w", q.failedRestoreText(), err)
 	}
 	if unanswered {
 		_ = leave(ctx) // the lease runs out by itself
@@ -303,52 +303,52 @@ func (q *quiescing) finish(ctx context.Context, leave func(context.Context) erro
 	if leave(ctx) == nil {
 		return err
 	}
-	released := q.again(ctx, q.lease.Release)
+	released := q.retry(ctx, q.lease.Release)
 	if released != nil && errors.Is(context.Cause(ctx), errUnanswered) {
 		released = fmt.Errorf("the lease runs out by itself: %w", errUnanswered)
 	}
 	return errors.Join(err, released)
 }
 
-// left says what remains when giving back has failed.
-func (q *quiescing) left() string {
+// failedRestoreText says what remains when giving back has failed.
+func (q *quiesceRun) failedRestoreText() string {
 	if q.result.GivenBack != "" {
 		return "the record of it could not be removed, to remove it run shardsh quiesce --end"
 	}
 	return "the balancer is still stopped, to start it again run shardsh quiesce --end"
 }
 
-// answering is how soon the cluster has to answer once nobody wants to wait any more;
+// hurriedAnswerTimeout is how soon the cluster has to answer once nobody wants to wait any more;
 // answeringAtLeisure is how soon before that, after one pause.
 const (
-	answering          = 400 * time.Millisecond
-	answeringAtLeisure = 4 * time.Second
-	askingPause        = 500 * time.Millisecond
+	hurriedAnswerTimeout = 400 * time.Millisecond
+	answerTimeout        = 4 * time.Second
+	answerCheckInterval  = 500 * time.Millisecond
 )
 
 var errUnanswered = errors.New("can't reach the cluster: it does not answer")
 
-// afterwards returns a context for what is left to do after a run, whose ctx may have
+// cleanupContext returns a context for what is left to do after a run, whose ctx may have
 // ended, or ends meanwhile. It ends after a time, and as soon as the cluster does not
 // answer: sooner if the run is stopped, or could not ask the cluster.
-func (q *quiescing) afterwards(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+func (q *quiesceRun) cleanupContext(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	run, hurried := ctx, q.lost
 	ctx, cancel := limited(context.WithoutCancel(ctx), limit)
 	ctx, giveUp := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		if !q.answersUntil(ctx, run, hurried) {
+		if !q.watchAnswers(ctx, run, hurried) {
 			giveUp(errUnanswered)
 		}
 	})
 	return ctx, func() { cancel(); watching.Wait() }
 }
 
-// answersUntil asks the cluster from time to time until ctx ends, and reports false once it
+// watchAnswers asks the cluster from time to time until ctx ends, and reports false once it
 // does not answer: at leisure as long as nobody is in a hurry, as after the end of the run.
-func (q *quiescing) answersUntil(ctx, run context.Context, hurried bool) bool {
-	patience, pause := answeringAtLeisure, askingPause
-	hurry := func() { hurried, patience, pause = true, answering, answering/4 }
+func (q *quiesceRun) watchAnswers(ctx, run context.Context, hurried bool) bool {
+	patience, pause := answerTimeout, answerCheckInterval
+	hurry := func() { hurried, patience, pause = true, hurriedAnswerTimeout, hurriedAnswerTimeout/4 }
 	if hurried {
 		hurry()
 	}
@@ -368,7 +368,7 @@ func (q *quiescing) answersUntil(ctx, run context.Context, hurried bool) bool {
 			return false
 		case answered(err):
 			last = time.Now()
-		case run.Err() != nil || time.Since(last) >= answeringAtLeisure: // the driver may give up before
+		case run.Err() != nil || time.Since(last) >= answerTimeout: // the driver may give up before
 			hurry()
 			continue
 		}
@@ -389,9 +389,9 @@ func (q *quiescing) answersUntil(ctx, run context.Context, hurried bool) bool {
 // answered reports whether the cluster has answered, if only with an error.
 func answered(err error) bool { return err == nil || errors.As(err, new(*mongoerr.ServerError)) }
 
-// again does something until it succeeds, for some seconds: a shard may just elect a new
+// retry does something until it succeeds, for some seconds: a shard may just elect a new
 // primary.
-func (q *quiescing) again(ctx context.Context, do func(context.Context) error) error {
+func (q *quiesceRun) retry(ctx context.Context, do func(context.Context) error) error {
 	const tries, between = 40, 500 * time.Millisecond
 	for n := 1; ; n++ {
 		err := do(ctx)
@@ -403,9 +403,9 @@ func (q *quiescing) again(ctx context.Context, do func(context.Context) error) e
 	}
 }
 
-// giveBack starts the balancer again if it was on, unless somebody else has stopped it
+// restoreBalancer starts the balancer again if it was on, unless somebody else has stopped it
 // meanwhile, and removes the record.
-func (q *quiescing) giveBack(ctx context.Context) error {
+func (q *quiesceRun) restoreBalancer(ctx context.Context) error {
 	status, err := q.look.Status(ctx)
 	if err != nil {
 		return err
@@ -430,7 +430,7 @@ func (q *quiescing) giveBack(ctx context.Context) error {
 }
 
 // stoppedByOthers reports whether the balancer was stopped more often than by us.
-func (q *quiescing) stoppedByOthers(ctx context.Context) (bool, error) {
+func (q *quiesceRun) stoppedByOthers(ctx context.Context) (bool, error) {
 	if q.record.Mode == catalog.ModeOff || q.record.Restarting {
 		return false, nil
 	}
@@ -449,7 +449,7 @@ func (q *quiescing) stoppedByOthers(ctx context.Context) (bool, error) {
 
 // restart restores the mode, and the switches that a start turns on as well. The record
 // says so first: after a kill it is done once more.
-func (q *quiescing) restart(ctx context.Context) error {
+func (q *quiesceRun) restart(ctx context.Context) error {
 	q.record.Restarting = true
 	if err := q.record.Save(ctx, q.c.Client); err != nil {
 		return err

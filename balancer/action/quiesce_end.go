@@ -13,7 +13,7 @@ func joinTexts(texts []string) string { return strings.Join(texts, "; ") }
 
 // end gives back what a Quiesce has stopped that was detached or killed, and says whether
 // the cluster stayed quiet.
-func (q *quiescing) end(ctx context.Context) error {
+func (q *quiesceRun) end(ctx context.Context) error {
 	opening, cancel := limited(ctx, q.Timeout)
 	defer cancel()
 	err := q.acquire(opening, "quiesce --end")
@@ -26,7 +26,7 @@ func (q *quiescing) end(ctx context.Context) error {
 		if err != nil {
 			err = q.notReached(ctx, opening, &AccessError{err})
 		}
-		leaving, cancel := q.afterwards(ctx, closing)
+		leaving, cancel := q.cleanupContext(ctx, closing)
 		defer cancel()
 		return errors.Join(err, leave(leaving))
 	}
@@ -40,16 +40,16 @@ func (q *quiescing) end(ctx context.Context) error {
 }
 
 // take has the result say what is recorded.
-func (q *quiescing) take() {
+func (q *quiesceRun) take() {
 	r := q.record
 	q.result.Verdict, q.result.Was, q.result.Term = VerdictEnded, r.Mode, r.Term
 	q.result.Stopped, q.result.Quiet, q.result.Until = r.Since, r.Quiet, r.Until
 }
 
-// unquiesced lets a run begin: it gives back what a Quiesce has stopped that was killed,
+// restoreKilledQuiesce lets a run begin: it gives back what a Quiesce has stopped that was killed,
 // or whose time is over, and says so. The error is a *live.HeldError while the cluster is
 // kept quiet.
-func (c Cluster) unquiesced(ctx context.Context) (note string, err error) {
+func (c Cluster) restoreKilledQuiesce(ctx context.Context) (note string, err error) {
 	record, err := live.ReadQuiesced(ctx, c.Client)
 	if err != nil || record == nil {
 		return "", err
@@ -61,7 +61,7 @@ func (c Cluster) unquiesced(ctx context.Context) (note string, err error) {
 	if record.Lasts(now) {
 		return "", record.HeldError()
 	}
-	q := &quiescing{c: c, look: live.Quiet{Commands: c.runner()}, report: &serial{}, record: record}
+	q := &quiesceRun{c: c, look: live.Quiet{Commands: c.runner()}, report: &serial{}, record: record}
 	if q.lease, err = live.AcquireQuiesce(ctx, c.Client, "giving back what quiesce has stopped"); err != nil {
 		return "", err
 	}

@@ -256,7 +256,7 @@ func TestQuiesceDetached(t *testing.T) {
 		}
 		return result
 	}
-	acquire := func() (*leased, error) {
+	acquire := func() (*leasedRun, error) {
 		return c.actionCluster().acquire(t.Context(), live.NewCommandRunner(c.client), "balance", false)
 	}
 	detach()
@@ -270,7 +270,7 @@ func TestQuiesceDetached(t *testing.T) {
 	detach()
 	c.advance(61 * time.Minute)
 	l, err := acquire()
-	if err != nil || !strings.Contains(l.restored, "the balancer is on again") || c.balancer() != "full" {
+	if err != nil || !strings.Contains(l.restoredNote, "the balancer is on again") || c.balancer() != "full" {
 		t.Fatalf("%s, %+v, %v", c.balancer(), l, err)
 	}
 	if err := l.lease.Leave(t.Context(), nil); err != nil {

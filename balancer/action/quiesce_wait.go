@@ -13,20 +13,20 @@ import (
 )
 
 // quiesce stops, waits, holds and gives back.
-func (q *quiescing) quiesce(ctx context.Context) error {
+func (q *quiesceRun) quiesce(ctx context.Context) error {
 	opening, cancel := limited(ctx, q.Timeout)
 	defer cancel()
 	if err := q.acquire(opening, "quiesce"); err != nil {
 		return q.notReached(ctx, opening, err)
 	}
 	held, leave := q.lease.KeepAlive(ctx)
-	if err := q.again(opening, q.open); err != nil {
+	if err := q.retry(opening, q.open); err != nil {
 		err = q.notReached(ctx, opening, err)
-		leaving, cancel := q.afterwards(ctx, closing)
+		leaving, cancel := q.cleanupContext(ctx, closing)
 		defer cancel()
 		return errors.Join(err, leave(leaving))
 	}
-	err := q.await(held)
+	err := q.waitQuiet(held)
 	var started *startedError
 	switch {
 	case errors.As(err, &started):
@@ -37,12 +37,12 @@ func (q *quiescing) quiesce(ctx context.Context) error {
 		q.report.note("Not quiet: " + fewBusy(q.result.Running) + ".")
 	case q.Detach:
 		if err = q.detach(held); err == nil {
-			leaving, cancel := q.afterwards(ctx, closing)
+			leaving, cancel := q.cleanupContext(ctx, closing)
 			defer cancel()
 			return leave(leaving)
 		}
 	default:
-		err = q.hold(held)
+		err = q.holdQuiet(held)
 	}
 	if lost := context.Cause(held); errors.Is(lost, live.ErrLeaseLost) {
 		q.result.Broken = append(q.result.Broken, "the lease was lost: another process may have started the balancer")
@@ -53,7 +53,7 @@ func (q *quiescing) quiesce(ctx context.Context) error {
 }
 
 // notReached returns the error of a beginning that ended with the time for it.
-func (q *quiescing) notReached(ctx, opening context.Context, err error) error {
+func (q *quiesceRun) notReached(ctx, opening context.Context, err error) error {
 	if err == nil || opening.Err() == nil || ctx.Err() != nil {
 		return err
 	}
@@ -62,8 +62,8 @@ func (q *quiescing) notReached(ctx, opening context.Context, err error) error {
 }
 
 // acquire takes the lease. The error is a *live.HeldError while another process has it.
-func (q *quiescing) acquire(ctx context.Context, doing string) error {
-	err := q.again(ctx, func(ctx context.Context) (err error) {
+func (q *quiesceRun) acquire(ctx context.Context, doing string) error {
+	err := q.retry(ctx, func(ctx context.Context) (err error) {
 		if err := live.CheckSettings(ctx, q.c.Client); err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (q *quiescing) acquire(ctx context.Context, doing string) error {
 }
 
 // open records what is, or takes over the record of a process that was killed.
-func (q *quiescing) open(ctx context.Context) error {
+func (q *quiesceRun) open(ctx context.Context) error {
 	now, err := q.c.now(ctx)
 	if err != nil {
 		return &AccessError{err}
@@ -125,47 +125,47 @@ func (q *quiescing) open(ctx context.Context) error {
 // command of a config server that stepped down may have been on its way. A new primary
 // sends again what it finds recorded, so that takes longer.
 const (
-	settling         = time.Second
-	settlingAnew     = 5 * time.Second
-	shortestPause    = 200 * time.Millisecond
-	longestPause     = 5 * time.Second
-	lookTimeout      = 20 * time.Second
-	watchEvery       = 5 * time.Second
-	lastLookTimeout  = 5 * time.Second
-	leastLookTimeout = 250 * time.Millisecond
-	stopTimeout      = 5 * time.Second
+	settleTime              = time.Second
+	settleTimeAfterStepDown = 5 * time.Second
+	shortestPause           = 200 * time.Millisecond
+	longestPause            = 5 * time.Second
+	checkTimeout            = 20 * time.Second
+	watchEvery              = 5 * time.Second
+	finalCheckTimeout       = 5 * time.Second
+	minCheckTimeout         = 250 * time.Millisecond
+	balancerStopTimeout     = 5 * time.Second
 )
 
-// sight is what a look has seen.
-type sight struct {
+// quietCheck is what a look has seen.
+type quietCheck struct {
 	mark          live.Mark // of the change log, before anything else was read
 	before, after live.BalancerStatus
 	busy          []live.Busy
 	at            time.Time
 }
 
-func (s *sight) quiet() bool { return len(s.busy) == 0 }
+func (s *quietCheck) quiet() bool { return len(s.busy) == 0 }
 
-// await waits until the cluster is quiet, or the time is over: then the result says what
+// waitQuiet waits until the cluster is quiet, or the time is over: then the result says what
 // still goes on.
-func (q *quiescing) await(ctx context.Context) error {
+func (q *quiesceRun) waitQuiet(ctx context.Context) error {
 	began := q.c.Clock.Now()
 	defer func() { q.result.Waited = q.c.Clock.Now().Sub(began).Milliseconds() }()
 	var first live.BalancerStatus
-	var clean *sight
+	var clean *quietCheck
 	stepDown, stopped := false, false
 	pause := shortestPause
 	for n := 0; ; n++ {
 		left := q.Timeout - q.c.Clock.Now().Sub(began)
-		s, off, err := q.see(ctx, left, &stopped, n == 0)
+		s, off, err := q.checkQuiet(ctx, left, &stopped, n == 0)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
 			first = s.before
-			q.foretell(ctx, s.busy)
+			q.estimateWait(ctx, s.busy)
 		}
-		if another(first, s.before) || another(s.before, s.after) {
+		if newPrimary(first, s.before) || newPrimary(s.before, s.after) {
 			stepDown, first, clean = true, s.after, nil
 			q.result.StepDown = true
 		}
@@ -177,11 +177,11 @@ func (q *quiescing) await(ctx context.Context) error {
 		case clean == nil:
 			clean = s
 		default:
-			settled := settling
+			settled := settleTime
 			if stepDown {
-				settled = settlingAnew
+				settled = settleTimeAfterStepDown
 			}
-			moved, err := q.movedSince(ctx, clean.mark, left)
+			moved, err := q.movesSince(ctx, clean.mark, left)
 			switch {
 			case err != nil || len(moved) > 0:
 				clean = s
@@ -207,18 +207,20 @@ func (q *quiescing) await(ctx context.Context) error {
 	}
 }
 
-// another reports whether the config server has another primary than before. Before 6.0
+// newPrimary reports whether the config server has another primary than before. Before 6.0
 // only a count of rounds that falls shows it.
-func another(before, after live.BalancerStatus) bool {
+func newPrimary(before, after live.BalancerStatus) bool {
 	return before.Term != after.Term || after.Rounds < before.Rounds
 }
 
-// see looks once. What can't be asked counts as busy, unless the user may not. It stops
+// checkQuiet looks once. What can't be asked counts as busy, unless the user may not. It stops
 // the balancer if that is on; somebody who has started it again has it his way.
-func (q *quiescing) see(ctx context.Context, left time.Duration, stopped *bool, all bool) (*sight, bool, error) {
-	looking, cancel := limited(ctx, max(min(left, lookTimeout), leastLookTimeout))
+func (q *quiesceRun) checkQuiet(
+	ctx context.Context, left time.Duration, stopped *bool, all bool,
+) (*quietCheck, bool, error) {
+	looking, cancel := limited(ctx, max(min(left, checkTimeout), minCheckTimeout))
 	defer cancel()
-	s, err := q.try(looking, left, stopped, all)
+	s, err := q.readQuietCheck(looking, left, stopped, all)
 	switch {
 	case ctx.Err() != nil:
 		return nil, false, context.Cause(ctx)
@@ -241,8 +243,10 @@ func (*startedError) Error() string {
 	return "somebody has started the balancer meanwhile"
 }
 
-func (q *quiescing) try(ctx context.Context, left time.Duration, stopped *bool, all bool) (s *sight, err error) {
-	s = new(sight)
+func (q *quiesceRun) readQuietCheck(
+	ctx context.Context, left time.Duration, stopped *bool, all bool,
+) (s *quietCheck, err error) {
+	s = new(quietCheck)
 	if s.before, err = q.look.Status(ctx); err != nil {
 		return s, err
 	}
@@ -282,12 +286,12 @@ func (q *quiescing) try(ctx context.Context, left time.Duration, stopped *bool, 
 
 // stop sends balancerStop. The mode is off as soon as that has arrived; the round goes on,
 // and is looked at anyway, so it is not waited for here.
-func (q *quiescing) stop(ctx context.Context, left time.Duration) error {
+func (q *quiesceRun) stop(ctx context.Context, left time.Duration) error {
 	q.record.Stops++
 	if err := q.record.Save(ctx, q.c.Client); err != nil {
 		return err
 	}
-	stopping, cancel := limited(ctx, max(min(left, stopTimeout), leastLookTimeout))
+	stopping, cancel := limited(ctx, max(min(left, balancerStopTimeout), minCheckTimeout))
 	defer cancel()
 	err := q.send(stopping, "admin", stopCommand())
 	if mongoerr.Is(err, mongoerr.MaxTimeMSExpired) || stopping.Err() != nil && ctx.Err() == nil {
@@ -296,8 +300,8 @@ func (q *quiescing) stop(ctx context.Context, left time.Duration) error {
 	return err
 }
 
-func (q *quiescing) movedSince(ctx context.Context, mark live.Mark, left time.Duration) ([]string, error) {
-	ctx, cancel := limited(ctx, max(min(left, lookTimeout), leastLookTimeout))
+func (q *quiesceRun) movesSince(ctx context.Context, mark live.Mark, left time.Duration) ([]string, error) {
+	ctx, cancel := limited(ctx, max(min(left, checkTimeout), minCheckTimeout))
 	defer cancel()
 	entries, found, err := q.look.After(ctx, mark)
 	q.lost = ctx.Err() != nil
@@ -308,8 +312,8 @@ func (q *quiescing) movedSince(ctx context.Context, mark live.Mark, left time.Du
 }
 
 // isQuiet records that the cluster is quiet.
-func (q *quiescing) isQuiet(ctx context.Context, clean, last *sight, left time.Duration) error {
-	ctx, cancel := limited(ctx, max(min(left, lookTimeout), leastLookTimeout))
+func (q *quiesceRun) isQuiet(ctx context.Context, clean, last *quietCheck, left time.Duration) error {
+	ctx, cancel := limited(ctx, max(min(left, checkTimeout), minCheckTimeout))
 	defer func() { q.lost = ctx.Err() != nil; cancel() }()
 	now, err := q.c.now(ctx)
 	if err != nil {
@@ -337,7 +341,7 @@ func (q *quiescing) isQuiet(ctx context.Context, clean, last *sight, left time.D
 }
 
 // detach leaves the cluster quiet without a process.
-func (q *quiescing) detach(ctx context.Context) error {
+func (q *quiesceRun) detach(ctx context.Context) error {
 	q.record.Until = q.result.Quiet.Add(q.Hold)
 	if err := q.record.Save(ctx, q.c.Client); err != nil {
 		return &AccessError{err}
@@ -346,16 +350,16 @@ func (q *quiescing) detach(ctx context.Context) error {
 	return nil
 }
 
-// hold keeps the cluster quiet while something is done, and proves that it was.
-func (q *quiescing) hold(ctx context.Context) (err error) {
+// holdQuiet keeps the cluster quiet while something is done, and proves that it was.
+func (q *quiesceRun) holdQuiet(ctx context.Context) (err error) {
 	began := q.c.Clock.Now()
 	if q.Inside != nil {
-		err = q.inside(ctx)
+		err = q.runInside(ctx)
 	} else {
-		q.rest(ctx, began)
+		q.waitHold(ctx, began)
 	}
 	q.result.Held = q.c.Clock.Now().Sub(began).Milliseconds()
-	checking, cancel := q.afterwards(ctx, lastLookTimeout)
+	checking, cancel := q.cleanupContext(ctx, finalCheckTimeout)
 	defer cancel()
 	if broken := q.broken(checking); len(broken) > 0 {
 		q.result.Broken = broken
@@ -367,8 +371,8 @@ func (q *quiescing) hold(ctx context.Context) (err error) {
 	return err
 }
 
-// rest waits for the time of Hold, and looks meanwhile.
-func (q *quiescing) rest(ctx context.Context, began time.Time) {
+// waitHold waits for the time of Hold, and looks meanwhile.
+func (q *quiesceRun) waitHold(ctx context.Context, began time.Time) {
 	for {
 		left := q.Hold - q.c.Clock.Now().Sub(began)
 		if q.c.Clock.Sleep(ctx, min(left, watchEvery)) != nil || left <= watchEvery {
@@ -378,8 +382,8 @@ func (q *quiescing) rest(ctx context.Context, began time.Time) {
 	}
 }
 
-// inside runs Inside, and looks meanwhile by the clock on the wall.
-func (q *quiescing) inside(ctx context.Context) error {
+// runInside runs Inside, and looks meanwhile by the clock on the wall.
+func (q *quiesceRun) runInside(ctx context.Context) error {
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if q.Hold > 0 {
@@ -414,7 +418,7 @@ func (q *quiescing) inside(ctx context.Context) error {
 
 // watch notes once what has broken the promise. What can't be asked is looked for at the
 // end, in the change log.
-func (q *quiescing) watch(ctx context.Context) {
+func (q *quiesceRun) watch(ctx context.Context) {
 	if len(q.result.Broken) > 0 {
 		return
 	}
@@ -426,7 +430,7 @@ func (q *quiescing) watch(ctx context.Context) {
 	}
 	if status.Mode != catalog.ModeOff {
 		q.result.Broken = []string{"the balancer was started"}
-	} else if moved, err := q.movedSince(ctx, live.MarkAt("changelog", q.record.Changes), watchEvery); err == nil {
+	} else if moved, err := q.movesSince(ctx, live.MarkAt("changelog", q.record.Changes), watchEvery); err == nil {
 		q.result.Broken = moved
 	}
 	if len(q.result.Broken) > 0 {
@@ -435,7 +439,7 @@ func (q *quiescing) watch(ctx context.Context) {
 }
 
 // broken looks for what has happened since the cluster was quiet.
-func (q *quiescing) broken(ctx context.Context) (list []string) {
+func (q *quiesceRun) broken(ctx context.Context) (list []string) {
 	list = q.result.Broken
 	if len(list) > 0 {
 		return list
@@ -448,7 +452,7 @@ func (q *quiescing) broken(ctx context.Context) (list []string) {
 	if status.Mode != catalog.ModeOff {
 		list = append(list, "the balancer was started")
 	}
-	moved, err := q.movedSince(ctx, live.MarkAt("changelog", q.record.Changes), lastLookTimeout)
+	moved, err := q.movesSince(ctx, live.MarkAt("changelog", q.record.Changes), finalCheckTimeout)
 	if err != nil {
 		q.lost = !answered(err)
 		return append(list, fmt.Sprintf("the change log can't be read: %v", err))
@@ -465,7 +469,7 @@ func (q *quiescing) broken(ctx context.Context) (list []string) {
 }
 
 // startedByOthers reports whether the action log says that the balancer was started since.
-func (q *quiescing) startedByOthers(ctx context.Context) (bool, error) {
+func (q *quiesceRun) startedByOthers(ctx context.Context) (bool, error) {
 	entries, _, err := q.look.After(ctx, live.MarkAt("actionlog", q.record.Starts))
 	for _, e := range entries {
 		if e.What == "balancer.start" {

@@ -33,7 +33,7 @@ type Verify struct {
 	// Namespaces are the collections; none is all of Against.
 	Namespaces []string
 	// Output is the file to write the digest to; empty for none. While it is made a file
-	// beside it has the progress, with which another run goes on; Restart begins anew.
+	// beside it has the progress, with which another run goes on; Restart starts over.
 	Output  string
 	Restart bool
 	// NoPart keeps no progress.

@@ -51,7 +51,7 @@ func (v *verifying) list() (err error) {
 	at := int64(0)
 	if len(v.file.Collections) > 0 {
 		if at, v.listing.owes, err = v.reached(file); err != nil {
-			return errors.Join(fmt.Errorf("%s: %w; begin anew with {restart}", v.Documents, err), file.Close())
+			return errors.Join(fmt.Errorf("%s: %w; start over with {restart}", v.Documents, err), file.Close())
 		}
 	}
 	return v.listing.cut(at)

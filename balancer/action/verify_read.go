@@ -23,7 +23,7 @@ const (
 	verifyStep = 16 << 20
 	// keepEvery is how often the progress is written.
 	keepEvery = 10 * time.Second
-	// cursorAge is after how long a cursor is opened anew: servers end old ones, and those
+	// cursorAge is after how long a cursor is opened again: servers end old ones, and those
 	// that nobody has asked for some minutes.
 	cursorAge  = 5 * time.Minute
 	cursorIdle = time.Minute
@@ -71,7 +71,7 @@ func (v *verifying) resume() error {
 	}
 	f, _, err := verify.Parse(text)
 	if err != nil {
-		return fmt.Errorf("%s: %w; remove it to begin anew", path, err)
+		return fmt.Errorf("%s: %w; remove it to start over", path, err)
 	}
 	if f.Against != v.file.Against {
 		return refuse("%s is the progress of another run: remove it, or use {restart}", path)

@@ -120,7 +120,7 @@ func (w *world) actionCluster() Cluster {
 }
 
 // reach carries a plan to a goal out.
-func (w *world) reach(goal plan.Goal, change func(*apply.Options, *leased)) (apply.Result, error) {
+func (w *world) reach(goal plan.Goal, change func(*apply.Options, *leasedRun)) (apply.Result, error) {
 	w.Helper()
 	l, err := w.actionCluster().acquire(w.Context(), live.NewCommandRunner(w.client), string(goal.Kind), false)
 	if err != nil {

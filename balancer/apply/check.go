@@ -45,8 +45,8 @@ type piece struct {
 	Shard catalog.ShardID `json:"shard"`
 }
 
-// todo is what is left of a step.
-type todo struct {
+// remainder is what is left of a step.
+type remainder struct {
 	commands []Command  // none: the step is done
 	before   []piece    // the chunks that it touches, as they are now
 	span     plan.Range // what it is about, where only the cluster could say that
@@ -66,10 +66,10 @@ type clusterState struct {
 
 // check compares a step with the cluster. The error is a *ChangedError or a
 // *BlockedError where the cluster is in the way.
-func (g clusterState) check(ctx context.Context, s plan.Step) (todo, error) {
+func (g clusterState) check(ctx context.Context, s plan.Step) (remainder, error) {
 	coll, err := g.collection(s)
 	if err != nil {
-		return todo{}, err
+		return remainder{}, err
 	}
 	lower, upper := s.Min, s.Max
 	if s.Within != nil {
@@ -77,12 +77,12 @@ func (g clusterState) check(ctx context.Context, s plan.Step) (todo, error) {
 	}
 	chunks, err := g.chunks(ctx, coll.Collection, lower, upper)
 	if err != nil {
-		return todo{}, err
+		return remainder{}, err
 	}
 	if len(chunks) == 0 {
-		return todo{}, changed(s, "%s has no chunks there", s.Namespace)
+		return remainder{}, changed(s, "%s has no chunks there", s.Namespace)
 	}
-	t := todo{}
+	t := remainder{}
 	for _, c := range chunks {
 		t.before = append(t.before, piece{c.Min, c.Max, c.Shard})
 	}

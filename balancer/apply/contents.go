@@ -15,7 +15,7 @@ type tally struct {
 
 // count notes what a move has moved, as the donor has counted it. What nobody has
 // counted counts as it was expected.
-func (k *carrying) count(c Command) Moved {
+func (k *stepRun) count(c Command) Moved {
 	is, err := k.cluster.Moved(k.hard, c)
 	if err != nil || !is.Counted {
 		is.Documents, is.Bytes = k.step.Documents, k.step.Bytes

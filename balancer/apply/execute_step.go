@@ -33,9 +33,9 @@ func (r *run) look(ctx context.Context) (s *catalog.Snapshot, err error) {
 	return s, err
 }
 
-// carrying is a step under way. What it moves is let in and counted one migration after
+// stepRun is a step under way. What it moves is let in and counted one migration after
 // another: how many there are, only the donor knows.
-type carrying struct {
+type stepRun struct {
 	*run
 	step    plan.Step
 	in      pace.Move // what was let in
@@ -46,12 +46,12 @@ type carrying struct {
 // is asked whether the step is done all the same; if not, one that may pass has the
 // rest sent again when the pace lets it, and what is too large is cut. The error is
 // a *pace.OverError when that is never.
-func (r *run) carry(ctx context.Context, s plan.Step, t todo, outcomes chan<- outcome) error {
-	k := &carrying{run: r, step: s, in: r.paceOf(s), entered: true}
+func (r *run) carry(ctx context.Context, s plan.Step, t remainder, outcomes chan<- outcome) error {
+	k := &stepRun{run: r, step: s, in: r.paceOf(s), entered: true}
 	var waited, gone time.Duration
 	for broken := 0; ; {
 		err := k.try(ctx, t)
-		var again *againError
+		var again *retryError
 		if !errors.As(err, &again) {
 			k.leave(err)
 			return err
@@ -93,7 +93,7 @@ func (r *run) carry(ctx context.Context, s plan.Step, t todo, outcomes chan<- ou
 }
 
 // enter waits until the next migration, or the same one again, may begin.
-func (k *carrying) enter(ctx context.Context) error {
+func (k *stepRun) enter(ctx context.Context) error {
 	err := k.o.Pace.Enter(ctx, k.in)
 	k.entered = err == nil
 	switch {
@@ -106,7 +106,7 @@ func (k *carrying) enter(ctx context.Context) error {
 }
 
 // enterFor enters for a command that has not entered yet: for what moves, as a move.
-func (k *carrying) enterFor(ctx context.Context, c Command) error {
+func (k *stepRun) enterFor(ctx context.Context, c Command) error {
 	moves := c.Kind == plan.Move
 	if k.entered && (!moves || !k.in.Stays) {
 		return nil
@@ -116,29 +116,29 @@ func (k *carrying) enterFor(ctx context.Context, c Command) error {
 	return k.enter(ctx)
 }
 
-func (k *carrying) leave(err error) {
+func (k *stepRun) leave(err error) {
 	if k.entered {
 		k.entered = false
 		k.o.Pace.Leave(k.in, err)
 	}
 }
 
-// againError says that a step may be tried again, with what is left of it.
-type againError struct {
-	todo todo
+// retryError says that a step may be tried again, with what is left of it.
+type retryError struct {
+	todo remainder
 	err  error
 }
 
-func (e *againError) Error() string { return e.err.Error() }
+func (e *retryError) Error() string { return e.err.Error() }
 
 // try sends the commands of a step once, but for what is cut. The error is an
 // *againError where the same may succeed later.
-func (k *carrying) try(ctx context.Context, t todo) error {
+func (k *stepRun) try(ctx context.Context, t remainder) error {
 	for cuts := 0; ; cuts++ {
 		if asks := t.commands[0]; asks.Kind == plan.Split && asks.Open {
 			switch _, err := k.cut(k.step, asks); {
 			case passes(err):
-				return &againError{t, &StepError{k.step, err}}
+				return &retryError{t, &StepError{k.step, err}}
 			case err != nil:
 				return &StepError{k.step, err}
 			}
@@ -198,7 +198,7 @@ func (k *carrying) try(ctx context.Context, t todo) error {
 			t = now
 		}
 		if policy.FailureOf(err).Passes() {
-			return &againError{t, err}
+			return &retryError{t, err}
 		}
 		return err
 	}
@@ -207,7 +207,7 @@ func (k *carrying) try(ctx context.Context, t todo) error {
 func passes(err error) bool { return err != nil && policy.FailureOf(err).Passes() }
 
 // wasCut reports whether the donor has, or may have, cut what the step is about.
-func (k *carrying) wasCut() bool {
+func (k *stepRun) wasCut() bool {
 	if k.halves { // a run that was killed may have
 		return true
 	}
@@ -226,7 +226,7 @@ type stopError struct{ error }
 
 // send sends commands, up to the first that fails, and returns that. More says that a
 // donor has kept a part of what it was to give.
-func (k *carrying) send(ctx context.Context, commands []Command) (failed Command, more bool, err error) {
+func (k *stepRun) send(ctx context.Context, commands []Command) (failed Command, more bool, err error) {
 	for _, c := range commands {
 		if err := k.enterFor(ctx, c); err != nil {
 			return c, false, &stopError{err}
@@ -249,7 +249,7 @@ func (k *carrying) send(ctx context.Context, commands []Command) (failed Command
 }
 
 // moved counts a move whose command failed and that is done all the same.
-func (k *carrying) moved(c Command) error {
+func (k *stepRun) moved(c Command) error {
 	k.count(c)
 	return k.notMore(k.step)
 }
@@ -269,10 +269,10 @@ func waitsForDeletion(err error) bool {
 }
 
 // recheck asks what is left of a step that has begun.
-func (r *run) recheck(s plan.Step) (todo, error) {
+func (r *run) recheck(s plan.Step) (remainder, error) {
 	look, err := r.cluster.Snapshot(r.hard, r.namespaces)
 	if err != nil {
-		return todo{}, err
+		return remainder{}, err
 	}
 	r.o.Pace.Balancer(balancerOn(look))
 	return r.ground(look).check(r.hard, s)

@@ -35,13 +35,13 @@ type History struct {
 // chapter is one plan of a journal.
 type chapter struct {
 	plan     *plan.Plan
-	began    []begun
+	began    []startedStep
 	done     map[int]bool // numbers of steps
 	finished bool
 }
 
-// begun is a step that was, or may have been, carried out.
-type begun struct {
+// startedStep is a step that was, or may have been, carried out.
+type startedStep struct {
 	step   plan.Step
 	before []piece
 	span   plan.Range    // what it is about, where only the cluster could say that
@@ -164,8 +164,8 @@ func (h *History) add(r Record) error {
 			return fmt.Errorf("%w: its plan has no step %d", ErrNoJournal, r.Step)
 		}
 		// A step that was begun twice has its first layout to go back to.
-		if !slices.ContainsFunc(c.began, func(b begun) bool { return b.step.Number == r.Step }) {
-			c.began = append(c.began, begun{
+		if !slices.ContainsFunc(c.began, func(b startedStep) bool { return b.step.Number == r.Step }) {
+			c.began = append(c.began, startedStep{
 				step: c.plan.Steps[i], before: r.Before, span: plan.Range{Min: r.Min, Max: r.Max},
 			})
 		}

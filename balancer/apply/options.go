@@ -71,7 +71,7 @@ type Options struct {
 	// Parallel is how many steps of one round run at once; 1 when it is zero. A
 	// shard takes part in one at a time.
 	Parallel int
-	// Pace lets steps begin, and those begin anew that failed. Its limits are of this
+	// Pace lets steps begin, and those start over that failed. Its limits are of this
 	// run, and can be passed by the next one. Nil lets all of them, later after
 	// failures.
 	Pace *pace.Gate

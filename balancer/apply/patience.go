@@ -13,10 +13,10 @@ import (
 // patience is how long a router that has answered before is waited for.
 const patience = 24 * time.Hour
 
-// patient is a cluster whose router may go away and come back: what does no harm
+// retryingCluster is a cluster whose router may go away and come back: what does no harm
 // when it is asked twice is asked until somebody answers. Commands are not: whoever
 // sent one has to look first what became of it.
-type patient struct {
+type retryingCluster struct {
 	Cluster
 	clock Clock
 	// until is when nobody waits any more; zero is never.
@@ -31,7 +31,7 @@ type patient struct {
 }
 
 // Snapshot waits for an answer.
-func (p *patient) Snapshot(ctx context.Context, namespaces []string) (s *catalog.Snapshot, err error) {
+func (p *retryingCluster) Snapshot(ctx context.Context, namespaces []string) (s *catalog.Snapshot, err error) {
 	err = p.ask(ctx, func() error {
 		s, err = p.Cluster.Snapshot(ctx, namespaces)
 		return err
@@ -40,7 +40,7 @@ func (p *patient) Snapshot(ctx context.Context, namespaces []string) (s *catalog
 }
 
 // Chunks waits for an answer.
-func (p *patient) Chunks(
+func (p *retryingCluster) Chunks(
 	ctx context.Context, c catalog.Collection, lower, upper catalog.Key,
 ) (chunks []catalog.Chunk, err error) {
 	err = p.ask(ctx, func() error {
@@ -51,7 +51,7 @@ func (p *patient) Chunks(
 }
 
 // Cuts waits for an answer.
-func (p *patient) Cuts(ctx context.Context, c Command) (keys []catalog.Key, err error) {
+func (p *retryingCluster) Cuts(ctx context.Context, c Command) (keys []catalog.Key, err error) {
 	err = p.ask(ctx, func() error {
 		keys, err = p.Cluster.Cuts(ctx, c)
 		return err
@@ -60,7 +60,7 @@ func (p *patient) Cuts(ctx context.Context, c Command) (keys []catalog.Key, err 
 }
 
 // Size waits for an answer.
-func (p *patient) Size(ctx context.Context, c Command) (is Moved, err error) {
+func (p *retryingCluster) Size(ctx context.Context, c Command) (is Moved, err error) {
 	err = p.ask(ctx, func() error {
 		is, err = p.Cluster.Size(ctx, c)
 		return err
@@ -69,7 +69,7 @@ func (p *patient) Size(ctx context.Context, c Command) (is Moved, err error) {
 }
 
 // Moved waits for an answer.
-func (p *patient) Moved(ctx context.Context, c Command) (is Moved, err error) {
+func (p *retryingCluster) Moved(ctx context.Context, c Command) (is Moved, err error) {
 	err = p.ask(ctx, func() error {
 		is, err = p.Cluster.Moved(ctx, c)
 		return err
@@ -78,11 +78,11 @@ func (p *patient) Moved(ctx context.Context, c Command) (is Moved, err error) {
 }
 
 // SetBalancing waits for an answer.
-func (p *patient) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
+func (p *retryingCluster) SetBalancing(ctx context.Context, namespaces []string, on bool) error {
 	return p.ask(ctx, func() error { return p.Cluster.SetBalancing(ctx, namespaces, on) })
 }
 
-func (p *patient) ask(ctx context.Context, ask func() error) error {
+func (p *retryingCluster) ask(ctx context.Context, ask func() error) error {
 	began := p.clock.Now()
 	for tries := 0; ; tries++ {
 		err := ask()
@@ -99,7 +99,7 @@ func (p *patient) ask(ctx context.Context, ask func() error) error {
 }
 
 // gaveUp reports whether a router is waited for no longer.
-func (p *patient) gaveUp(began time.Time) bool {
+func (p *retryingCluster) gaveUp(began time.Time) bool {
 	now := p.clock.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,7 +108,7 @@ func (p *patient) gaveUp(began time.Time) bool {
 }
 
 // waits reports whether an error is that of a router to wait for, and tells of it.
-func (p *patient) waits(err error) bool {
+func (p *retryingCluster) waits(err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if mongoerr.Overloaded(err) {

@@ -85,7 +85,7 @@ func (r *run) entered(ctx context.Context, out outcome, outcomes chan<- outcome,
 		return false, false, err
 	}
 	s := out.step
-	var t todo
+	var t remainder
 	if r.result.Stopped == "" && !over {
 		t, err = r.begin(ctx, s)
 	}
@@ -187,7 +187,7 @@ func without(steps []plan.Step, s plan.Step) (left []plan.Step) {
 
 // begin checks a step and writes down that it begins. It returns no commands
 // where there is nothing to do.
-func (r *run) begin(ctx context.Context, s plan.Step) (t todo, err error) {
+func (r *run) begin(ctx context.Context, s plan.Step) (t remainder, err error) {
 	if r.stays[s.Number] {
 		return t, nil
 	}

@@ -41,7 +41,7 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 		r.cluster, r.o.Log, r.o.Pace = rehearsalOf(c, true), nil, r.o.Pace.Rehearsal()
 	}
 	r.o.Parallel = max(1, o.Parallel)
-	r.waits = &patient{Cluster: r.cluster, clock: o.Clock, until: r.o.Pace.Ends(), tell: r.tellAway}
+	r.waits = &retryingCluster{Cluster: r.cluster, clock: o.Clock, until: r.o.Pace.Ends(), tell: r.tellAway}
 	r.cluster = r.waits
 	if o.Resume != nil {
 		r.paused = o.Resume.Paused()
@@ -73,7 +73,7 @@ func Run(ctx context.Context, c Cluster, p *plan.Plan, o Options) (Result, error
 // run is a plan under way.
 type run struct {
 	cluster Cluster // which is
-	waits   *patient
+	waits   *retryingCluster
 	hard    context.Context
 	o       Options
 
@@ -107,7 +107,7 @@ type run struct {
 }
 
 // recall takes over what a journal knows of a step.
-func (r *run) recall(b begun) {
+func (r *run) recall(b startedStep) {
 	n := b.step.Number
 	r.before[n] = b.before
 	if b.cuts != nil {

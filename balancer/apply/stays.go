@@ -64,7 +64,7 @@ func (e *LeftError) Error() string {
 }
 
 // force moves what can't be cut, where that was asked for.
-func (k *carrying) force(c Command) error {
+func (k *stepRun) force(c Command) error {
 	size, err := k.cluster.Size(k.hard, c)
 	if err != nil {
 		return &StepError{k.step, err}

@@ -28,7 +28,7 @@ func Undo(h *History) (*plan.Plan, error) {
 	}
 	p := plan.Plan{Basis: h.last().plan.Basis, Model: h.last().plan.Model, Undoes: h.path}
 	p.Goal.Kind = plan.Undo
-	u := undoing{}
+	u := undoBuilder{}
 	bases := map[string]plan.CollectionBasis{}
 	for i := len(h.chapters) - 1; i >= 0; i-- {
 		c := h.chapters[i]
@@ -52,13 +52,13 @@ func Undo(h *History) (*plan.Plan, error) {
 	return plan.FromSteps(p, u.steps)
 }
 
-// undoing collects the steps back.
-type undoing struct{ steps []plan.Step }
+// undoBuilder collects the steps back.
+type undoBuilder struct{ steps []plan.Step }
 
-func (u *undoing) add(s plan.Step) { u.steps = append(u.steps, s) }
+func (u *undoBuilder) add(s plan.Step) { u.steps = append(u.steps, s) }
 
 // back takes one step back.
-func (u *undoing) back(b begun) {
+func (u *undoBuilder) back(b startedStep) {
 	s := b.step
 	back := plan.Step{Namespace: s.Namespace, From: s.From, Min: s.Min, Max: s.Max}
 	back.Why = fmt.Sprintf("undoes step %d", s.Number)
@@ -100,7 +100,7 @@ func (u *undoing) back(b begun) {
 }
 
 // ranges are what a step has moved or, where it is not known to be done, may have.
-func (b begun) ranges() []Moved {
+func (b startedStep) ranges() []Moved {
 	whole := Moved{Min: b.step.Min, Max: b.step.Max, Documents: b.step.Documents, Bytes: b.step.Bytes}
 	if b.step.Within == nil {
 		if len(b.moved) > 0 && b.done {
@@ -119,7 +119,7 @@ func (b begun) ranges() []Moved {
 }
 
 // moves brings back what was on the donor, in as few ranges as it lay in.
-func (u *undoing) moves(back plan.Step, b begun, m Moved) {
+func (u *undoBuilder) moves(back plan.Step, b startedStep, m Moved) {
 	back.Kind, back.From, back.To, back.Min = plan.Move, b.step.To, b.step.From, m.Min
 	back.Bytes, back.Documents = m.Bytes, m.Documents
 	add := func() {
@@ -152,7 +152,7 @@ func (u *undoing) moves(back plan.Step, b begun, m Moved) {
 
 // mayHaveCut reports whether the donor may have cut a chunk for a step that is not known
 // to be done: for a move, or for a split at points that only the donor knows.
-func (b begun) mayHaveCut(c piece) bool {
+func (b startedStep) mayHaveCut(c piece) bool {
 	if b.done || b.step.Within != nil && !c.Min.Equal(b.span.Min) {
 		return false
 	}
@@ -161,7 +161,7 @@ func (b begun) mayHaveCut(c piece) bool {
 
 // whole merges the chunks that points lay inside of, and one that the donor may have
 // cut nobody knows where.
-func (u *undoing) whole(back plan.Step, b begun, points []catalog.Key) {
+func (u *undoBuilder) whole(back plan.Step, b startedStep, points []catalog.Key) {
 	back.Kind = plan.Merge
 	for _, c := range b.before {
 		back.Chunks = 1

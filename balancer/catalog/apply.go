@@ -85,8 +85,8 @@ func disjoint(changed []Chunk) []Chunk {
 // application is one Apply under way.
 type application struct {
 	old     *RoutingTable
-	w       tableWriter // its blocks are those added
-	shelves []*shelf    // of the new table
+	w       tableWriter   // its blocks are those added
+	shelves []*blockGroup // of the new table
 	removed []*block
 	inPlace bool // all bounds and positions are as before
 }

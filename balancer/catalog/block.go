@@ -10,7 +10,7 @@ import (
 // lower bound, a row of 32 bytes, and what only some have where they have it.
 
 // layout has the sizes of blocks, in chunks, and of shelves, in blocks. New
-// ones get fill; one above most is split when it is written anew, and one
+// ones get fill; one above most is split when it is rewritten, and one
 // below least is joined with the next.
 type layout struct {
 	blockLeast, blockFill, blockMost int

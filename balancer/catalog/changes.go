@@ -72,11 +72,11 @@ func firstOf(a, b []inBlock) int {
 
 // without returns the chunks in the blocks that another table does not share.
 func (t *RoutingTable) without(other *RoutingTable) []inBlock {
-	shelves := make(map[*shelf]bool, len(other.shelves))
+	shelves := make(map[*blockGroup]bool, len(other.shelves))
 	for _, s := range other.shelves {
 		shelves[s] = true
 	}
-	mine := make(map[*shelf]bool, len(t.shelves))
+	mine := make(map[*blockGroup]bool, len(t.shelves))
 	for _, s := range t.shelves {
 		mine[s] = true
 	}

@@ -36,14 +36,14 @@ func (e Estimate) Plus(o Estimate) Estimate {
 // blocks in which none is.
 func (t *RoutingTable) WithoutEstimates() *RoutingTable {
 	next := *t
-	next.shelves = make([]*shelf, len(t.shelves))
+	next.shelves = make([]*blockGroup, len(t.shelves))
 	for i, s := range t.shelves {
 		next.shelves[i] = s.withoutEstimates()
 	}
 	return &next
 }
 
-func (s *shelf) withoutEstimates() *shelf {
+func (s *blockGroup) withoutEstimates() *blockGroup {
 	if !slices.ContainsFunc(s.blocks, func(b *block) bool { return b.sizes != nil }) {
 		return s
 	}

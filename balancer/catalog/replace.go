@@ -19,7 +19,7 @@ func (a *application) replaceInPlace(changed []Chunk) error {
 		}
 		s := a.shelves[p.shelf]
 		if s == a.old.shelves[p.shelf] {
-			s = &shelf{blocks: slices.Clone(s.blocks), lows: s.lows, starts: s.starts, owned: slices.Clone(s.owned)}
+			s = &blockGroup{blocks: slices.Clone(s.blocks), lows: s.lows, starts: s.starts, owned: slices.Clone(s.owned)}
 			a.shelves[p.shelf] = s
 		}
 		s.blocks[p.block] = b

@@ -53,7 +53,7 @@ type piece struct {
 
 func (p piece) len() int { return p.to - p.from + len(p.chunks) }
 
-// section is a row of neighbouring blocks to be written anew.
+// section is a row of neighbouring blocks to be rewritten.
 type section struct {
 	pieces []piece
 	count  int
@@ -111,7 +111,7 @@ type strip struct {
 	base   int
 }
 
-func (st strip) join(s *shelf) strip {
+func (st strip) join(s *blockGroup) strip {
 	st.blocks = slices.Concat(st.blocks, s.blocks)
 	end := st.starts[len(st.starts)-1]
 	st.starts = slices.Clip(st.starts)
@@ -128,7 +128,7 @@ func (st strip) find(i int) (block, chunk int) {
 	return block, i - int(st.starts[block])
 }
 
-// rewriteStrip writes the blocks anew that the runs touch.
+// rewriteStrip writes the blocks again that the runs touch.
 func (a *application) rewriteStrip(st strip, runs []run) ([]*block, error) {
 	out := make([]*block, 0, len(st.blocks)+1)
 	next := 0 // the first block not dealt with

@@ -23,7 +23,7 @@ type RoutingTable struct {
 
 	layout  layout
 	shards  *shardNames
-	shelves []*shelf
+	shelves []*blockGroup
 	lows    []string // comparable lower bound of each shelf
 	starts  []int32  // position of each shelf's first chunk, and the number of chunks
 
@@ -197,9 +197,9 @@ func (t *RoutingTable) allBlocks() iter.Seq[*block] {
 	}
 }
 
-// shelf holds some tens of neighbouring blocks, so that a table of thousands
-// of blocks changes without all of them being listed anew.
-type shelf struct {
+// blockGroup holds some tens of neighbouring blocks, so that a table of thousands
+// of blocks changes without all of them being listed again.
+type blockGroup struct {
 	blocks []*block
 	lows   []string // comparable lower bound of each block
 	starts []int32  // position in the shelf of each block's first chunk, and the number of chunks
@@ -210,7 +210,7 @@ type shelf struct {
 }
 
 // newest returns the version of the newest chunk of a shard on the shelf.
-func (s *shelf) newest(shard uint16) (newest ChunkVersion) {
+func (s *blockGroup) newest(shard uint16) (newest ChunkVersion) {
 	for _, b := range s.blocks {
 		if o := b.of(shard); o != nil && newest.Compare(o.newest) < 0 {
 			newest = o.newest
@@ -219,13 +219,13 @@ func (s *shelf) newest(shard uint16) (newest ChunkVersion) {
 	return newest
 }
 
-func newShelf(blocks []*block) *shelf {
-	return (&shelf{}).with(blocks, nil, blocks)
+func newShelf(blocks []*block) *blockGroup {
+	return (&blockGroup{}).with(blocks, nil, blocks)
 }
 
 // with returns a shelf of other blocks: some were removed, some added.
-func (s *shelf) with(blocks, removed, added []*block) *shelf {
-	next := &shelf{blocks: blocks, lows: make([]string, len(blocks)), starts: make([]int32, len(blocks)+1),
+func (s *blockGroup) with(blocks, removed, added []*block) *blockGroup {
+	next := &blockGroup{blocks: blocks, lows: make([]string, len(blocks)), starts: make([]int32, len(blocks)+1),
 		owned: slices.Clone(s.owned)}
 	for i, b := range blocks {
 		next.lows[i] = b.low(0)
@@ -236,13 +236,13 @@ func (s *shelf) with(blocks, removed, added []*block) *shelf {
 }
 
 // shelve puts blocks on shelves of even size.
-func (l layout) shelve(blocks []*block) []*shelf {
+func (l layout) shelve(blocks []*block) []*blockGroup {
 	if len(blocks) <= l.shelfMost {
-		return []*shelf{newShelf(blocks)}
+		return []*blockGroup{newShelf(blocks)}
 	}
 	parts := (len(blocks) + l.shelfFill - 1) / l.shelfFill
 	size := (len(blocks) + parts - 1) / parts
-	shelves := make([]*shelf, 0, parts)
+	shelves := make([]*blockGroup, 0, parts)
 	for part := range slices.Chunk(blocks, size) {
 		shelves = append(shelves, newShelf(slices.Clone(part)))
 	}
@@ -250,7 +250,7 @@ func (l layout) shelve(blocks []*block) []*shelf {
 }
 
 // len returns the number of chunks.
-func (s *shelf) len() int { return int(s.starts[len(s.blocks)]) }
+func (s *blockGroup) len() int { return int(s.starts[len(s.blocks)]) }
 
 // index fills in where shelves begin, by key and by position.
 func (t *RoutingTable) index() {

@@ -41,7 +41,7 @@ func (t *RoutingTable) Owned(s ShardID, from, to Key) iter.Seq[Chunk] {
 		n := t.shards.number[s]
 		slab := historySlab{size: firstSlab}
 		var c Chunk
-		for b, span := range t.spansWith(from, to, func(s *shelf) bool { return s.owned.of(n).chunks > 0 }) {
+		for b, span := range t.spansWith(from, to, func(s *blockGroup) bool { return s.owned.of(n).chunks > 0 }) {
 			for _, i := range b.ownedIn(n, span) {
 				if b.read(int(i), t.shards.names, &slab, &c); !yield(c) {
 					return
@@ -76,7 +76,7 @@ func (t *RoutingTable) Adjoining(s ShardID, from Key,
 		slab := historySlab{size: firstSlab}
 		var c Chunk
 		passed := 0
-		for b, span := range t.spansWith(from, Key{}, func(s *shelf) bool { return s.owned.of(n).chunks > 0 }) {
+		for b, span := range t.spansWith(from, Key{}, func(s *blockGroup) bool { return s.owned.of(n).chunks > 0 }) {
 			for _, at := range b.ownedIn(n, span) {
 				i := int(at)
 				if i > 0 && i < b.len()-1 && b.rows[i-1].shard != n && b.rows[i+1].shard != n {
@@ -104,7 +104,7 @@ func (t *RoutingTable) Adjoins(s ShardID, from Key, counts func(since bson.Times
 	n := t.shards.number[s]
 	does := func(b *block, i int) bool { return counts(b.rows[i].since, Jumbo(b.rows[i].flags&jumboBits)) }
 	var before *block // the last one whose last chunk is the shard's
-	for b, span := range t.spansWith(from, Key{}, func(s *shelf) bool { return s.owned.of(n).chunks > 0 }) {
+	for b, span := range t.spansWith(from, Key{}, func(s *blockGroup) bool { return s.owned.of(n).chunks > 0 }) {
 		own := b.ownedIn(n, span)
 		if len(own) == 0 {
 			continue
@@ -154,7 +154,7 @@ func (t *RoutingTable) FirstUnflagged(s ShardID, from, to Key) (Chunk, bool) {
 		return Chunk{}, false
 	}
 	n := t.shards.number[s]
-	movable := func(s *shelf) bool { total := s.owned.of(n); return total.chunks > total.jumbo }
+	movable := func(s *blockGroup) bool { total := s.owned.of(n); return total.chunks > total.jumbo }
 	for b, span := range t.spansWith(from, to, movable) {
 		if o := b.of(n); o == nil || o.jumbo == o.chunks {
 			continue
@@ -235,11 +235,11 @@ type span struct{ from, to int }
 // spans returns the blocks that overlap [from, to), each with the part that
 // does.
 func (t *RoutingTable) spans(from, to Key) iter.Seq2[*block, span] {
-	return t.spansWith(from, to, func(*shelf) bool { return true })
+	return t.spansWith(from, to, func(*blockGroup) bool { return true })
 }
 
 // spansWith returns the spans on shelves that are wanted.
-func (t *RoutingTable) spansWith(from, to Key, wanted func(*shelf) bool) iter.Seq2[*block, span] {
+func (t *RoutingTable) spansWith(from, to Key, wanted func(*blockGroup) bool) iter.Seq2[*block, span] {
 	return func(yield func(*block, span) bool) {
 		if !to.IsZero() && to.order <= from.order {
 			return

@@ -6,7 +6,7 @@ import (
 
 // advisories finds known faults of the servers' versions. Each has a severity of its own; that
 // of the rule is the most that one has.
-func (l *looking) advisories() {
+func (l *ruleRun) advisories() {
 	c := advisory.Cluster{Snapshot: l.Snapshot}
 	if len(advisory.VersionsOf(l.Snapshot)) == 0 {
 		l.silent("whether the servers have known faults is unknown: their version is not recorded")

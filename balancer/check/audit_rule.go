@@ -15,7 +15,7 @@ type Audit struct {
 }
 
 // audit finds what lies on shards where it should not.
-func (l *looking) audit() {
+func (l *ruleRun) audit() {
 	const notKnown = "whether everything lies on the shards where it should is unknown: "
 	switch {
 	case l.Audited == nil && l.Unaudited == "":

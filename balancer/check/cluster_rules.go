@@ -11,7 +11,7 @@ import (
 
 // The rules about the cluster as such.
 
-func (l *looking) shards() {
+func (l *ruleRun) shards() {
 	if l.gap("shards", "reach") {
 		return
 	}
@@ -26,7 +26,7 @@ func (l *looking) shards() {
 
 // balancer finds the balancer off for longer than the threshold. Nobody writes
 // down who set the mode by hand: what is not known counts as long.
-func (l *looking) balancer() {
+func (l *ruleRun) balancer() {
 	for _, f := range l.About(diagnosis.SettingsUnreadable) {
 		l.take(f)
 	}
@@ -46,7 +46,7 @@ func (l *looking) balancer() {
 	}
 }
 
-func (l *looking) rounds() {
+func (l *ruleRun) rounds() {
 	if l.gap("actionlog") {
 		return
 	}
@@ -56,7 +56,7 @@ func (l *looking) rounds() {
 }
 
 // moves counts the migrations that failed, for each pair of shards.
-func (l *looking) moves() {
+func (l *ruleRun) moves() {
 	if l.gap("changelog") {
 		return
 	}
@@ -84,7 +84,7 @@ func (l *looking) moves() {
 }
 
 // draining finds shards of which all that is left waits for the operator.
-func (l *looking) draining() {
+func (l *ruleRun) draining() {
 	if l.gap("shards", "draining", "chunks", "databases") {
 		return
 	}
@@ -113,7 +113,7 @@ func (l *looking) draining() {
 
 // paused finds what a run has left disabled; one that is running does not count. It names a
 // pause of all runs.
-func (l *looking) paused() {
+func (l *ruleRun) paused() {
 	if l.gap("lease") {
 		return
 	}
@@ -127,7 +127,7 @@ func (l *looking) paused() {
 	}
 }
 
-func (l *looking) zones() {
+func (l *ruleRun) zones() {
 	if l.gap("shards", "tags") {
 		return
 	}
@@ -146,7 +146,7 @@ func (l *looking) zones() {
 }
 
 // chunks adds up the chunks of all collections that the policy is about.
-func (l *looking) chunks() {
+func (l *ruleRun) chunks() {
 	if l.gap("shards", "chunks") {
 		return
 	}
@@ -161,7 +161,7 @@ func (l *looking) chunks() {
 }
 
 // versions compares what routers run, and what members run that could be reached.
-func (l *looking) versions() {
+func (l *ruleRun) versions() {
 	members := diagnosis.MemberVersions(l.Snapshot)
 	if !members.Known() && l.gap("mongos") {
 		return
@@ -178,7 +178,7 @@ func (l *looking) versions() {
 	}
 }
 
-func (l *looking) metadata() {
+func (l *ruleRun) metadata() {
 	const notKnown = "whether the metadata is consistent is unknown: "
 	switch {
 	case l.Unasked != "":
@@ -211,7 +211,7 @@ func (l *looking) metadata() {
 	}
 }
 
-func (l *looking) collections() {
+func (l *ruleRun) collections() {
 	missing := l.policy.Namespaces.Missing(l.Snapshot)
 	for _, name := range missing {
 		sentence := diagnosis.UnknownCollection(l.Snapshot, name).Error()

@@ -15,7 +15,7 @@ import (
 
 // compliant takes the server's word, and the rules of the release for lack of it.
 // Who switched a collection off did so on purpose.
-func (l *looking) compliant() {
+func (l *ruleRun) compliant() {
 	for _, b := range l.Balances {
 		c := l.Collection(b.Namespace)
 		scope := diagnosis.Scope{Namespace: b.Namespace}
@@ -36,7 +36,7 @@ func (l *looking) compliant() {
 
 // reason is why nobody could tell: what the server said, rather than what the
 // rules miss without its word.
-func (l *looking) reason(b diagnosis.Balance) string {
+func (l *ruleRun) reason(b diagnosis.Balance) string {
 	for _, gap := range l.Parts().Source.Gaps {
 		if gap.What == "balance" && (gap.Namespace == b.Namespace || gap.Namespace == "") {
 			return gap.Reason
@@ -45,7 +45,7 @@ func (l *looking) reason(b diagnosis.Balance) string {
 	return b.Reason
 }
 
-func (l *looking) jumbo() {
+func (l *ruleRun) jumbo() {
 	if l.gap("chunks") {
 		return
 	}
@@ -59,7 +59,7 @@ func (l *looking) jumbo() {
 	}
 }
 
-func (l *looking) orphans() {
+func (l *ruleRun) orphans() {
 	for _, c := range l.sized() {
 		var documents, bytes int64
 		for _, data := range c.Sizes {
@@ -71,7 +71,7 @@ func (l *looking) orphans() {
 }
 
 // sized returns the collections whose sizes are known, and notes the others.
-func (l *looking) sized() []*catalog.CollectionState {
+func (l *ruleRun) sized() []*catalog.CollectionState {
 	if l.gap("sizes") {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (l *looking) sized() []*catalog.CollectionState {
 
 // uneven compares each shard with its fair share. A share in percent counts only
 // where the balancer would call it uneven, too: small collections are never even.
-func (l *looking) uneven() {
+func (l *ruleRun) uneven() {
 	for _, c := range l.sized() {
 		deviations := Deviations(l.Snapshot, c)
 		if deviations == nil {
@@ -113,7 +113,7 @@ func (l *looking) uneven() {
 }
 
 // chunkSize returns the chunk size in force in bytes.
-func (l *looking) chunkSize(c *catalog.CollectionState) int64 {
+func (l *ruleRun) chunkSize(c *catalog.CollectionState) int64 {
 	return c.DataSizes(l.Settings().MaxChunkSizeBytes).MaxChunkSizeBytes
 }
 
@@ -122,7 +122,7 @@ const fewChunks = 20
 
 // fragmentation compares the number of chunks with what the data would need: one
 // for each shard and zone range, and as many as they fill.
-func (l *looking) fragmentation() {
+func (l *ruleRun) fragmentation() {
 	if l.gap("chunks") {
 		return
 	}
@@ -156,7 +156,7 @@ func defragmenting(release catalog.Release, ns string) string {
 }
 
 // ranges counts the zone ranges of a collection.
-func (l *looking) ranges(c *catalog.CollectionState) (n int) {
+func (l *ruleRun) ranges(c *catalog.CollectionState) (n int) {
 	for _, z := range diagnosis.Zones(l.Snapshot, c.Namespace) {
 		n += len(z.Ranges)
 	}

@@ -11,7 +11,7 @@ import (
 
 // disk measures how full volumes are. Of one whose size is not known it says nothing: not
 // every storage engine and file system tells.
-func (l *looking) disk() {
+func (l *ruleRun) disk() {
 	if l.gap("shards", "disks") {
 		return
 	}
@@ -32,7 +32,7 @@ func (l *looking) disk() {
 
 // deletions counts what is left behind by migrations on each shard, in all collections that
 // the policy is about.
-func (l *looking) deletions() {
+func (l *ruleRun) deletions() {
 	if l.gap("shards", "sizes") {
 		return
 	}

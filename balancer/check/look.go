@@ -29,8 +29,8 @@ type Cluster struct {
 	Watch sim.Watch
 }
 
-// looking is one rule at work on a cluster.
-type looking struct {
+// ruleRun is one rule at work on a cluster.
+type ruleRun struct {
 	Cluster
 	policy   *Policy
 	choice   Choice
@@ -38,14 +38,14 @@ type looking struct {
 }
 
 // add notes a finding of the rule.
-func (l *looking) add(f Finding) {
+func (l *ruleRun) add(f Finding) {
 	f.Rule = l.choice.Name
 	f.Severity = cmp.Or(f.Severity, l.choice.Severity)
 	l.findings = append(l.findings, f)
 }
 
 // measured notes a finding when there is more than the rule lets pass.
-func (l *looking) measured(n Quantity, f Finding) {
+func (l *ruleRun) measured(n Quantity, f Finding) {
 	if n.Value > l.choice.Max.Value {
 		f.Number = &n
 		l.add(f)
@@ -53,7 +53,7 @@ func (l *looking) measured(n Quantity, f Finding) {
 }
 
 // take notes what a diagnosis found, with the severity of the rule.
-func (l *looking) take(f diagnosis.Finding) {
+func (l *ruleRun) take(f diagnosis.Finding) {
 	l.add(taken(f))
 }
 
@@ -63,14 +63,14 @@ func taken(f diagnosis.Finding) Finding {
 
 // unknown notes that something is not known, without the whole of the command that
 // a server refused.
-func (l *looking) unknown(about diagnosis.Scope, format string, args ...any) {
+func (l *ruleRun) unknown(about diagnosis.Scope, format string, args ...any) {
 	sentence, _, _ := strings.Cut(fmt.Sprintf(format, args...), " to execute command {")
 	l.add(Finding{About: about, Unknown: true, Sentence: sentence})
 }
 
 // silent notes that a source can't tell, as no other one of its kind can: no
 // matter for those who did not ask for this very rule.
-func (l *looking) silent(sentence string) {
+func (l *ruleRun) silent(sentence string) {
 	f := Finding{Unknown: true, Severity: diagnosis.Info, Sentence: sentence}
 	if !l.choice.Named {
 		f.Excuse = "not available for this source"
@@ -80,7 +80,7 @@ func (l *looking) silent(sentence string) {
 
 // gap reports whether a part of the picture is missing for all collections, and
 // notes it.
-func (l *looking) gap(what ...string) bool {
+func (l *ruleRun) gap(what ...string) bool {
 	for _, gap := range l.Parts().Source.Gaps {
 		if gap.Namespace == "" && slices.Contains(what, gap.What) {
 			l.unknown(diagnosis.Scope{Shard: gap.Shard}, "%s could not be read: %s", gap.What, gap.Reason)
@@ -91,14 +91,14 @@ func (l *looking) gap(what ...string) bool {
 }
 
 // chosen returns the sharded collections that the policy is about.
-func (l *looking) chosen() []*catalog.CollectionState {
+func (l *ruleRun) chosen() []*catalog.CollectionState {
 	return slices.DeleteFunc(diagnosis.Sharded(l.Snapshot), func(c *catalog.CollectionState) bool {
 		return !l.policy.Namespaces.Match(c.Namespace)
 	})
 }
 
 // drainsFrom reports whether a collection has chunks or data on a draining shard.
-func (l *looking) drainsFrom(c *catalog.CollectionState) bool {
+func (l *ruleRun) drainsFrom(c *catalog.CollectionState) bool {
 	return slices.ContainsFunc(l.Shards(), func(s catalog.ShardState) bool {
 		return s.Draining && (c.CountOn(s.ID).Chunks > 0 || c.Sizes[s.ID].Bytes > 0)
 	})
@@ -106,7 +106,7 @@ func (l *looking) drainsFrom(c *catalog.CollectionState) bool {
 
 // excuse returns why it does not matter how a collection lies on its shards: it was
 // switched off on purpose, or there is work in progress that the policy allows.
-func (l *looking) excuse(c *catalog.CollectionState) string {
+func (l *ruleRun) excuse(c *catalog.CollectionState) string {
 	if hold := diagnosis.HoldOf(c.Collection, l.Release()); hold != diagnosis.NotHeld {
 		return hold.String()
 	}

@@ -101,7 +101,7 @@ func (p *Policy) Report(address string, c Cluster) Report {
 	r := &Result{Diagnosis: c.Diagnosis, Policy: p}
 	for _, choice := range p.Choices {
 		if choice.On {
-			l := &looking{Cluster: c, policy: p, choice: choice}
+			l := &ruleRun{Cluster: c, policy: p, choice: choice}
 			choice.look(l)
 			r.Findings = append(r.Findings, l.findings...)
 		}

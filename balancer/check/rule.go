@@ -20,7 +20,7 @@ type Rule struct {
 	Usual bool
 	Needs Need
 
-	look func(*looking)
+	look func(*ruleRun)
 }
 
 // Need is what a rule has to know of a cluster; needs are added up.
@@ -56,48 +56,48 @@ func Rules() []Rule {
 	counts, spans := []diagnosis.Unit{diagnosis.Count}, []diagnosis.Unit{diagnosis.Seconds}
 	return []Rule{
 		{"shards", "every shard answers", diagnosis.Critical,
-			Quantity{}, nil, true, Reach, (*looking).shards},
+			Quantity{}, nil, true, Reach, (*ruleRun).shards},
 		{"balancer", "how long the balancer may be off", diagnosis.Warning,
-			Quantity{3600, diagnosis.Seconds}, spans, true, Switches, (*looking).balancer},
+			Quantity{3600, diagnosis.Seconds}, spans, true, Switches, (*ruleRun).balancer},
 		{"rounds", "rounds that may fail of the last five", diagnosis.Warning,
-			count(0), counts, true, Rounds, (*looking).rounds},
+			count(0), counts, true, Rounds, (*ruleRun).rounds},
 		{"moves", "migrations that may fail from one shard to another", diagnosis.Warning,
-			count(0), counts, true, Outcomes, (*looking).moves},
+			count(0), counts, true, Outcomes, (*ruleRun).moves},
 		{"compliant", "every collection is balanced", diagnosis.Warning,
-			Quantity{}, nil, true, Verdicts, (*looking).compliant},
+			Quantity{}, nil, true, Verdicts, (*ruleRun).compliant},
 		{"draining", "no draining is stuck", diagnosis.Warning,
-			Quantity{}, nil, true, Drains | Counts | Zones, (*looking).draining},
+			Quantity{}, nil, true, Drains | Counts | Zones, (*ruleRun).draining},
 		{"zones", "every zone with ranges has a shard to take their chunks, and its ranges are what was meant",
-			diagnosis.Warning, Quantity{}, nil, true, Zones, (*looking).zones},
+			diagnosis.Warning, Quantity{}, nil, true, Zones, (*ruleRun).zones},
 		{"jumbo", "jumbo chunks that a collection may have", diagnosis.Warning,
-			count(0), counts, true, Counts, (*looking).jumbo},
+			count(0), counts, true, Counts, (*ruleRun).jumbo},
 		{"paused", "no run of shardsh that has ended left balancing disabled", diagnosis.Warning,
-			Quantity{}, nil, true, Leases, (*looking).paused},
+			Quantity{}, nil, true, Leases, (*ruleRun).paused},
 		{"versions", "all routers, and all members that can be reached, run the same version", diagnosis.Warning,
-			Quantity{}, nil, true, Routers, (*looking).versions},
+			Quantity{}, nil, true, Routers, (*ruleRun).versions},
 		{"advisories", "no known fault of the servers concerns the cluster", diagnosis.Critical,
-			Quantity{}, nil, false, Faults, (*looking).advisories},
+			Quantity{}, nil, false, Faults, (*ruleRun).advisories},
 		{"orphans", "orphaned documents that a collection may have", diagnosis.Warning,
-			count(100_000), counts, false, Sizes, (*looking).orphans},
+			count(100_000), counts, false, Sizes, (*ruleRun).orphans},
 		{"disk", "how full the volume of a shard may be", diagnosis.Warning,
-			Quantity{85, Percent}, []diagnosis.Unit{Percent}, false, Disks, (*looking).disk},
+			Quantity{85, Percent}, []diagnosis.Unit{Percent}, false, Disks, (*ruleRun).disk},
 		{"deletions", "orphaned documents that a shard may have to delete", diagnosis.Warning,
-			count(1_000_000), counts, false, Sizes, (*looking).deletions},
+			count(1_000_000), counts, false, Sizes, (*ruleRun).deletions},
 		{"uneven", "how far a shard may be from its fair share", diagnosis.Warning,
 			Quantity{20, Percent}, []diagnosis.Unit{Percent, diagnosis.Bytes}, false, Sizes | Zones,
-			(*looking).uneven},
+			(*ruleRun).uneven},
 		{"fragmentation", "chunks that may be more than their data need", diagnosis.Warning,
-			Quantity{50, Percent}, []diagnosis.Unit{Percent}, false, Sizes | Counts | Zones, (*looking).fragmentation},
+			Quantity{50, Percent}, []diagnosis.Unit{Percent}, false, Sizes | Counts | Zones, (*ruleRun).fragmentation},
 		{"chunks", "chunks that a shard may have", diagnosis.Warning,
-			count(100_000), counts, false, Counts, (*looking).chunks},
+			count(100_000), counts, false, Counts, (*ruleRun).chunks},
 		{"window", "how long the balancer may need in its window", diagnosis.Warning,
-			Quantity{7 * 24 * 3600, diagnosis.Seconds}, spans, false, Tables, (*looking).window},
+			Quantity{7 * 24 * 3600, diagnosis.Seconds}, spans, false, Tables, (*ruleRun).window},
 		{"metadata", "checkMetadataConsistency finds nothing", diagnosis.Critical,
-			count(0), counts, false, Metadata, (*looking).metadata},
+			count(0), counts, false, Metadata, (*ruleRun).metadata},
 		{"audit", "documents, indexes or chunks that may be where they should not, by a sample of the documents",
-			diagnosis.Critical, count(0), counts, false, Audits, (*looking).audit},
+			diagnosis.Critical, count(0), counts, false, Audits, (*ruleRun).audit},
 		{requires, "there is a sharded collection to check", diagnosis.Critical,
-			Quantity{}, nil, false, 0, (*looking).collections},
+			Quantity{}, nil, false, 0, (*ruleRun).collections},
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // window forecasts how long the balancer needs in its window for the collections
 // that it may touch.
-func (l *looking) window() {
+func (l *ruleRun) window() {
 	settings := l.Settings()
 	if settings.Window == nil && len(settings.Days) == 0 || l.gap("settings") {
 		return

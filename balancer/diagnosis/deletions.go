@@ -13,8 +13,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// leftover is a range that a shard has given away and has still documents of.
-type leftover struct {
+// pendingRange is a range that a shard has given away and has still documents of.
+type pendingRange struct {
 	catalog.RangeDeletion
 	since, due time.Time // due is zero when that is not known
 }
@@ -22,19 +22,19 @@ type leftover struct {
 // leftovers returns the ranges of a collection that shards have still to delete: as
 // the shards say, where the reader had a way there, else what the change log says
 // they gave away a short while ago, if they have orphans of the collection.
-func (d *Diagnosis) leftovers(c *catalog.CollectionState) []leftover {
-	return slices.DeleteFunc(d.givenAway(c), func(l leftover) bool {
+func (d *Diagnosis) leftovers(c *catalog.CollectionState) []pendingRange {
+	return slices.DeleteFunc(d.givenAway(c), func(l pendingRange) bool {
 		return !d.Parts().DeletionsKnown && l.Orphans == 0
 	})
 }
 
 // givenAway is leftovers with the ranges of which shards have no documents: these
 // stand in the way of migrations, too, until their time has come.
-func (d *Diagnosis) givenAway(c *catalog.CollectionState) (list []leftover) {
+func (d *Diagnosis) givenAway(c *catalog.CollectionState) (list []pendingRange) {
 	p := d.Parts()
 	for _, deletion := range p.Deletions {
 		if deletion.Namespace == c.Namespace {
-			one := leftover{RangeDeletion: deletion, since: time.Unix(int64(deletion.Timestamp.T), 0).UTC()}
+			one := pendingRange{RangeDeletion: deletion, since: time.Unix(int64(deletion.Timestamp.T), 0).UTC()}
 			if deletion.Delayed {
 				one.due = one.since.Add(CleanupDelayOf(d.Snapshot, deletion.Shard))
 			}
@@ -55,7 +55,7 @@ func (d *Diagnosis) givenAway(c *catalog.CollectionState) (list []leftover) {
 		}
 		lower, _ := entry.Detail("min").DocumentOK()
 		upper, _ := entry.Detail("max").DocumentOK()
-		list = append(list, leftover{since: entry.Time, due: due, RangeDeletion: catalog.RangeDeletion{
+		list = append(list, pendingRange{since: entry.Time, due: due, RangeDeletion: catalog.RangeDeletion{
 			Shard: m.From, Namespace: c.Namespace, Min: lower, Max: upper, Orphans: c.Sizes[m.From].Orphans,
 		}})
 	}

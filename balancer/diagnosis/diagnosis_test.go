@@ -239,7 +239,7 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "write docs/findings.md anew")
+var update = flag.Bool("update", false, "write docs/findings.md again")
 
 const findingsPage = "../../docs/findings.md"
 
@@ -257,7 +257,7 @@ func TestFindingsPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != want {
-		t.Error("docs/findings.md is not what the table says: write it anew with -update")
+		t.Error("docs/findings.md is not what the table says: rewrite it with -update")
 	}
 }
 

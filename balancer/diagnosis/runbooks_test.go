@@ -132,7 +132,7 @@ func runbooks() map[Code]runbook {
 		MigrationsForbidden: {see: "shardsh history" + onTheCluster, do: `js: sh.enableMigrations("shop.orders")`, dont: whoStopped},
 		ChunksFrozen: {see: "shardsh history" + onTheCluster,
 			dont: "Don't allow them again while the operation that has forbidden them goes on."},
-		Resharding: {see: "shardsh watch" + onTheCluster + " --once", dont: "Don't abort it to have chunks moved: it copies everything anew."},
+		Resharding: {see: "shardsh watch" + onTheCluster + " --once", dont: "Don't abort it to have chunks moved: it copies everything again."},
 		ZoneWithoutShards: {see: zones, do: `js: sh.addShardToZone("shard1", "EU")`,
 			dont: "Don't remove the zone's ranges if they are there by law or contract."},
 		UnalignedZones: {see: zones, dont: waitForIt},
@@ -187,7 +187,7 @@ func TestRunbooks(t *testing.T) {
 			}
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != want {
-			t.Errorf("%s is not what the tables say: write it anew with -update", path)
+			t.Errorf("%s is not what the tables say: rewrite it with -update", path)
 		}
 	}
 }

@@ -108,7 +108,7 @@ func TestTwoCauses(t *testing.T) {
 	for i, first := range all {
 		for _, second := range all[i+1:] {
 			if first.code == ShardUnreachable && second.code == NoSizeEntry || second.code == OnlyJumboChunks {
-				continue // the second makes the collection anew, or is part of the first
+				continue // the second rewrites the collection, or is part of the first
 			}
 			if first.code == Resharding && second.code == MigrationsForbidden {
 				continue // that is how it holds the collection

@@ -252,7 +252,7 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "write the table of docs/export.md anew")
+var update = flag.Bool("update", false, "write the table of docs/export.md again")
 
 // The page has every metric, with its labels. go test -run Page -update writes it.
 func TestPage(t *testing.T) {
@@ -290,7 +290,7 @@ func TestPage(t *testing.T) {
 		}
 	}
 	if want != string(data) && !*update {
-		t.Error("docs/export.md is not what the table says: write it anew with -update")
+		t.Error("docs/export.md is not what the table says: rewrite it with -update")
 	}
 }
 

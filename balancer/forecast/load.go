@@ -37,6 +37,6 @@ func (o Options) evenOut(s *catalog.Snapshot) (Forecast, error) {
 	f.Low, f.Likely, f.High = f.Low+rounds*countedFor, f.Likely+rounds*countedFor, f.High+rounds*countedFor
 	f.Basis = append(f.Basis, speeds.Basis(), fmt.Sprintf("operations are counted for %s before each round, and "+
 		"the moves run one after another", humanize.Duration(countedFor)),
-		"the load stays as it is; a later round chooses anew")
+		"the load stays as it is; a later round chooses again")
 	return f, nil
 }

@@ -27,7 +27,7 @@ func resumed(s *catalog.Snapshot) *catalog.Snapshot {
 		}
 		table, err := c.Table.Apply(changed)
 		if err != nil {
-			continue // the simulation begins the phase anew
+			continue // the simulation begins the phase again
 		}
 		next := *c
 		next.Table = table

@@ -149,25 +149,25 @@ func writeErrorAt(reply bson.Raw, statement int) error {
 	return nil
 }
 
-// balancingOf is what config.collections says of a collection.
-type balancingOf struct {
+// collectionBalancing is what config.collections says of a collection.
+type collectionBalancing struct {
 	off  bool
 	uuid bson.Binary
 }
 
 // balancingNow returns whether balancing is disabled of those of some collections that are
 // there.
-func (d *Executor) balancingNow(ctx context.Context, namespaces []string) (map[string]balancingOf, error) {
+func (d *Executor) balancingNow(ctx context.Context, namespaces []string) (map[string]collectionBalancing, error) {
 	return d.balancingWhere(ctx, bson.E{Key: "_id", Value: bson.D{{Key: "$in", Value: namespaces}}})
 }
 
-func (d *Executor) balancingWhere(ctx context.Context, which bson.E) (map[string]balancingOf, error) {
+func (d *Executor) balancingWhere(ctx context.Context, which bson.E) (map[string]collectionBalancing, error) {
 	docs, err := d.find(ctx, "collections", bson.D{which, notDropped},
 		bson.E{Key: "projection", Value: bson.D{{Key: "noBalance", Value: 1}, {Key: "uuid", Value: 1}}})
-	now := map[string]balancingOf{}
+	now := map[string]collectionBalancing{}
 	for _, doc := range docs {
 		off, _ := doc.Lookup("noBalance").BooleanOK()
-		now[text(doc, "_id")] = balancingOf{off, uuidOf(doc)}
+		now[text(doc, "_id")] = collectionBalancing{off, uuidOf(doc)}
 	}
 	return now, err
 }
@@ -178,16 +178,16 @@ func uuidOf(doc bson.Raw) bson.Binary {
 	return bson.Binary{Subtype: subtype, Data: data}
 }
 
-// configured is an entry of the change log about a command that only switches something:
+// configChange is an entry of the change log about a command that only switches something:
 // that of a change of the chunk size, or of a defragmentation, has details.
-type configured struct {
+type configChange struct {
 	id   string
 	time time.Time
 }
 
 // lastConfigured returns the newest of those entries for each collection. The log has no
 // index: this reads all of it, once, within a time limit.
-func (d *Executor) lastConfigured(ctx context.Context) (map[string]configured, error) {
+func (d *Executor) lastConfigured(ctx context.Context) (map[string]configChange, error) {
 	docs, err := d.list(ctx, "config", aggregateOn("changelog",
 		bson.D{{Key: "$match", Value: bson.D{
 			{Key: "what", Value: "configureCollectionBalancing"}, {Key: "details", Value: bson.D{}}}}},
@@ -196,9 +196,9 @@ func (d *Executor) lastConfigured(ctx context.Context) (map[string]configured, e
 			{Key: "entry", Value: bson.D{{Key: "$last", Value: "$_id"}}},
 			{Key: "time", Value: bson.D{{Key: "$last", Value: "$time"}}},
 		}}}))
-	entries := map[string]configured{}
+	entries := map[string]configChange{}
 	for _, doc := range docs {
-		entries[text(doc, "_id")] = configured{text(doc, "entry"), date(doc, "time")}
+		entries[text(doc, "_id")] = configChange{text(doc, "entry"), date(doc, "time")}
 	}
 	return entries, err
 }

@@ -140,7 +140,7 @@ func (d *Executor) tables(ctx context.Context, read *runner.Catalog, before *run
 }
 
 // updateTables reads the chunks that are newer than tables. It returns the collections whose
-// tables have to be read anew.
+// tables have to be read again.
 func (d *Executor) updateTables(
 	ctx context.Context, colls []catalog.Collection, tables map[string]*catalog.RoutingTable,
 ) (failed []catalog.Collection, err error) {

@@ -76,7 +76,7 @@ func (f *Freeze) Look(ctx context.Context, stopped bool) (Frozen, error) {
 	return f.balancer(ctx)
 }
 
-// Forget has the next Look read all anew.
+// Forget has the next Look read all again.
 func (f *Freeze) Forget() {
 	f.compatible = time.Time{}
 }

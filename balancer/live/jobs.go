@@ -63,7 +63,7 @@ type Job struct {
 	Verb string `bson:"verb"`
 	// Options is a JSON object.
 	Options string `bson:"options"`
-	// Run grows each time that the job is started anew, Calls with each call that works.
+	// Run grows each time that the job is started again, Calls with each call that works.
 	Run   int64 `bson:"run"`
 	Calls int64 `bson:"calls"`
 	// Cancel says that no call is to begin anything any more.
@@ -119,7 +119,7 @@ func (j *Jobs) Create(ctx context.Context, id, verb, opts string) (*Job, error) 
 		bson.D{{Key: "$replaceWith", Value: bson.D{{Key: "$cond", Value: bson.A{there, "$$ROOT", fresh}}}}})
 }
 
-// Replace gives a job other options. One that has ended starts anew.
+// Replace gives a job other options. One that has ended starts over.
 func (j *Jobs) Replace(ctx context.Context, job *Job, opts string) (*Job, error) {
 	set := bson.D{{Key: "options", Value: constant(opts)}, {Key: "updated", Value: clusterTime},
 		{Key: "calls", Value: bson.D{{Key: "$add", Value: bson.A{"$calls", int64(1)}}}}}

@@ -190,7 +190,7 @@ func (t *LeasedCluster) touched(ctx context.Context) (func(ns string) bool, erro
 	for _, p := range recorded {
 		entries[p.Namespace] = p.entry
 	}
-	last := map[string]configured{}
+	last := map[string]configChange{}
 	if t.executor.release.SwitchesBalancing() {
 		if last, err = t.executor.lastConfigured(ctx); err != nil {
 			last = nil // nobody knows then
@@ -250,7 +250,7 @@ func (t *LeasedCluster) giveSomeBack(ctx context.Context, some []string, touched
 
 // renamed returns the names that collections have now which are not there any more under those
 // that are recorded, and whose balancing is still disabled.
-func (t *LeasedCluster) renamed(ctx context.Context, some []string, now map[string]balancingOf) (
+func (t *LeasedCluster) renamed(ctx context.Context, some []string, now map[string]collectionBalancing) (
 	map[string]string, error) {
 	var uuids []bson.Binary
 	was := map[string]string{}

@@ -129,7 +129,7 @@ func (r *Reader) Read(ctx context.Context) (*catalog.Snapshot, error) { return r
 // older Snapshot of the same cluster. Collections that the older Snapshot does not
 // have, or that were replaced since, are read completely.
 func (r *Reader) ReadSince(ctx context.Context, old *catalog.Snapshot) (*catalog.Snapshot, error) {
-	rd := &reading{Reader: r, old: old, patience: patience{most: r.options.Wait}, parts: catalog.SnapshotParts{
+	rd := &reading{Reader: r, old: old, patience: shardTimeouts{most: r.options.Wait}, parts: catalog.SnapshotParts{
 		Time: r.options.Now, Release: r.options.Release, Config: map[string][]bson.Raw{},
 	}}
 	rd.told.tell = r.options.Watch
@@ -162,10 +162,10 @@ type reading struct {
 	only map[string]bool // the collections whose tables are read; nil for all
 
 	parts    catalog.SnapshotParts
-	patience patience
+	patience shardTimeouts
 	asked    func() []catalog.Member // waits for the members
 	probes   probes
-	told     told
+	told     progressCounter
 	reached  bool // it is known which shards the router reaches
 	mu       sync.Mutex
 	gaps     []catalog.Gap
@@ -182,7 +182,7 @@ type step struct {
 
 // steps returns all parts in the order in which they are read.
 func (r *reading) steps() []step {
-	tables, logs, causes := &tableReading{reading: r}, logReading{r}, causeReading{r}
+	tables, logs, causes := &tableReading{reading: r}, logReading{r}, causeReader{r}
 	return []step{
 		{Identity, "hello", r.identity},
 		{Identity, "time", r.clusterTime},

@@ -22,12 +22,12 @@ const (
 	probedColls  = 100
 )
 
-// causeReading reads what explanations need, of what is to be explained.
-type causeReading struct{ *reading }
+// causeReader reads what explanations need, of what is to be explained.
+type causeReader struct{ *reading }
 
 // all reads what only explanations need: the indexes for shard keys, the contents of
 // jumbo chunks and of the ranges of zones, and how much data is not sharded.
-func (r causeReading) all(ctx context.Context) error {
+func (r causeReader) all(ctx context.Context) error {
 	suspects := r.suspects()
 	r.probes = newProbes(len(suspects))
 	err := inParallel(ctx, r.options.Parallel, suspects,
@@ -60,7 +60,7 @@ func newProbes(collections int) probes {
 
 // suspects returns the collections that causes are looked for in: of many those for which
 // there is a reason, and then the most uneven ones.
-func (r causeReading) suspects() []*catalog.CollectionState {
+func (r causeReader) suspects() []*catalog.CollectionState {
 	list := r.selected()
 	sharded := len(list)
 	list = slices.DeleteFunc(list, func(c *catalog.CollectionState) bool { return c.Table == nil })
@@ -101,7 +101,7 @@ func unevenness(c *catalog.CollectionState) int64 {
 
 // indexes finds shards that have chunks of a collection but no index that begins with its
 // shard key: no chunk can be moved away from them.
-func (r causeReading) indexes(ctx context.Context, c *catalog.CollectionState) error {
+func (r causeReader) indexes(ctx context.Context, c *catalog.CollectionState) error {
 	db, name, err := catalog.SplitNamespace(c.Namespace)
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func kindOf(v bson.RawValue) string {
 
 // unsharded adds up the data of unsharded collections on each shard: all data of a
 // database, minus that of its sharded collections.
-func (r causeReading) unsharded(ctx context.Context) error {
+func (r causeReader) unsharded(ctx context.Context) error {
 	if slices.ContainsFunc(r.gaps, func(g catalog.Gap) bool { return g.What == "sizes" }) ||
 		len(r.parts.Databases) > probedDBs {
 		return nil

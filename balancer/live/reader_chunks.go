@@ -17,7 +17,7 @@ const chunkBatch = 20_000
 
 // readAll reads all chunks of a collection. Chunks that the cursor has passed may change
 // before it ends, so those newer than the newest at the beginning are read again.
-func (r *tableReading) readAll(ctx context.Context, t *tracked) error {
+func (r *tableReading) readAll(ctx context.Context, t *collectionRead) error {
 	newest, err := r.newest(ctx, t)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (r *tableReading) readAll(ctx context.Context, t *tracked) error {
 }
 
 // newest returns the version of the collection's newest chunk.
-func (r *tableReading) newest(ctx context.Context, t *tracked) (catalog.ChunkVersion, error) {
+func (r *tableReading) newest(ctx context.Context, t *collectionRead) (catalog.ChunkVersion, error) {
 	docs, err := r.source.list(ctx, find("chunks", bson.D{t.ChunkFilter()}).sorted("lastmod", -1).limited(1))
 	if err != nil {
 		return catalog.ChunkVersion{}, err
@@ -61,7 +61,9 @@ func (r *tableReading) newest(ctx context.Context, t *tracked) (catalog.ChunkVer
 
 // update reads the chunks of a version or a newer one, and reports whether the table had
 // them all. Sorted by version, a chunk that changes during the read comes again.
-func (r *tableReading) update(ctx context.Context, t *tracked, from catalog.ChunkVersion) (same bool, err error) {
+func (r *tableReading) update(
+	ctx context.Context, t *collectionRead, from catalog.ChunkVersion,
+) (same bool, err error) {
 	changed, err := r.chunks(ctx, t.Pattern, find("chunks", bson.D{t.ChunkFilter(),
 		{Key: "lastmod", Value: bson.D{{Key: "$gte", Value: from.Timestamp()}}},
 	}).sorted("lastmod", 1).batched(chunkBatch))
@@ -95,7 +97,7 @@ func (r *tableReading) chunks(ctx context.Context, p catalog.KeyPattern, q query
 // flags reads what changes without a new version: jumbo flags, and the sizes that a
 // defragmentation notes or removes (rules/02-migration-and-metadata §6.3). The config server scans all chunks of
 // the collection for them.
-func (r *tableReading) flags(ctx context.Context, t *tracked) error {
+func (r *tableReading) flags(ctx context.Context, t *collectionRead) error {
 	flagged, err := r.chunks(ctx, t.Pattern, find("chunks", bson.D{t.ChunkFilter(), {Key: "jumbo", Value: true}}))
 	if err != nil {
 		return err

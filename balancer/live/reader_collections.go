@@ -83,8 +83,8 @@ func entryOf(doc bson.Raw) catalog.Collection {
 	return c
 }
 
-// tracked is a collection while its chunks are read.
-type tracked struct {
+// collectionRead is a collection while its chunks are read.
+type collectionRead struct {
 	catalog.Collection
 	table *catalog.RoutingTable
 	// outline is kept in place of the table, with the number of chunks by shard.
@@ -111,7 +111,7 @@ func (r *tableReading) tables(ctx context.Context) error {
 		}
 		known = r.track(docs, known, try == 0)
 		r.told.of(len(known))
-		var unsettled []*tracked
+		var unsettled []*collectionRead
 		for _, t := range known {
 			if !t.refused && (try < 2 || !t.settled) {
 				unsettled = append(unsettled, t)
@@ -132,14 +132,14 @@ func (r *tableReading) tables(ctx context.Context) error {
 }
 
 // olderTables returns the tables of the older Snapshot.
-func (r *tableReading) olderTables() map[string]*tracked {
-	known := map[string]*tracked{}
+func (r *tableReading) olderTables() map[string]*collectionRead {
+	known := map[string]*collectionRead{}
 	if r.old == nil {
 		return known
 	}
 	for _, c := range r.old.Collections() {
 		if c.Table != nil {
-			known[c.Namespace] = &tracked{Collection: c.Collection, table: c.Table, older: true}
+			known[c.Namespace] = &collectionRead{Collection: c.Collection, table: c.Table, older: true}
 		}
 	}
 	return known
@@ -147,8 +147,8 @@ func (r *tableReading) olderTables() map[string]*tracked {
 
 // track returns the collections of some documents, with the known tables of those that
 // were not replaced.
-func (r *tableReading) track(docs []bson.Raw, known map[string]*tracked, first bool) map[string]*tracked {
-	next := map[string]*tracked{}
+func (r *tableReading) track(docs []bson.Raw, known map[string]*collectionRead, first bool) map[string]*collectionRead {
+	next := map[string]*collectionRead{}
 	for _, doc := range docs {
 		if r.only != nil && !r.only[text(doc, "_id")] {
 			continue
@@ -162,7 +162,7 @@ func (r *tableReading) track(docs []bson.Raw, known map[string]*tracked, first b
 		}
 		t := known[entry.Namespace]
 		if t == nil || !sameIncarnation(t.Collection, entry) {
-			t = &tracked{}
+			t = &collectionRead{}
 		}
 		entry.Pattern = r.shared(entry.Pattern)
 		t.Collection = entry
@@ -175,7 +175,7 @@ func sameIncarnation(a, b catalog.Collection) bool {
 	return a.Epoch == b.Epoch && a.Timestamp == b.Timestamp && a.UUID.Equal(b.UUID) && a.Pattern.Equal(b.Pattern)
 }
 
-func (r *tableReading) keepTables(known map[string]*tracked, tries int) {
+func (r *tableReading) keepTables(known map[string]*collectionRead, tries int) {
 	counted := make(map[string]*catalog.CollectionState, len(r.parts.Collections))
 	for _, c := range r.parts.Collections {
 		counted[c.Namespace] = c
@@ -200,9 +200,9 @@ func (r *tableReading) keepTables(known map[string]*tracked, tries int) {
 }
 
 // refresh brings the table of a collection up to date, and notes whether it was.
-func (r *tableReading) refresh(ctx context.Context, t *tracked) error {
+func (r *tableReading) refresh(ctx context.Context, t *collectionRead) error {
 	if t.outline != nil {
-		return r.updateTogether(ctx, []*tracked{t})
+		return r.updateTogether(ctx, []*collectionRead{t})
 	}
 	if t.table != nil {
 		same, err := r.update(ctx, t, t.table.Version().ChunkVersion)
@@ -228,7 +228,7 @@ func (r *tableReading) refresh(ctx context.Context, t *tracked) error {
 // failed handles the failure to read chunks. What the server refuses is not read again;
 // chunks that make no sense have changed during the read, and are; other failures end
 // the read.
-func (r *tableReading) failed(ctx context.Context, t *tracked, err error) error {
+func (r *tableReading) failed(ctx context.Context, t *collectionRead, err error) error {
 	t.failure = err
 	switch {
 	case err == nil:

@@ -43,7 +43,7 @@ func (r *tableReading) lateTables(ctx context.Context) error {
 }
 
 // outline drops the table of a collection that is to have only an outline.
-func (r *tableReading) outline(t *tracked) {
+func (r *tableReading) outline(t *collectionRead) {
 	t.outline = nil
 	c := r.outlines.of[t.Namespace]
 	if r.options.Outlined == nil || c == nil || t.table == nil {
@@ -58,10 +58,10 @@ func (r *tableReading) outline(t *tracked) {
 }
 
 // had reports whether the chunks of a collection were read before.
-func (t *tracked) had() bool { return t.table != nil || t.outline != nil }
+func (t *collectionRead) had() bool { return t.table != nil || t.outline != nil }
 
 // version returns that of the chunks that were read before.
-func (t *tracked) version() catalog.ChunkVersion {
+func (t *collectionRead) version() catalog.ChunkVersion {
 	if t.outline != nil {
 		return t.outline.Version.ChunkVersion
 	}

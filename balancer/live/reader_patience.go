@@ -26,8 +26,8 @@ const (
 	tableWait = 20 * readWait    // for routing tables
 )
 
-// patience limits how long the commands of a Reader wait for shards.
-type patience struct {
+// shardTimeouts limits how long the commands of a Reader wait for shards.
+type shardTimeouts struct {
 	most time.Duration // in all
 
 	mu   sync.Mutex
@@ -35,7 +35,7 @@ type patience struct {
 }
 
 // limit returns how long the next command may wait; nothing once too much was lost.
-func (p *patience) limit(first time.Duration) time.Duration {
+func (p *shardTimeouts) limit(first time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -48,14 +48,14 @@ func (p *patience) limit(first time.Duration) time.Duration {
 }
 
 // expect notes that a shard is known to be down.
-func (p *patience) expect() {
+func (p *shardTimeouts) expect() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lost = max(p.lost, time.Millisecond)
 }
 
 // ended notes how a command has ended.
-func (p *patience) ended(limit, took time.Duration, err error) {
+func (p *shardTimeouts) ended(limit, took time.Duration, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {

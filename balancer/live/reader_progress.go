@@ -11,22 +11,22 @@ type Progress struct {
 // someChunks is after how many chunks of one collection somebody is told.
 const someChunks = 10_000
 
-// told tells how many routing tables were read.
-type told struct {
+// progressCounter tells how many routing tables were read.
+type progressCounter struct {
 	tell func(Progress)
 	mu   sync.Mutex
 	Progress
 }
 
 // of notes how many collections there are.
-func (t *told) of(collections int) {
+func (t *progressCounter) of(collections int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.Of = collections
 }
 
 // add notes what was read, and tells it.
-func (t *told) add(collections, chunks int) {
+func (t *progressCounter) add(collections, chunks int) {
 	if t.tell == nil {
 		return
 	}

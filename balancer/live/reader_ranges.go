@@ -10,7 +10,7 @@ import (
 
 // jumboChunks measures chunks that are flagged jumbo, and reads their first and last key:
 // a chunk of one key can't be split.
-func (r causeReading) jumboChunks(ctx context.Context, c *catalog.CollectionState) error {
+func (r causeReader) jumboChunks(ctx context.Context, c *catalog.CollectionState) error {
 	n := 0
 	for chunk := range c.Table.Flagged() {
 		if n++; n > r.probes.chunks {
@@ -33,7 +33,7 @@ func (r causeReading) jumboChunks(ctx context.Context, c *catalog.CollectionStat
 }
 
 // zoneContents finds ranges of zones that contain no document.
-func (r causeReading) zoneContents(ctx context.Context, c *catalog.CollectionState) error {
+func (r causeReader) zoneContents(ctx context.Context, c *catalog.CollectionState) error {
 	ranges := c.Zones.Ranges()
 	for _, z := range ranges[:min(len(ranges), r.probes.zones)] {
 		documents, _, err := r.rangeSize(ctx, c, z.Min, z.Max, 1)
@@ -48,7 +48,7 @@ func (r causeReading) zoneContents(ctx context.Context, c *catalog.CollectionSta
 }
 
 // rangeSize measures a range. The servers stop counting at a number of documents.
-func (r causeReading) rangeSize(
+func (r causeReader) rangeSize(
 	ctx context.Context, c *catalog.CollectionState, lower, upper catalog.Key, most int64,
 ) (documents, bytes int64, err error) {
 	reply, err := r.ask(ctx, "admin", bson.D{
@@ -64,7 +64,7 @@ func (r causeReading) rangeSize(
 
 // extreme returns the first or the last key of a chunk's documents; no key if there is
 // none, or if the shard key is hashed.
-func (r causeReading) extreme(
+func (r causeReader) extreme(
 	ctx context.Context, c *catalog.CollectionState, chunk catalog.Chunk, direction int,
 ) (catalog.Key, error) {
 	db, name, err := catalog.SplitNamespace(c.Namespace)

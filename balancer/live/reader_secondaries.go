@@ -90,15 +90,15 @@ func (m *remote) gaveUp(ctx context.Context, err error) bool {
 	return true
 }
 
-// listed is a cursor of config, and the session that knows the time of its answers.
-type listed struct {
+// configCursor is a cursor of config, and the session that knows the time of its answers.
+type configCursor struct {
 	*mongo.Cursor
 	session *mongo.Session
 	remote  *remote
 }
 
 // end notes the time of the last answer.
-func (l listed) end(ctx context.Context) {
+func (l configCursor) end(ctx context.Context) {
 	if l.session != nil {
 		l.remote.saw(l.session.OperationTime())
 		l.session.EndSession(ctx)
@@ -108,7 +108,7 @@ func (l listed) end(ctx context.Context) {
 // open opens a cursor on config, on the members that are preferred.
 func (m *remote) open(
 	ctx context.Context, client *mongo.Client, command bson.D, prefer *readpref.ReadPref,
-) (list listed, err error) {
+) (list configCursor, err error) {
 	list.remote = m
 	if list.session, err = client.StartSession(options.Session().SetCausalConsistency(false)); err != nil {
 		return list, err

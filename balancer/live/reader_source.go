@@ -90,7 +90,7 @@ func (s clientSource) each(ctx context.Context, q query, use func(bson.Raw) erro
 	return each(ctx, cursor.Cursor, use)
 }
 
-func (s clientSource) open(ctx context.Context, q query) (listed, error) {
+func (s clientSource) open(ctx context.Context, q query) (configCursor, error) {
 	most := cmp.Or(q.most, readWait)
 	if s.remote.serves(q) {
 		wait := min(most, secondaryWait)
@@ -108,12 +108,12 @@ func (s clientSource) open(ctx context.Context, q query) (listed, error) {
 // openAt opens a cursor on members that are preferred.
 func (s clientSource) openAt(
 	ctx context.Context, q query, prefer *readpref.ReadPref, most time.Duration,
-) (listed, error) {
+) (configCursor, error) {
 	// Of a command, unlike of a find, the driver turns the time that is left into maxTimeMS.
 	// The cursor has no limit.
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	var list listed
+	var list configCursor
 	var err error
 	switch command := q.command(); {
 	case q.database != "":

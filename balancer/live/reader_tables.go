@@ -20,8 +20,8 @@ const (
 )
 
 // refreshAll brings the tables of collections up to date, of many with each command.
-func (r *tableReading) refreshAll(ctx context.Context, list []*tracked) error {
-	var known, unknown, alone []*tracked
+func (r *tableReading) refreshAll(ctx context.Context, list []*collectionRead) error {
+	var known, unknown, alone []*collectionRead
 	for _, t := range list {
 		if t.had() {
 			known = append(known, t)
@@ -42,23 +42,23 @@ func (r *tableReading) refreshAll(ctx context.Context, list []*tracked) error {
 		}
 	}
 	if len(unknown) > 1 {
-		slices.SortFunc(unknown, func(a, b *tracked) int {
+		slices.SortFunc(unknown, func(a, b *collectionRead) int {
 			return strings.Compare(ownerKey(a.Collection), ownerKey(b.Collection))
 		})
 		if err := r.inBatches(ctx, unknown, r.readTogether); err != nil {
 			return err
 		}
-		unknown = slices.DeleteFunc(unknown, func(t *tracked) bool { return !t.large })
+		unknown = slices.DeleteFunc(unknown, func(t *collectionRead) bool { return !t.large })
 	}
 	return inParallel(ctx, r.options.Parallel, append(alone, unknown...), r.refresh)
 }
 
 // inBatches calls read for some collections at a time.
 func (r *tableReading) inBatches(
-	ctx context.Context, list []*tracked, read func(context.Context, []*tracked) error,
+	ctx context.Context, list []*collectionRead, read func(context.Context, []*collectionRead) error,
 ) error {
 	batches := slices.Collect(slices.Chunk(list, tablesTogether))
-	return inParallel(ctx, r.options.Parallel, batches, func(ctx context.Context, batch []*tracked) error {
+	return inParallel(ctx, r.options.Parallel, batches, func(ctx context.Context, batch []*collectionRead) error {
 		err := read(ctx, batch)
 		if err == nil {
 			return nil
@@ -74,9 +74,9 @@ func (r *tableReading) inBatches(
 }
 
 // readTogether reads all chunks of collections, which are sorted by what tells their chunks.
-func (r *tableReading) readTogether(ctx context.Context, batch []*tracked) error {
+func (r *tableReading) readTogether(ctx context.Context, batch []*collectionRead) error {
 	for len(batch) > 0 {
-		rest, err := onceMore(ctx, func() ([]*tracked, error) { return r.readUntilLarge(ctx, batch) })
+		rest, err := onceMore(ctx, func() ([]*collectionRead, error) { return r.readUntilLarge(ctx, batch) })
 		if err != nil {
 			return err
 		}
@@ -91,13 +91,15 @@ var errLarge = errors.New("too many chunks")
 // readUntilLarge reads all chunks of collections up to the first that is too large, and
 // returns those after it. In the order of versions a chunk that changes during the read
 // comes again, and the newer one counts.
-func (r *tableReading) readUntilLarge(ctx context.Context, batch []*tracked) (rest []*tracked, err error) {
+func (r *tableReading) readUntilLarge(
+	ctx context.Context, batch []*collectionRead,
+) (rest []*collectionRead, err error) {
 	byOwner := make(map[string]int, len(batch))
 	field, ids := batch[0].ChunkFilter().Key, make(bson.A, len(batch))
 	for i, t := range batch {
 		byOwner[ownerKey(t.Collection)], ids[i] = i, t.ChunkFilter().Value
 	}
-	g := gathered{tableReading: r, batch: batch, at: -1}
+	g := chunkBuffer{tableReading: r, batch: batch, at: -1}
 	q := find("chunks", bson.D{{Key: field, Value: bson.D{{Key: "$in", Value: ids}}}}).
 		sorted(field, 1).sorted("lastmod", 1).batched(chunkBatch)
 	q.most = tableWait
@@ -118,17 +120,17 @@ func (r *tableReading) readUntilLarge(ctx context.Context, batch []*tracked) (re
 	return nil, err
 }
 
-// gathered are the chunks of the collection that a read is at.
-type gathered struct {
+// chunkBuffer are the chunks of the collection that a read is at.
+type chunkBuffer struct {
 	*tableReading
-	batch  []*tracked
+	batch  []*collectionRead
 	at     int // in batch; -1 before the first
 	chunks []catalog.Chunk
 	bad    error // a chunk makes no sense
 }
 
 // add takes a chunk of a collection.
-func (g *gathered) add(ctx context.Context, i int, doc bson.Raw) error {
+func (g *chunkBuffer) add(ctx context.Context, i int, doc bson.Raw) error {
 	if i != g.at {
 		if err := g.pass(ctx, i); err != nil {
 			return err
@@ -152,7 +154,7 @@ func (g *gathered) add(ctx context.Context, i int, doc bson.Raw) error {
 
 // pass makes the table of the collection that the read was at, and goes on to another one.
 // Collections between them have no chunks.
-func (g *gathered) pass(ctx context.Context, next int) error {
+func (g *chunkBuffer) pass(ctx context.Context, next int) error {
 	for i := max(g.at, 0); i < next; i++ {
 		t, err := g.batch[i], g.bad
 		if t.large {
@@ -180,7 +182,7 @@ func (g *gathered) pass(ctx context.Context, next int) error {
 
 // updateTogether reads the chunks of collections that are newer than their tables, and notes
 // whether there are some. Each alternative has bounds in an index of its own.
-func (r *tableReading) updateTogether(ctx context.Context, batch []*tracked) error {
+func (r *tableReading) updateTogether(ctx context.Context, batch []*collectionRead) error {
 	either := make(bson.A, len(batch))
 	for i, t := range batch {
 		either[i] = bson.D{t.ChunkFilter(),
@@ -197,7 +199,7 @@ func (r *tableReading) updateTogether(ctx context.Context, batch []*tracked) err
 		case err == nil && t.outline == nil:
 			t.table, err = t.table.Apply(changed)
 		case len(changed) > 0:
-			t.outline = nil // it is read anew
+			t.outline = nil // it is read again
 		}
 		if err == nil && t.older && r.reads(Flags) {
 			err = r.flags(ctx, t)

@@ -56,8 +56,8 @@ type ActionInfo struct {
 	Command   bson.D
 }
 
-// acting is an action that a shard carries out.
-type acting struct {
+// balancerAction is an action that a shard carries out.
+type balancerAction struct {
 	policy.Action
 	op      int32
 	started time.Time
@@ -67,10 +67,10 @@ type acting struct {
 // server steps down.
 func (b *Balancer) underWay(a policy.Action, done func(policy.ActionResult)) func(policy.ActionResult) {
 	b.migrations.lastOp++
-	listed := &acting{a, b.migrations.lastOp, b.clock.Now()}
+	listed := &balancerAction{a, b.migrations.lastOp, b.clock.Now()}
 	b.acting = append(b.acting, listed)
 	return func(r policy.ActionResult) {
-		b.acting = slices.DeleteFunc(b.acting, func(other *acting) bool { return other == listed })
+		b.acting = slices.DeleteFunc(b.acting, func(other *balancerAction) bool { return other == listed })
 		done(r)
 	}
 }

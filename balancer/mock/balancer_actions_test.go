@@ -55,7 +55,7 @@ func TestDefragmentationOnTheMock(t *testing.T) {
 
 // A split by hand in the midst of the second phase makes what the phase knows
 // wrong: the shard says so, with the version it wants, and the phase begins
-// anew instead of trying for ever.
+// again instead of trying for ever.
 func TestDefragmentationSurvivesASplitByHand(t *testing.T) {
 	m := newCluster(t, threeShards, mock.Config{Parameters: map[string]any{"orphanCleanupDelaySecs": 0}})
 	m.scattered(t)

@@ -17,7 +17,7 @@ import (
 // lock: the event driver, the status command, and a sharedEngine.
 type engine struct {
 	b *Balancer
-	// sizes are what DataSizes gave last, to be filled anew. Only the event driver has
+	// sizes are what DataSizes gave last, to be filled again. Only the event driver has
 	// them: its loop is done with sizes before anything else happens.
 	sizes *dataSizes
 }

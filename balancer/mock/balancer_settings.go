@@ -45,7 +45,7 @@ type Balancer struct {
 	driver    *balancer.EventDriver // on virtual time
 	runner    *runner               // on real time
 	scheduler schedulerState
-	acting    []*acting // of all terms
+	acting    []*balancerAction // of all terms
 	// scanFailed: the last scan of the zones did.
 	scanFailed bool
 }

@@ -96,7 +96,7 @@ func (cks *Chunks) logMerge(what string, coll catalog.Collection, before catalog
 	})
 }
 
-// mergeAllAttempts is how often chunks are read anew when the collection has
+// mergeAllAttempts is how often chunks are read again when the collection has
 // changed before they could be merged.
 const mergeAllAttempts = 5
 

@@ -88,7 +88,7 @@ func (c *Cluster) makeParts(configServer string) {
 		setup: c.setup, changes: c.changes, clock: c.clock, collections: c.collections, config: c.config,
 		databases: c.databases, faults: c.faults, ids: c.ids, locator: c.locator, log: c.log,
 		membership: c.membership, migrations: c.migrations, shards: c.shards, stats: c.stats,
-		underWay: map[string]*resharding{}, results: map[string]quiesced{},
+		underWay: map[string]*resharding{}, results: map[string]finishedReshard{},
 		counts: map[Provenance]ReshardingCounts{}, rewritten: map[string]int{}, pauses: c.pauses, zones: c.zones,
 	}
 	*c.clusterParameters = ClusterParameters{

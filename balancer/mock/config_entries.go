@@ -21,16 +21,16 @@ type entries struct {
 	primaries primaries
 }
 
-// asOf tells of which collection something was made, and when.
-type asOf struct {
+// creationTime tells of which collection something was made, and when.
+type creationTime struct {
 	docs   *store.Collection
 	writes uint64
 }
 
 // outdated reports whether documents were written since, or others took their
 // place, and takes note of those there are now.
-func (a *asOf) outdated(docs *store.Collection) bool {
-	now := asOf{docs, docs.Writes()}
+func (a *creationTime) outdated(docs *store.Collection) bool {
+	now := creationTime{docs, docs.Writes()}
 	if *a == now {
 		return false
 	}
@@ -41,7 +41,7 @@ func (a *asOf) outdated(docs *store.Collection) bool {
 // shardList is config.shards, by id; err is that of a document that makes no
 // sense.
 type shardList struct {
-	asOf
+	creationTime
 	list   []catalog.Shard
 	differ bool // all are known to be there, with machine ids that differ
 	err    error
@@ -53,7 +53,7 @@ func (cfg *ConfigDB) shardList() ([]catalog.Shard, error) {
 	if !known.outdated(docs) {
 		return known.list, known.err
 	}
-	*known = shardList{asOf: known.asOf}
+	*known = shardList{creationTime: known.creationTime}
 	for raw := range docs.Documents() {
 		s, err := catalog.ParseShard(raw)
 		if err != nil {
@@ -68,7 +68,7 @@ func (cfg *ConfigDB) shardList() ([]catalog.Shard, error) {
 
 // primaries are the primary shards of the databases that were asked for.
 type primaries struct {
-	asOf
+	creationTime
 	of map[string]catalog.ShardID
 }
 
@@ -95,7 +95,7 @@ func (cfg *ConfigDB) Primary(db string) (catalog.ShardID, bool) {
 
 // collectionEntries are the entries of config.collections that were asked for.
 type collectionEntries struct {
-	asOf
+	creationTime
 	byNamespace map[string]collectionEntry
 	sharded     []catalog.Collection // by namespace
 	listed      bool                 // sharded is made
@@ -177,17 +177,19 @@ func errChunksByHand() error {
 	return errByHand(chunksNamespace, "split, mergeChunks and moveRange")
 }
 
-// byHand writes to the config database for a client, without a command for it.
-type byHand struct {
+// configWrite writes to the config database for a client, without a command for it.
+type configWrite struct {
 	config *ConfigDB
 	chunks *Chunks
 	shards shardSet
 	ids    *ids.Source
 }
 
-func (env *environment) byHand() byHand { return byHand{env.config, env.chunks, env.shards, env.ids} }
+func (env *environment) byHand() configWrite {
+	return configWrite{env.config, env.chunks, env.shards, env.ids}
+}
 
-func (h byHand) insert(ns string, doc bson.Raw) error {
+func (h configWrite) insert(ns string, doc bson.Raw) error {
 	var err error
 	switch ns {
 	case chunksNamespace:
@@ -216,7 +218,7 @@ func (h byHand) insert(ns string, doc bson.Raw) error {
 	return err
 }
 
-func (h byHand) replace(ns string, p documentChange, after bson.Raw) error {
+func (h configWrite) replace(ns string, p documentChange, after bson.Raw) error {
 	var err error
 	switch ns {
 	case chunksNamespace:
@@ -245,7 +247,7 @@ func (h byHand) replace(ns string, p documentChange, after bson.Raw) error {
 }
 
 // checkPrimary demands that a database's entry names a shard there is.
-func (h byHand) checkPrimary(ns string, doc bson.Raw) error {
+func (h configWrite) checkPrimary(ns string, doc bson.Raw) error {
 	primary, _ := doc.Lookup("primary").StringValueOK()
 	if h.shards[catalog.ShardID(primary)] == nil {
 		return errByHand(ns, "enableSharding with a shard there is")
@@ -298,7 +300,7 @@ func (cks *Chunks) replace(before, after bson.Raw) error {
 	return cks.exchange(coll, changed)
 }
 
-// exchange builds the table anew: unlike those of commands, a version by
+// exchange builds the table again: unlike those of commands, a version by
 // hand may be older than the one before.
 func (cks *Chunks) exchange(coll catalog.Collection, changed catalog.Chunk) error {
 	old := cks.config.table(coll.Namespace)

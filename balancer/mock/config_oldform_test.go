@@ -120,13 +120,13 @@ func TestChunksByNamespace(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %s\nwant %s", release, got, want)
 		}
-		byHand(t, m, of)
+		configWrite(t, m, of)
 	}
 }
 
-// byHand flags a chunk and takes the flag away, as administrators do, and can't
+// configWrite flags a chunk and takes the flag away, as administrators do, and can't
 // change whose it is.
-func byHand(t *testing.T, m *model, of bson.D) {
+func configWrite(t *testing.T, m *model, of bson.D) {
 	t.Helper()
 	update := func(change bson.D) bson.D {
 		return d("update", "chunks", "updates", bson.A{d("q", append(of, d("min.k", 5)...), "u", change)})

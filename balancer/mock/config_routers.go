@@ -36,7 +36,7 @@ type Routers struct {
 	*setup
 	clock  *clock.Clock
 	config routerConfig
-	faults reacher
+	faults reachability
 	list   []RouterEntry
 }
 
@@ -48,8 +48,8 @@ type routerConfig interface {
 	modify(collection, id string, change func(*bson.D)) (bool, error)
 }
 
-// reacher reports whether one node gets an answer from another.
-type reacher interface {
+// reachability reports whether one node gets an answer from another.
+type reachability interface {
 	reach(from, to catalog.ShardID) error
 }
 

@@ -77,7 +77,7 @@ func (zs *Zones) setShard(id string, zones []string) error {
 
 // zoneSets are the zone ranges of the collections that were asked for.
 type zoneSets struct {
-	asOf
+	creationTime
 	byNamespace map[string]*catalog.ZoneSet
 }
 
@@ -305,7 +305,7 @@ func (zs *Zones) put(ns string, min, max bson.Raw, zone string) error {
 	})
 }
 
-// replace writes the zone ranges of a collection anew.
+// replace writes the zone ranges of a collection again.
 func (zs *Zones) replace(ns string, zones *catalog.ZoneSet) error {
 	zs.drop(func(of string) bool { return of == ns })
 	for _, r := range zones.Ranges() {

@@ -186,7 +186,7 @@ func (t *tracker) captureDeletions(s *shard, known *trackedShard) {
 }
 
 // captureTables writes the chunks in which tables differ from what they were.
-// A table of another key or epoch is written anew.
+// A table of another key or epoch is rewritten.
 func (t *tracker) captureTables(c *Cluster) {
 	for ns, table := range c.config.allTables() {
 		known, ok := t.tables[ns]

@@ -130,7 +130,7 @@ func (w *rangeWatch) note(min catalog.Key) {
 }
 
 // captureExtents writes virtual data: what has changed, or all where the data
-// was made anew.
+// was recreated.
 func (t *tracker) captureExtents(c *Cluster) {
 	for _, known := range t.colls {
 		l := known.local

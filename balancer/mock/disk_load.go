@@ -13,8 +13,8 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-// loading puts a stored state into an empty cluster.
-type loading struct {
+// stateLoader puts a stored state into an empty cluster.
+type stateLoader struct {
 	c      *Cluster
 	from   disk.Source
 	shards map[uint64]*shard
@@ -25,7 +25,7 @@ type loading struct {
 // load reads a state. What was under way when it was written has still to be
 // rolled back.
 func (st *Storage) load(from disk.Source, t *tracker) error {
-	l := loading{c: st.c, from: from, shards: map[uint64]*shard{}, tracker: t}
+	l := stateLoader{c: st.c, from: from, shards: map[uint64]*shard{}, tracker: t}
 	for _, part := range []struct {
 		bucket string
 		read   func(key, value []byte) error
@@ -45,9 +45,9 @@ func (st *Storage) load(from disk.Source, t *tracker) error {
 	return nil
 }
 
-func (l *loading) saw(number uint64) { l.tracker.number = max(l.tracker.number, number) }
+func (l *stateLoader) saw(number uint64) { l.tracker.number = max(l.tracker.number, number) }
 
-func (l *loading) meta(key, value []byte) error {
+func (l *stateLoader) meta(key, value []byte) error {
 	switch string(key) {
 	case disk.MetaState:
 		var s disk.State
@@ -90,7 +90,7 @@ func (st *Storage) restoreState(s disk.State) error {
 	return nil
 }
 
-func (l *loading) shard(key, value []byte) error {
+func (l *stateLoader) shard(key, value []byte) error {
 	number, err := disk.KeyNumber(key)
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (l *loading) shard(key, value []byte) error {
 	return nil
 }
 
-func (l *loading) table(key, value []byte) error {
+func (l *stateLoader) table(key, value []byte) error {
 	var form disk.Table
 	if err := bson.Unmarshal(value, &form); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (l *loading) table(key, value []byte) error {
 
 // chunks returns a table's chunks in key order. They come in it, but for those
 // with very long bounds.
-func (l *loading) chunks(p catalog.KeyPattern, bucket string) (chunks []bson.Raw, err error) {
+func (l *stateLoader) chunks(p catalog.KeyPattern, bucket string) (chunks []bson.Raw, err error) {
 	sorted := true
 	for key, value := range l.from.Each(bucket) {
 		sorted = sorted && len(key) <= disk.MaxKeyBytes
@@ -164,7 +164,7 @@ func (l *loading) chunks(p catalog.KeyPattern, bucket string) (chunks []bson.Raw
 	return chunks, nil
 }
 
-func (l *loading) collection(key, value []byte) error {
+func (l *stateLoader) collection(key, value []byte) error {
 	number, err := disk.KeyNumber(key)
 	if err != nil {
 		return err
@@ -200,7 +200,7 @@ func (l *loading) collection(key, value []byte) error {
 }
 
 // place puts a collection where it belongs.
-func (l *loading) place(form disk.Collection, docs *store.Collection) (*localCollection, error) {
+func (l *stateLoader) place(form disk.Collection, docs *store.Collection) (*localCollection, error) {
 	if form.Shard == disk.ConfigNumber {
 		l.c.config.collections[form.Namespace] = docs
 		if form.Namespace == compatibilityIn {
@@ -222,7 +222,7 @@ func (l *loading) place(form disk.Collection, docs *store.Collection) (*localCol
 	return local, nil
 }
 
-func (l *loading) virtualRanges(known *trackedCollection) error {
+func (l *stateLoader) virtualRanges(known *trackedCollection) error {
 	table := l.c.config.table(known.form.Namespace)
 	if known.local == nil || table == nil {
 		return nil
@@ -248,7 +248,7 @@ func (l *loading) virtualRanges(known *trackedCollection) error {
 	return nil
 }
 
-func (l *loading) deletion(key, value []byte) error {
+func (l *stateLoader) deletion(key, value []byte) error {
 	number, err := disk.KeyNumber(key)
 	if err != nil {
 		return err
@@ -273,9 +273,9 @@ func (l *loading) deletion(key, value []byte) error {
 
 // task returns a range deletion; false when its collection is not there any more
 // as it was, as may be on a former shard.
-func (l *loading) task(form disk.Deletion) (*rangeDeletion, bool) {
+func (l *stateLoader) task(form disk.Deletion) (*rangeDeletion, bool) {
 	task := &rangeDeletion{
-		coll:  deletedFrom{Namespace: form.Namespace, UUID: form.UUID},
+		coll:  deletionTarget{Namespace: form.Namespace, UUID: form.UUID},
 		donor: catalog.ShardID(form.Donor), at: form.At,
 	}
 	if form.Now {
@@ -292,7 +292,7 @@ func (l *loading) task(form disk.Deletion) (*rangeDeletion, bool) {
 	return task, errMin == nil && errMax == nil
 }
 
-func (l *loading) view(key, value []byte) error {
+func (l *stateLoader) view(key, value []byte) error {
 	var form disk.View
 	if err := bson.Unmarshal(value, &form); err != nil {
 		return err
@@ -305,7 +305,7 @@ func (l *loading) view(key, value []byte) error {
 	return nil
 }
 
-func (l *loading) user(key, value []byte) error {
+func (l *stateLoader) user(key, value []byte) error {
 	l.c.storage.users[string(key)] = slices.Clone(value)
 	l.tracker.users[string(key)] = l.c.storage.users[string(key)]
 	return nil

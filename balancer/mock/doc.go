@@ -59,7 +59,7 @@
 // when they are written, and routing tables, which never change), gives the lock
 // back with Outside, and computes on that. A write looks for its documents in the
 // same way and computes what becomes of them; with the lock held it changes those
-// that are still what they were, and for others it begins anew.
+// that are still what they were, and for others it starts over.
 //
 // So it is with Outside as with a wait: what was read of the cluster before is out
 // of date afterwards, but for what was captured. On virtual time no time passes

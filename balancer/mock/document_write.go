@@ -75,11 +75,11 @@ func (cs *Collections) checkInsert(ns string) error {
 	return mongoerr.New(mongoerr.NamespaceNotSharded, "Temporary resharding collection %s is not sharded", ns)
 }
 
-// landing is what is known of where new documents of a collection go, as long as the
+// insertTarget is what is known of where new documents of a collection go, as long as the
 // request has the cluster for itself: to a shard, and to no view. Where the collection
 // is not tracked, the next one goes to the same shard, with nothing to look up or to
 // ask.
-type landing struct {
+type insertTarget struct {
 	ns    string
 	turn  uint64
 	shard *shard // nil where each document is looked at
@@ -94,7 +94,7 @@ func (rq *Request) landsIn(ns string) bool {
 // land notes where a new document goes. The next one is looked at, too, if its shard key
 // decides, or the router is to learn something by it.
 func (rq *Request) land(ns string, s *shard, local *localCollection) {
-	rq.landing = landing{ns: ns, turn: rq.env.clock.Turn()}
+	rq.landing = insertTarget{ns: ns, turn: rq.env.clock.Turn()}
 	if rq.env.config.tables[ns] == nil && rq.routes.fresh(ns) {
 		rq.landing.shard, rq.landing.local = s, local
 	}

@@ -28,7 +28,7 @@ type Faults struct {
 	routers   *Routers
 	ids       *ids.Source
 	locator   *locator
-	affected  affected
+	affected  nodeListener
 	shards    shardSet
 
 	configDown bool
@@ -55,8 +55,8 @@ func (fs *Faults) heal() {
 	fs.secondaries, fs.clock.Passing = nil, nil
 }
 
-// affected is what runs on the nodes, and feels that they come and go.
-type affected interface {
+// nodeListener is what runs on the nodes, and feels that they come and go.
+type nodeListener interface {
 	configServerDown()
 	configServerUp()
 	nodesChanged()

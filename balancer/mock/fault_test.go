@@ -274,7 +274,7 @@ func TestStepDown(t *testing.T) {
 		t.Error("the new balancer does no rounds")
 	}
 	if n := m.count(t, "changelog", d("what", "autoMerge.start")); n < merges+1 {
-		t.Error("the auto-merger did not start anew")
+		t.Error("the auto-merger did not start over")
 	}
 	if reply := m.ok(t, "admin", d("balancerCollectionStatus", ns)); !reply.Lookup("balancerCompliant").Boolean() {
 		t.Errorf("not balanced in the end: %s", reply)

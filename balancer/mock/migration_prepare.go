@@ -385,7 +385,7 @@ func (m *migration) checkRange() error {
 		return err
 	}
 	if !coll.UUID.Equal(m.coll.UUID) || coll.Epoch != m.coll.Epoch {
-		return m.ms.config.staleConfig(ns, m.donor.id, "collection %s was made anew", ns)
+		return m.ms.config.staleConfig(ns, m.donor.id, "collection %s was recreated", ns)
 	}
 	if m.local(m.donor) == nil {
 		return errDropped()

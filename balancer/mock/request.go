@@ -65,7 +65,7 @@ type Request struct {
 	// key is the newest document's shard key, and room for the next one's.
 	key []byte
 	// landing is where its newest new document went.
-	landing landing
+	landing insertTarget
 }
 
 // BeginRequest begins a client's command; the failure armed for it, if any, is

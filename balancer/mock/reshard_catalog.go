@@ -262,15 +262,15 @@ func (op *resharding) record() (*store.Collection, store.RecordID, bool) {
 // for with a UUID of the user's (rules/03-commands §1.4).
 const quiescePeriod = 15 * time.Minute
 
-// quiesced is a resharding that has ended and whose result is kept: the same
+// finishedReshard is a resharding that has ended and whose result is kept: the same
 // request gets it again.
-type quiesced struct {
+type finishedReshard struct {
 	op  *resharding
 	err error
 }
 
 // ended returns the resharding with this UUID, if there was one of late.
-func (rs *Reshardings) ended(plan reshardPlan) (quiesced, bool) {
+func (rs *Reshardings) ended(plan reshardPlan) (finishedReshard, bool) {
 	kept, ok := rs.results[plan.Namespace]
 	return kept, ok && plan.UserID != nil && plan.UserID.Equal(*kept.op.request.UserID)
 }
@@ -278,7 +278,7 @@ func (rs *Reshardings) ended(plan reshardPlan) (quiesced, bool) {
 // keepResult keeps the result of an operation for a while, or until the next one
 // of the collection begins. Its document shows it.
 func (op *resharding) keepResult(err error) {
-	op.rs.results[op.request.Namespace] = quiesced{op, err}
+	op.rs.results[op.request.Namespace] = finishedReshard{op, err}
 	op.rs.clock.After(quiescePeriod, func() {
 		if op.rs.results[op.request.Namespace].op == op {
 			op.rs.dropResult(op.request.Namespace)

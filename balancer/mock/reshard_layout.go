@@ -47,7 +47,7 @@ type ShardRange struct {
 	Min, Max bson.Raw // nil = no bounds
 }
 
-// Reshard gives a collection another key or spreads it anew, and waits for
+// Reshard gives a collection another key or spreads it again, and waits for
 // the end (rules/03-commands §1.4). The caller holds the lock.
 func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req ReshardRequest) error {
 	if err := rs.awaitCopied(ctx, deadline); err != nil {
@@ -164,7 +164,7 @@ func checkZoneRequests(zones []ZoneRequest) error {
 }
 
 // newZones returns the zones of the collection as it will be: those that were asked for, or, spread
-// anew by the same key, those that there are.
+// again by the same key, those that there are.
 func (rs *Reshardings) newZones(coll catalog.Collection, pattern catalog.KeyPattern, req ReshardRequest) (
 	*catalog.ZoneSet, error) {
 	if req.Zones == nil && pattern.Equal(coll.Pattern) {

@@ -220,7 +220,7 @@ func (rs *Reshardings) willOwn(id catalog.ShardID) (n int64) {
 	return n
 }
 
-// redistribute makes the collection anew on its new owners, and changes
+// redistribute rewrites the collection on its new owners, and changes
 // nothing that is there.
 func (rs *Reshardings) redistribute(coll catalog.Collection, table *catalog.RoutingTable,
 	uuid bson.Binary) (map[catalog.ShardID]*localCollection, error) {

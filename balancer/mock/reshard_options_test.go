@@ -82,7 +82,7 @@ func TestReshardedZonesAreExtended(t *testing.T) {
 	}
 }
 
-// A collection with zones is not resharded without a word about them, unless it is spread anew.
+// A collection with zones is not resharded without a word about them, unless it is spread again.
 func TestReshardingAsksForZones(t *testing.T) {
 	m := orders(t)
 	m.ok(t, "admin", d("addShardToZone", "shard0", "zone", "Z"))

@@ -69,7 +69,7 @@ type Reshardings struct {
 	underWay map[string]*resharding // by namespace
 	// results are those of operations that have ended, while they are kept, by
 	// namespace.
-	results map[string]quiesced
+	results map[string]finishedReshard
 	counts  map[Provenance]ReshardingCounts
 	// rewritten is how many have committed, by namespace.
 	rewritten map[string]int
@@ -81,11 +81,11 @@ type ReshardingCounts struct{ Started, Succeeded, Failed, Canceled int64 }
 
 // reset forgets all that are under way, and the results.
 func (rs *Reshardings) reset() {
-	rs.underWay, rs.results = map[string]*resharding{}, map[string]quiesced{}
+	rs.underWay, rs.results = map[string]*resharding{}, map[string]finishedReshard{}
 	rs.counts, rs.rewritten = map[Provenance]ReshardingCounts{}, map[string]int{}
 }
 
-// Rewritten returns how often the documents of a namespace were written anew, by a resharding or a
+// Rewritten returns how often the documents of a namespace were rewritten, by a resharding or a
 // move of the collection, since the process began.
 func (rs *Reshardings) Rewritten(ns string) int { return rs.rewritten[ns] }
 

@@ -38,7 +38,7 @@ const (
 // rangeDeletion is a range deletion task (rules/02-migration-and-metadata §5.4 and §5.6): documents
 // in a range that a shard does not own, or will not.
 type rangeDeletion struct {
-	coll     deletedFrom
+	coll     deletionTarget
 	min, max catalog.Key
 	when     whenToDelete
 	// orphans is the number of documents that are still to be deleted.
@@ -48,15 +48,15 @@ type rangeDeletion struct {
 	at    bson.Timestamp
 }
 
-// deletedFrom is what a range deletion knows of its collection.
-type deletedFrom struct {
+// deletionTarget is what a range deletion knows of its collection.
+type deletionTarget struct {
 	Namespace string
 	UUID      bson.Binary
 	Pattern   catalog.KeyPattern
 }
 
-func deletionFrom(coll catalog.Collection) deletedFrom {
-	return deletedFrom{coll.Namespace, coll.UUID, coll.Pattern}
+func deletionFrom(coll catalog.Collection) deletionTarget {
+	return deletionTarget{coll.Namespace, coll.UUID, coll.Pattern}
 }
 
 func (s *shard) addDeletion(m *migration, when whenToDelete) *rangeDeletion {
@@ -286,7 +286,7 @@ func (o *deletionOrder) remove(task *rangeDeletion) {
 		o.tasks = slices.Delete(o.tasks, i, i+1)
 		return
 	}
-	*o = deletionOrder{} // to be made anew
+	*o = deletionOrder{} // to be made again
 }
 
 func (t *rangeDeletion) overlaps(r deletionRange) bool {

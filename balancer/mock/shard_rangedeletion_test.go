@@ -34,7 +34,7 @@ func TestDeletionOrder(t *testing.T) {
 		draw := func() *rangeDeletion {
 			from := rapid.IntRange(0, 30).Draw(rt, "from")
 			uuid := bson.Binary{Subtype: 4, Data: []byte{rapid.Byte().Draw(rt, "uuid") % 2}}
-			return &rangeDeletion{coll: deletedFrom{UUID: uuid}, min: key(from),
+			return &rangeDeletion{coll: deletionTarget{UUID: uuid}, min: key(from),
 				max: key(from + rapid.IntRange(1, 5).Draw(rt, "length"))}
 		}
 		overlapping := func(task *rangeDeletion) bool {

@@ -315,7 +315,7 @@ func (d *Done) add(m Move, times int) {
 	}
 }
 
-// longestSleep is after how long a wait looks anew at what it waits for: clocks may
+// longestSleep is after how long a wait looks again at what it waits for: clocks may
 // be set.
 const longestSleep = time.Minute
 

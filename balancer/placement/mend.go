@@ -92,7 +92,7 @@ func Query(p catalog.KeyPattern, doc bson.Raw) bson.Raw {
 
 // MendUnplaced says what to do with documents that no chunk has the key of.
 func MendUnplaced() []string {
-	return []string{"// mend the chunks first; a document with an array in its shard key has to be written anew"}
+	return []string{"// mend the chunks first; a document with an array in its shard key has to be rewritten"}
 }
 
 // MendUnique says how one of two documents gets another value.
@@ -104,7 +104,7 @@ func MendUnique(ns string, ids []bson.RawValue) []string {
 	return lines
 }
 
-// MendCount has shards count anew.
+// MendCount has shards count again.
 func MendCount(ns string) []string { return []string{command(ns, "{validate: "+collName(ns)+"}")} }
 
 func mendChunks(c catalog.Collection) []string {
@@ -184,7 +184,7 @@ func mendOptions(ns string, right bson.Raw, others []variant) []string {
 		lines = append(lines, command(ns, "{collMod: "+collName(ns)+", "+strings.Join(parts, ", ")+"}"))
 	}
 	if fixed || len(parts) == 0 {
-		lines = append(lines, "// other options can't be changed: sh.reshardCollection makes the collection anew")
+		lines = append(lines, "// other options can't be changed: sh.reshardCollection rewrites the collection")
 	}
 	return lines
 }

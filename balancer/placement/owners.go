@@ -16,19 +16,19 @@ const mostRanges = 5
 // Owners says which shard owns a key. Neighbours of one shard are one range.
 type Owners struct {
 	pattern catalog.KeyPattern
-	ranges  []owned
+	ranges  []ownedRange
 	shards  []catalog.ShardID
 }
 
-// owned is a range of keys; shard is an index, -1 for none.
-type owned struct {
+// ownedRange is a range of keys; shard is an index, -1 for none.
+type ownedRange struct {
 	min   catalog.Key
 	shard int32
 }
 
 // Of returns the owner of a key; false where no chunk has it.
 func (o *Owners) Of(k catalog.Key) (catalog.ShardID, bool) {
-	i, found := slices.BinarySearchFunc(o.ranges, k, func(r owned, k catalog.Key) int { return r.min.Compare(k) })
+	i, found := slices.BinarySearchFunc(o.ranges, k, func(r ownedRange, k catalog.Key) int { return r.min.Compare(k) })
 	if !found {
 		i--
 	}
@@ -106,7 +106,7 @@ func (r *ChunkReader) own(from catalog.Key, shard int32) {
 	if n := len(r.owners.ranges); n > 0 && r.owners.ranges[n-1].shard == shard {
 		return
 	}
-	r.owners.ranges = append(r.owners.ranges, owned{from, shard})
+	r.owners.ranges = append(r.owners.ranges, ownedRange{from, shard})
 }
 
 func (r *ChunkReader) index(id catalog.ShardID) int32 {

@@ -59,7 +59,7 @@ func comparePlan(t *testing.T, text string, release catalog.Release, seed uint64
 	cluster, client := newMock(t, text, release, seed)
 	before := snapshotOf(t, client)
 	// The virtual data of a mock leave no orphans, and are cloned in one batch. A
-	// balancer that starts anew draws its lots from the beginning.
+	// balancer that starts over draws its lots from the beginning.
 	costs := sim.DefaultCosts(release)
 	costs.OrphanDelay, costs.BatchBytes = 0, 0
 	costs.Move += costs.Batch

@@ -32,7 +32,7 @@ type builder struct {
 	drained mark
 	// ended counts collections whose defragmentation has ended.
 	ended   int
-	trouble trouble
+	trouble failurePeriod
 	// lacking is what keeps a goal that the balancer knows nothing of from being
 	// reached.
 	lacking []diagnosis.Finding
@@ -54,8 +54,8 @@ type mark struct {
 	held   map[catalog.ShardID]Holding
 }
 
-// trouble is a time of failures without a step.
-type trouble struct {
+// failurePeriod is a time of failures without a step.
+type failurePeriod struct {
 	since, until time.Time
 	round        int // of the first one
 	last         error
@@ -103,7 +103,7 @@ func (b *builder) take(e sim.Event) {
 		b.step(Step{Kind: Merge, Chunks: e.Chunks}, e)
 	case sim.MoveFailed:
 		if b.trouble.since.IsZero() {
-			b.trouble = trouble{since: e.Ended, round: b.round}
+			b.trouble = failurePeriod{since: e.Ended, round: b.round}
 		}
 		b.trouble.until, b.trouble.last = e.Ended, e.Err
 	case sim.PhaseEntered:
@@ -137,7 +137,7 @@ func (b *builder) step(s Step, e sim.Event) {
 		b.touched, b.roundOf = b.touched[:0], b.round
 	}
 	b.touched = append(b.touched, s.shards()...)
-	b.trouble = trouble{}
+	b.trouble = failurePeriod{}
 	b.count(s, e.Left)
 	b.plan.Steps = append(b.plan.Steps, s)
 	if s.Kind == Move && s.Reason == policy.ReasonDrain && s.From == b.o.Goal.Shard {

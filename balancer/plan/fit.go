@@ -52,21 +52,21 @@ const (
 	mostPlaces = 2_000_000
 )
 
-// fitting is the search for an order of moves to a goal that has room at each step. It moves
+// fitSearch is the search for an order of moves to a goal that has room at each step. It moves
 // whole chunks, one at a time, and waits after each until the donor has deleted it.
-type fitting struct {
+type fitSearch struct {
 	b      *builder
 	colls  []*catalog.CollectionState
 	shards []catalog.ShardState
-	chunks []fitted
+	chunks []fitChunk
 	first  []int // the first of the chunks of each collection
 	start  *catalog.Volumes
 	tried  map[string][]*catalog.Volumes // by places of the chunks
 	kept   int                           // states
 }
 
-// fitted is a chunk that a search may move.
-type fitted struct {
+// fitChunk is a chunk that a search may move.
+type fitChunk struct {
 	catalog.Chunk
 	coll  int
 	bytes int64
@@ -76,8 +76,8 @@ type fitted struct {
 }
 
 // newFitting returns a search, nil for a cluster that is too large for one.
-func newFitting(b *builder) *fitting {
-	f := &fitting{b: b, colls: b.scope.colls, shards: b.scope.start.Shards(), tried: map[string][]*catalog.Volumes{}}
+func newFitting(b *builder) *fitSearch {
+	f := &fitSearch{b: b, colls: b.scope.colls, shards: b.scope.start.Shards(), tried: map[string][]*catalog.Volumes{}}
 	count := 0
 	for _, c := range f.colls {
 		if c.Table == nil {
@@ -103,7 +103,7 @@ func newFitting(b *builder) *fitting {
 
 // add takes the chunks of a collection into the search. It is false for one on a shard that
 // the cluster does not have.
-func (f *fitting) add(i int) bool {
+func (f *fitSearch) add(i int) bool {
 	c, release := f.colls[i], f.b.scope.start.Release()
 	size := cmp.Or(c.MaxChunkSizeBytes, f.b.scope.start.Settings().MaxChunkSizeBytes)
 	contents := f.b.o.Model.Contents(c, size)
@@ -111,7 +111,7 @@ func (f *fitting) add(i int) bool {
 	for chunk := range c.Table.All() {
 		amount, data := contents(chunk), c.Sizes[chunk.Shard]
 		most := policy.MostDocuments(release, data.Documents+data.Orphans, data.Bytes+data.OrphanBytes, size)
-		one := fitted{Chunk: chunk, coll: i, bytes: amount.Bytes, docs: amount.Documents}
+		one := fitChunk{Chunk: chunk, coll: i, bytes: amount.Bytes, docs: amount.Documents}
 		if _, there := f.b.scope.start.Shard(chunk.Shard); !there {
 			return false
 		}
@@ -141,14 +141,14 @@ type state struct {
 	number  int // in the order in which states were found
 }
 
-// fittingMove is a move of a search.
-type fittingMove struct {
+// fitMove is a move of a search.
+type fitMove struct {
 	chunk    int
 	from, to uint8
 }
 
 // search returns the moves to the goal: what seems nearest to it is tried first.
-func (f *fitting) search() (moves []fittingMove, found bool, err error) {
+func (f *fitSearch) search() (moves []fitMove, found bool, err error) {
 	first := &state{volumes: f.start}
 	for _, c := range f.chunks {
 		first.places = append(first.places, c.on)
@@ -174,7 +174,7 @@ func (f *fitting) search() (moves []fittingMove, found bool, err error) {
 }
 
 // next visits the states that are a move away.
-func (f *fitting) next(s *state) func(yield func(*state) bool) {
+func (f *fitSearch) next(s *state) func(yield func(*state) bool) {
 	return func(yield func(*state) bool) {
 		for i, c := range f.chunks {
 			ns := f.colls[c.coll].Namespace
@@ -202,7 +202,7 @@ func (f *fitting) next(s *state) func(yield func(*state) bool) {
 
 // note remembers a state, and reports whether none was as good before: with all chunks in
 // the same places, and with files that are nowhere larger.
-func (f *fitting) note(s *state) bool {
+func (f *fitSearch) note(s *state) bool {
 	key := string(s.places)
 	for _, had := range f.tried[key] {
 		if had.NoLarger(s.volumes) {
@@ -216,9 +216,9 @@ func (f *fitting) note(s *state) bool {
 }
 
 // path returns the moves that have led to a state.
-func (s *state) path() (moves []fittingMove) {
+func (s *state) path() (moves []fitMove) {
 	for ; s.before != nil; s = s.before {
-		moves = append(moves, fittingMove{s.moved, s.before.places[s.moved], s.places[s.moved]})
+		moves = append(moves, fitMove{s.moved, s.before.places[s.moved], s.places[s.moved]})
 	}
 	slices.Reverse(moves)
 	return moves

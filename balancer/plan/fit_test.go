@@ -52,7 +52,7 @@ func tight(t *rapid.T, shards, collections, mostChunks int, limit float64) *cata
 }
 
 // disks replay plans by what is known of files: they grow with what comes, and never become
-// smaller. It is written anew, without catalog.Volumes.
+// smaller. It is rewritten, without catalog.Volumes.
 type disks struct {
 	s     *catalog.Snapshot
 	limit float64

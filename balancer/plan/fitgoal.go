@@ -13,7 +13,7 @@ import (
 
 // distance estimates how far from the goal a search is, with chunks in some places; 0 is at
 // the goal.
-func (f *fitting) distance(places []uint8) int64 {
+func (f *fitSearch) distance(places []uint8) int64 {
 	if f.b.o.Goal.Kind == Balance {
 		return f.unbalanced(places)
 	}
@@ -27,7 +27,7 @@ func (f *fitting) distance(places []uint8) int64 {
 }
 
 // displaced reports whether a chunk is where the goal does not have it.
-func (f *fitting) displaced(c fitted, on uint8) bool {
+func (f *fitSearch) displaced(c fitChunk, on uint8) bool {
 	shard := f.shards[on]
 	if f.b.o.Goal.Kind == Drain {
 		return shard.ID == f.b.o.Goal.Shard
@@ -38,7 +38,7 @@ func (f *fitting) displaced(c fitted, on uint8) bool {
 }
 
 // unbalanced is how far collections are from what the balancer leaves as it is, in bytes.
-func (f *fitting) unbalanced(places []uint8) (sum int64) {
+func (f *fitSearch) unbalanced(places []uint8) (sum int64) {
 	for i := range f.colls {
 		sizes := f.sizes(i, places)
 		apart := slices.Max(sizes) - slices.Min(sizes)
@@ -56,7 +56,7 @@ func (f *fitting) unbalanced(places []uint8) (sum int64) {
 }
 
 // sizes returns what each shard has of a collection, with chunks in some places.
-func (f *fitting) sizes(i int, places []uint8) []int64 {
+func (f *fitSearch) sizes(i int, places []uint8) []int64 {
 	sizes := make([]int64, len(f.shards))
 	for at, shard := range f.shards {
 		sizes[at] = f.colls[i].Sizes[shard.ID].Bytes
@@ -71,7 +71,7 @@ func (f *fitting) sizes(i int, places []uint8) []int64 {
 
 // uneven reports whether the balancer certainly moves something of a collection without
 // zones: it saves asking the policy.
-func (f *fitting) uneven(i int, sizes []int64) bool {
+func (f *fitSearch) uneven(i int, sizes []int64) bool {
 	c, start := f.colls[i], f.b.scope.start
 	if c.Zones.Len() > 0 || !start.Release().BalancesBySize() || policy.Blocked(c.Collection, start.Release(), nil) ||
 		len(c.Sizes) < len(f.shards) || c.Count().Jumbo > 0 {
@@ -90,7 +90,7 @@ func (f *fitting) uneven(i int, sizes []int64) bool {
 }
 
 // settled reports whether the balancer chooses nothing of a collection.
-func (f *fitting) settled(s policy.Situation) bool {
+func (f *fitSearch) settled(s policy.Situation) bool {
 	release := f.b.scope.start.Release()
 	c := f.b.scope.start.Collection(s.Namespace)
 	if policy.Blocked(c.Collection, release, nil) {
@@ -106,7 +106,7 @@ func (f *fitting) settled(s policy.Situation) bool {
 }
 
 // situation is a collection as a round sees it, with chunks in some places.
-func (f *fitting) situation(i int, places []uint8) policy.Situation {
+func (f *fitSearch) situation(i int, places []uint8) policy.Situation {
 	c, err := f.state(i, places)
 	if err != nil { // of a table that can't be
 		return policy.Situation{}
@@ -124,7 +124,7 @@ func (f *fitting) situation(i int, places []uint8) policy.Situation {
 }
 
 // end returns where the chunks of a collection end.
-func (f *fitting) end(i int) int {
+func (f *fitSearch) end(i int) int {
 	if i+1 < len(f.first) {
 		return f.first[i+1]
 	}
@@ -132,7 +132,7 @@ func (f *fitting) end(i int) int {
 }
 
 // state returns a collection with its chunks in some places.
-func (f *fitting) state(i int, places []uint8) (*catalog.CollectionState, error) {
+func (f *fitSearch) state(i int, places []uint8) (*catalog.CollectionState, error) {
 	next := *f.colls[i]
 	next.Sizes = maps.Clone(next.Sizes)
 	if next.Sizes == nil {
@@ -163,7 +163,7 @@ func (f *fitting) state(i int, places []uint8) (*catalog.CollectionState, error)
 }
 
 // after returns where chunks are after some moves.
-func (f *fitting) after(moves []fittingMove) []uint8 {
+func (f *fitSearch) after(moves []fitMove) []uint8 {
 	places := make([]uint8, len(f.chunks))
 	for i, c := range f.chunks {
 		places[i] = c.on
@@ -175,7 +175,7 @@ func (f *fitting) after(moves []fittingMove) []uint8 {
 }
 
 // snapshot returns the cluster with chunks in some places.
-func (f *fitting) snapshot(places []uint8) (*catalog.Snapshot, error) {
+func (f *fitSearch) snapshot(places []uint8) (*catalog.Snapshot, error) {
 	s := f.b.scope.start
 	for i := range f.colls {
 		c, err := f.state(i, places)

@@ -12,7 +12,7 @@ import (
 )
 
 // steps are the moves of a search.
-func (f *fitting) steps(moves []fittingMove) []Step {
+func (f *fitSearch) steps(moves []fitMove) []Step {
 	steps := make([]Step, len(moves))
 	for i, m := range moves {
 		c := f.chunks[m.chunk]
@@ -37,8 +37,8 @@ func (f *fitting) steps(moves []fittingMove) []Step {
 	return steps
 }
 
-// going is a range that a shard is to delete at a time.
-type going struct {
+// pendingDeletion is a range that a shard is to delete at a time.
+type pendingDeletion struct {
 	ns       string
 	on       catalog.ShardID
 	min, max catalog.Key // zero for what is not known
@@ -48,18 +48,20 @@ type going struct {
 
 // pending are the range deletions that the snapshot shows: the orphans of a collection on a
 // shard go with the last of them.
-func (b *builder) pending() (list []going) {
+func (b *builder) pending() (list []pendingDeletion) {
 	s := b.scope.start
 	for _, x := range s.Parts().Deletions {
 		c := s.Collection(x.Namespace)
 		if c == nil || !c.UUID.Equal(x.UUID) {
 			continue
 		}
-		d := going{ns: x.Namespace, on: x.Shard, bytes: c.Sizes[x.Shard].OrphanBytes,
+		d := pendingDeletion{ns: x.Namespace, on: x.Shard, bytes: c.Sizes[x.Shard].OrphanBytes,
 			gone: sim.DeletionDue(x, s.Time(), b.o.Costs.OrphanDelay)}
 		d.min, _ = c.Pattern.Key(x.Min)
 		d.max, _ = c.Pattern.Key(x.Max)
-		at := slices.IndexFunc(list, func(had going) bool { return had.ns == d.ns && had.on == d.on && had.bytes > 0 })
+		at := slices.IndexFunc(list, func(had pendingDeletion) bool {
+			return had.ns == d.ns && had.on == d.on && had.bytes > 0
+		})
 		switch {
 		case at < 0:
 		case list[at].gone.Before(d.gone):
@@ -79,7 +81,7 @@ func (b *builder) scheduleInRoom(steps []Step) bool {
 	at, pending := b.scope.start.Time(), b.pending()
 	for _, s := range steps {
 		for {
-			pending = slices.DeleteFunc(pending, func(d going) bool {
+			pending = slices.DeleteFunc(pending, func(d pendingDeletion) bool {
 				gone := !d.gone.After(at)
 				if gone {
 					b.volumes.Delete(d.ns, d.on, d.bytes)
@@ -97,7 +99,9 @@ func (b *builder) scheduleInRoom(steps []Step) bool {
 		}
 		b.volumes.Arrive(s.Namespace, s.To, s.Bytes)
 		ended := at.Add(b.takes(s))
-		pending = append(pending, going{s.Namespace, s.From, s.Min, s.Max, s.Bytes, ended.Add(b.o.Costs.OrphanDelay)})
+		pending = append(pending, pendingDeletion{
+			s.Namespace, s.From, s.Min, s.Max, s.Bytes, ended.Add(b.o.Costs.OrphanDelay),
+		})
 		b.step(s, sim.Event{
 			Began: at, Ended: ended, Namespace: s.Namespace, From: s.From, Min: s.Min, Max: s.Max,
 		})
@@ -110,7 +114,7 @@ func (b *builder) scheduleInRoom(steps []Step) bool {
 // waitsFor returns when the first deletion is done that a step waits for: of its range, and,
 // if a file grew otherwise, of whatever its recipient has to delete of the collection. The
 // zero time is for none.
-func waitsFor(pending []going, s Step, grows bool) (first time.Time) {
+func waitsFor(pending []pendingDeletion, s Step, grows bool) (first time.Time) {
 	for _, d := range pending {
 		same := d.on == s.From || d.on == s.To
 		overlaps := same && !d.min.IsZero() && !d.max.IsZero() && d.min.Less(s.Max) && s.Min.Less(d.max)

@@ -27,7 +27,7 @@ const (
 	// Consolidate makes as few chunks as the merges without moves allow.
 	Consolidate GoalKind = "consolidate"
 	// Load evens out the operations of shards, as balance by load does in its first round.
-	// Its plans are to be looked at: nobody carries them out, as each round counts anew.
+	// Its plans are to be looked at: nobody carries them out, as each round starts its own count.
 	Load GoalKind = "load"
 	// Presplit cuts one collection at given points and spreads its chunks evenly
 	// over the shards, by number. It comes from its own command only.

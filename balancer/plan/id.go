@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// idOf names a plan by all that is in it but for prose, which may be worded anew.
+// idOf names a plan by all that is in it but for prose, which may be worded again.
 func (p *Plan) idOf() (string, error) { return p.idWith(false) }
 
 // identify sets the plan's ID and Hash, which come of all the rest.

@@ -36,7 +36,7 @@ func Like(ns string, s, other *catalog.Snapshot) (Goal, error) {
 		return goal, fmt.Errorf("%s has the shard key %s here and %s there: layouts can only be taken from the same key",
 			ns, here.Pattern, there.Pattern)
 	}
-	l := &likeness{s: s, other: other, here: here, there: there, groups: map[string][]int{}}
+	l := &layoutCopy{s: s, other: other, here: here, there: there, groups: map[string][]int{}}
 	l.list()
 	for _, zone := range slices.Sorted(maps.Keys(l.groups)) {
 		l.place(zone, l.groups[zone])
@@ -50,8 +50,8 @@ func Like(ns string, s, other *catalog.Snapshot) (Goal, error) {
 	return goal, nil
 }
 
-// likeness takes over a layout.
-type likeness struct {
+// layoutCopy takes over a layout.
+type layoutCopy struct {
 	s, other    *catalog.Snapshot
 	here, there *catalog.CollectionState
 	pieces      []piece
@@ -60,7 +60,7 @@ type likeness struct {
 
 // list makes pieces of the chunks: those that are larger than half of what a shard is to have
 // are cut.
-func (l *likeness) list() {
+func (l *layoutCopy) list() {
 	contents := sim.Measured(l.there, cmp.Or(l.there.MaxChunkSizeBytes, l.other.Settings().MaxChunkSizeBytes))
 	amounts, total := make([]int64, 0, l.there.Table.Len()), int64(0)
 	for chunk := range l.there.Table.All() {
@@ -87,7 +87,7 @@ func (l *likeness) list() {
 
 // cuts returns where a chunk of some size is cut so that no piece has more than most, as far
 // as it is known where its keys lie.
-func (l *likeness) cuts(chunk catalog.Chunk, bytes, most int64) (points []catalog.Key) {
+func (l *layoutCopy) cuts(chunk catalog.Chunk, bytes, most int64) (points []catalog.Key) {
 	if most <= 0 || bytes <= most {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (l *likeness) cuts(chunk catalog.Chunk, bytes, most int64) (points []catalo
 
 // zoneOf returns the zone here in which a piece belongs: that of the range, or that which it
 // has there, if shards here have one of that name.
-func (l *likeness) zoneOf(lower, upper catalog.Key) string {
+func (l *layoutCopy) zoneOf(lower, upper catalog.Key) string {
 	if zone := l.here.Zones.ZoneOf(lower, upper); zone != catalog.NoZone {
 		return zone
 	}
@@ -132,7 +132,7 @@ func taking(s *catalog.Snapshot, zone string) (ids []catalog.ShardID) {
 }
 
 // place decides where the pieces of a zone go.
-func (l *likeness) place(zone string, members []int) {
+func (l *layoutCopy) place(zone string, members []int) {
 	ours, theirs := taking(l.s, zone), taking(l.other, zone)
 	owners := map[catalog.ShardID]bool{}
 	for _, i := range members {
@@ -177,7 +177,7 @@ func paired(ours, theirs []catalog.ShardID) map[catalog.ShardID]catalog.ShardID 
 // as many parts as there are shards here; the pieces of each shard there are then dealt, in
 // the order of their keys, to those that get a part of it, so that neighbours go on meeting
 // several shards.
-func (l *likeness) deal(members []int, ours, theirs []catalog.ShardID) {
+func (l *layoutCopy) deal(members []int, ours, theirs []catalog.ShardID) {
 	of := map[catalog.ShardID][]int{}
 	weight, total := map[catalog.ShardID]float64{}, 0.0
 	for _, i := range members {
@@ -211,7 +211,7 @@ func (l *likeness) deal(members []int, ours, theirs []catalog.ShardID) {
 }
 
 // weight of a piece; empty ones count a little, so that they are spread, too.
-func (l *likeness) weight(i int) float64 { return 1 + float64(l.pieces[i].bytes) }
+func (l *layoutCopy) weight(i int) float64 { return 1 + float64(l.pieces[i].bytes) }
 
 // bringHome sends pieces where the goal wants them. What belongs to a shard that may not have
 // it goes to the one that has the fewest of those that may.

@@ -23,8 +23,8 @@ func (b *builder) pack() {
 	b.schedule(steps)
 }
 
-// packing is a collection whose chunks become fewer.
-type packing struct {
+// packedCollection is a collection whose chunks become fewer.
+type packedCollection struct {
 	c     *catalog.CollectionState
 	limit int64
 	// may reports whether chunks of a zone may come to a shard.
@@ -46,7 +46,7 @@ func (b *builder) packed(c *catalog.CollectionState) []Step {
 	if c.Frozen(b.scope.start.Release()) {
 		return nil
 	}
-	p := &packing{
+	p := &packedCollection{
 		c: c, limit: cmp.Or(c.MaxChunkSizeBytes, b.scope.start.Settings().MaxChunkSizeBytes),
 		held: map[catalog.ShardID]int64{}, room: b,
 		may: func(zone string, id catalog.ShardID) bool { return slices.Contains(b.shardsOf(zone), id) },
@@ -70,7 +70,7 @@ func (b *builder) packed(c *catalog.CollectionState) []Step {
 }
 
 // mergeRuns merges neighbours on a shard as long as they fit into one chunk.
-func (p *packing) mergeRuns() {
+func (p *packedCollection) mergeRuns() {
 	for i := 0; i >= 0; {
 		chunks := 1
 		for j := p.cells[i].next; j >= 0 && p.fits(i, j) && p.cells[i].on == p.cells[j].on; j = p.cells[i].next {
@@ -83,7 +83,7 @@ func (p *packing) mergeRuns() {
 }
 
 // merged adds the step that merges what has become the cell i.
-func (p *packing) merged(i, chunks int, why string) {
+func (p *packedCollection) merged(i, chunks int, why string) {
 	if chunks > 1 {
 		p.steps = append(p.steps, Step{
 			Kind: Merge, Namespace: p.c.Namespace, From: p.cells[i].on, Min: p.cells[i].min, Max: p.cells[i].max,
@@ -93,13 +93,13 @@ func (p *packing) merged(i, chunks int, why string) {
 }
 
 // fits reports whether two neighbours may be one chunk.
-func (p *packing) fits(i, j int) bool {
+func (p *packedCollection) fits(i, j int) bool {
 	x, y := p.cells[i], p.cells[j]
 	return !x.held && !y.held && x.zone == y.zone && x.bytes+y.bytes <= p.limit
 }
 
 // unite has the later of two neighbours become part of the earlier one.
-func (p *packing) unite(i, j int) {
+func (p *packedCollection) unite(i, j int) {
 	x, y := &p.cells[i], &p.cells[j]
 	x.max, x.next, y.gone = y.max, y.next, true
 	x.bytes, x.docs = x.bytes+y.bytes, x.docs+y.docs
@@ -114,7 +114,7 @@ const small = 4
 
 // gather brings small chunks beside a neighbour, the smallest first. What finds none
 // never will: its neighbours only grow.
-func (p *packing) gather() {
+func (p *packedCollection) gather() {
 	var waiting smallCells
 	for i := range p.cells {
 		waiting = p.list(waiting, i)
@@ -136,7 +136,7 @@ func (p *packing) gather() {
 }
 
 // list adds a cell that is small.
-func (p *packing) list(to smallCells, i int) smallCells {
+func (p *packedCollection) list(to smallCells, i int) smallCells {
 	if c := p.cells[i]; !c.gone && c.bytes <= p.limit/small {
 		to = append(to, smallCell{c.bytes, i})
 	}
@@ -145,7 +145,7 @@ func (p *packing) list(to smallCells, i int) smallCells {
 
 // join makes one of a cell and its neighbour, on the neighbour's shard, and returns
 // which cell that is.
-func (p *packing) join(i, to int) int {
+func (p *packedCollection) join(i, to int) int {
 	c, beside := p.cells[i], p.cells[to]
 	if c.on != beside.on {
 		p.steps = append(p.steps, Step{
@@ -166,7 +166,7 @@ func (p *packing) join(i, to int) int {
 
 // neighbour returns what a cell can become one with: a neighbour on the same shard,
 // else the larger one, which is not copied, else that whose shard has less.
-func (p *packing) neighbour(i int) (to int, found bool) {
+func (p *packedCollection) neighbour(i int) (to int, found bool) {
 	c := p.cells[i]
 	var beside []int
 	for _, j := range []int{c.prev, c.next} {
@@ -181,12 +181,12 @@ func (p *packing) neighbour(i int) (to int, found bool) {
 }
 
 // mayGo reports whether a cell may be on a shard.
-func (p *packing) mayGo(c cell, to catalog.ShardID) bool {
+func (p *packedCollection) mayGo(c cell, to catalog.ShardID) bool {
 	return c.on == to || p.may(c.zone, to) &&
 		len(p.room.withRoom(p.c.Namespace, c.bytes, []catalog.ShardID{to})) > 0
 }
 
-func (p *packing) compare(c, x, y cell) int {
+func (p *packedCollection) compare(c, x, y cell) int {
 	away := func(n cell) int {
 		if n.on == c.on {
 			return 0

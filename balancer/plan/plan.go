@@ -16,7 +16,7 @@ type Plan struct {
 	// Format is the version of the plan's form in JSON.
 	Format int `json:"format"`
 	// ID names the plan: a short text that is computed from all the rest but for
-	// prose, so that rewording a sentence names no plan anew.
+	// prose, so that rewording a sentence names no plan again.
 	ID string `json:"id"`
 	// Hash is what is approved: it changes when the ID does, and nobody can make another
 	// plan with it. Plans of earlier versions have none.

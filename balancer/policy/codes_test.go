@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write docs/codes.md anew")
+var update = flag.Bool("update", false, "write docs/codes.md again")
 
 const codesPage = "../../docs/codes.md"
 
@@ -30,7 +30,7 @@ func TestCodesPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != want {
-		t.Error("docs/codes.md is not what the table says: write it anew with -update")
+		t.Error("docs/codes.md is not what the table says: rewrite it with -update")
 	}
 }
 

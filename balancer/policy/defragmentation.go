@@ -70,21 +70,23 @@ func NewPhase(name PhaseName, s Situation) Phase {
 	case PhaseMoveAndMerge:
 		return newMovePhase(s)
 	}
-	return finished{}
+	return finishedPhase{}
 }
 
-// finished is the phase without work.
-type finished struct{}
+// finishedPhase is the phase without work.
+type finishedPhase struct{}
 
-func (finished) Name() PhaseName                                       { return PhaseFinished }
-func (finished) NextAction() (Action, bool)                            { return Action{}, false }
-func (finished) ActionDone(Action, ActionResult) *Measurement          { return nil }
-func (finished) NextMigration(*Available, time.Time) (Migration, bool) { return Migration{}, false }
-func (finished) MigrationDone(Migration, error)                        {}
-func (finished) Abort(PhaseName)                                       {}
-func (finished) Complete() bool                                        { return true }
-func (finished) Next() PhaseName                                       { return PhaseFinished }
-func (finished) Remaining() int64                                      { return 0 }
+func (finishedPhase) Name() PhaseName                              { return PhaseFinished }
+func (finishedPhase) NextAction() (Action, bool)                   { return Action{}, false }
+func (finishedPhase) ActionDone(Action, ActionResult) *Measurement { return nil }
+func (finishedPhase) NextMigration(*Available, time.Time) (Migration, bool) {
+	return Migration{}, false
+}
+func (finishedPhase) MigrationDone(Migration, error) {}
+func (finishedPhase) Abort(PhaseName)                {}
+func (finishedPhase) Complete() bool                 { return true }
+func (finishedPhase) Next() PhaseName                { return PhaseFinished }
+func (finishedPhase) Remaining() int64               { return 0 }
 
 // ending is the part of a phase that knows when it is over.
 type ending struct {

@@ -192,7 +192,7 @@ func TestUnknownPhasesAreFinished(t *testing.T) {
 }
 
 // rules/02-defragmentation-and-merging §2.6: the third phase tries again what may pass, and is built
-// anew after anything else; it measures nothing.
+// again after anything else; it measures nothing.
 func TestThirdPhase(t *testing.T) {
 	s := defragmenting(t, 25, []tuple{{"A", "Min", 0, 30}, {"A", 0, 5, 40}, {"B", 5, "Max"}})
 	p := NewPhase(PhaseMerge, s)

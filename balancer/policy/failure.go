@@ -15,7 +15,7 @@ type Failure int
 const (
 	// Ask stops and asks the operator: trying again would fail the same way.
 	Ask Failure = iota
-	// AgainNow is for what lost a race: the catalog is read anew, and it is tried
+	// AgainNow is for what lost a race: the catalog is read again, and it is tried
 	// again.
 	AgainNow
 	// AgainLater is for what may be gone after a while.

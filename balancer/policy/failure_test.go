@@ -34,7 +34,7 @@ func TestFailuresPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != want {
-		t.Error("docs/failures.md is not what the table says: write it anew with -update")
+		t.Error("docs/failures.md is not what the table says: rewrite it with -update")
 	}
 }
 

@@ -176,7 +176,7 @@ var askFailures = []FailureInfo{
 	{mongoerr.BoundFieldMismatch, "", Ask, "The bounds of a zone do not fit the shard key.",
 		"Set the zone ranges again: sh.zones(), sh.updateZoneKeyRange()."},
 	{mongoerr.MajorVersionExhausted, "", Ask, "The collection's versions are used up.",
-		"db.adminCommand({ refineCollectionShardKey: … }) or a resharding begins anew."},
+		"db.adminCommand({ refineCollectionShardKey: … }) or a resharding starts over."},
 	{mongoerr.MinorVersionExhausted, "", Ask, "The collection's versions are used up.",
 		"Move any chunk of the collection by hand: that begins a new major version."},
 	{mongoerr.CommitWithoutVersion, "", Ask, "Servers of different releases do not understand each other.",

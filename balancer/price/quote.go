@@ -20,7 +20,7 @@ const (
 	MergeFirst Kind = "mergeFirst"
 	// DefragmentFirst has the balancer defragment the collection before shardsh moves.
 	DefragmentFirst Kind = "defragmentFirst"
-	// Reshard writes the collection anew on all shards at once, with the key that it has.
+	// Reshard writes the collection again on all shards at once, with the key that it has.
 	Reshard Kind = "reshard"
 	// MoveCollection brings a collection that is not sharded to another shard.
 	MoveCollection Kind = "moveCollection"

@@ -21,7 +21,7 @@ const (
 	blockedAtEnd    = "the whole collection at the end, up to 5 s (reshardingCriticalSectionTimeoutMillis)"
 )
 
-// reshard prices writing the collection anew.
+// reshard prices writing the collection again.
 func (p *pricing) reshard() (Way, bool, error) {
 	targets := p.targets(catalog.NoZone)
 	w := Way{Kind: Reshard, Blocks: blockedAtEnd, Links: []Link{}, Peaks: []Peak{},

@@ -29,7 +29,7 @@ func TestWhatComesBackWaits(t *testing.T) {
 		"to another shard":      {[]plan.Step{step("s02", 0, 500)}, 0},
 		"another range":         {[]plan.Step{step("s00", 1000, 1500)}, 0},
 		"twice, one wait":       {[]plan.Step{step("s00", 0, 500), step("s00", 500, 1000)}, 10 * time.Minute},
-		"a merge is not a move":    {[]plan.Step{{Kind: plan.Merge, From: "s00", To: "s00", Min: key(0), Max: key(500)}}, 0},
+		"a merge is not a move": {[]plan.Step{{Kind: plan.Merge, From: "s00", To: "s00", Min: key(0), Max: key(500)}}, 0},
 		"nothing is to be done": {nil, 0},
 	} {
 		if got := p.waits(gone, tt.steps, begin); got != tt.want {

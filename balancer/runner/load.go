@@ -17,8 +17,8 @@ import (
 // ErrNoSamples says that nobody knows which chunks have the load: no query was sampled.
 var ErrNoSamples = errors.New("no queries of the collections are sampled, so that no chunk can be chosen by its load")
 
-// rested is a range that was moved for its load: no part of it moves again before a time.
-type rested struct {
+// coolingRange is a range that was moved for its load: no part of it moves again before a time.
+type coolingRange struct {
 	ns       string
 	min, max catalog.Key
 	until    time.Time
@@ -107,7 +107,7 @@ func (r *run) stays(m *heat.Map, table *catalog.RoutingTable) func(catalog.Key) 
 		alone[table.IndexOf(a.min)] = true
 	}
 	return func(lower catalog.Key) bool {
-		return alone[table.IndexOf(lower)] || slices.ContainsFunc(r.rested, func(one rested) bool {
+		return alone[table.IndexOf(lower)] || slices.ContainsFunc(r.rested, func(one coolingRange) bool {
 			return one.ns == m.Namespace && one.until.After(now) && !lower.Less(one.min) && lower.Less(one.max)
 		})
 	}
@@ -162,7 +162,7 @@ func (r *run) chosen(ctx context.Context, d heat.Decision) (list []policy.Migrat
 			continue
 		}
 		r.routed(s.Namespace, routing.Table)
-		r.rested = append(r.rested, rested{s.Namespace, s.Min, s.Max, until})
+		r.rested = append(r.rested, coolingRange{s.Namespace, s.Min, s.Max, until})
 		list = append(list, policy.Migration{From: s.From, To: s.To, Namespace: s.Namespace, UUID: routing.Collection.UUID,
 			Min: s.Min, Max: s.Max, ChunkVersion: chunk.Version, Reason: policy.ReasonChunksImbalance,
 			MaxChunkSizeBytes: routing.Collection.MaxChunkSizeBytes})

@@ -34,7 +34,7 @@ func CountOperations(ctx context.Context, c interface {
 	}
 	for ns, shards := range after {
 		for id, n := range shards {
-			if was := before[ns][id]; was <= n { // else the shard has begun anew
+			if was := before[ns][id]; was <= n { // else the shard has started over
 				shards[id] = n - was
 			}
 		}
@@ -92,9 +92,9 @@ func (r *run) scaled(
 	return sizes
 }
 
-// spread is how far apart the shards with most and with fewest operations were at
+// opsSpread is how far apart the shards with most and with fewest operations were at
 // best, as parts of all, and since how many counts it is no better.
-type spread struct {
+type opsSpread struct {
 	best  float64
 	stuck int
 }
@@ -121,12 +121,12 @@ func (r *run) evens(ns string, load map[catalog.ShardID]int64, shards []catalog.
 		return
 	}
 	if r.spread == nil {
-		r.spread = map[string]spread{}
+		r.spread = map[string]opsSpread{}
 	}
 	now := float64(most-fewest) / float64(total)
 	s, known := r.spread[ns]
 	if !known || now < s.best-better {
-		r.spread[ns] = spread{best: now}
+		r.spread[ns] = opsSpread{best: now}
 		return
 	}
 	s.stuck++

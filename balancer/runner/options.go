@@ -171,7 +171,7 @@ const (
 	Moved     Kind = "moved"
 	Failed    Kind = "failed"
 	GoesOn    Kind = "goesOn"  // it was left to the servers
-	Refused   Kind = "refused" // by what holds the run: it is chosen anew
+	Refused   Kind = "refused" // by what holds the run: it is chosen again
 	Stopped   Kind = "stopped" // its donor has stopped it, as was asked
 	Split     Kind = "split"
 	Aside     Kind = "aside" // a range or a collection is left alone

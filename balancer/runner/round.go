@@ -19,7 +19,7 @@ type round struct {
 	decisions []policy.Decision
 	ended     bool
 	began     int   // moves that were let in
-	again     bool  // some were given back, to be chosen anew
+	again     bool  // some were given back, to be chosen again
 	splits    int   // that were made
 	err       error // the first that an exchange ended with
 	tables    map[string]*catalog.RoutingTable

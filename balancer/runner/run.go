@@ -69,8 +69,8 @@ type run struct {
 	o       Options
 	hard    context.Context
 	skipped skippedRanges
-	spread  map[string]spread // of operations, by collection
-	rested  []rested          // of the goal LoadGoal
+	spread  map[string]opsSpread // of operations, by collection
+	rested  []coolingRange       // of the goal LoadGoal
 
 	namespaces []string        // of the run
 	on         map[string]bool // those that count as on whatever their switch says
@@ -80,7 +80,7 @@ type run struct {
 	round  round
 	before *Catalog // of an earlier round
 	disks  disks
-	// forgotten are the collections whose chunks are to be read anew.
+	// forgotten are the collections whose chunks are to be read again.
 	forgotten map[string]bool
 	limit     string // that was reached
 	asked     error  // what is to be asked

@@ -46,7 +46,7 @@ func TestMigrationsUnderWayEndFirst(t *testing.T) {
 	r, events = rest(t, s, sim.Config{Costs: costs})
 	defer r.Close()
 	if took := of(events, sim.Moved)[0].Ended.Sub(s.Time()); took != usual {
-		t.Errorf("begun anew, the first took %v", took)
+		t.Errorf("started over, the first took %v", took)
 	}
 }
 

@@ -41,7 +41,7 @@ type Config struct {
 	DiskLimit float64
 	// GoesOn has the engine go on where the snapshot shows it: when the migrations
 	// under way have ended, as the round does that they are of, and with the
-	// auto-merger's rounds an hour apart. Else it begins anew.
+	// auto-merger's rounds an hour apart. Else it starts over.
 	GoesOn bool
 	// Decided is called at the end of each round with what the round chose and
 	// what it did not, in order. Nil costs nothing.

@@ -111,7 +111,7 @@ func (c *cluster) orphansGo(last map[place]time.Time) {
 	}
 }
 
-// forgetRefused has what lacks room counted anew, now that something has moved.
+// forgetRefused has what lacks room counted again, now that something has moved.
 func (c *cluster) forgetRefused() {
 	if c.volumes != nil {
 		clear(c.volumes.refused)

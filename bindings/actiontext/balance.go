@@ -106,7 +106,7 @@ func moveLine(e runner.Event) string {
 		return fmt.Sprintf("%s failed %s at %s, %s -> %s, after %s: %v (%s)", at, m.Namespace, m.Min, m.From, m.To,
 			seconds(m.Took), e.Err, then(e.Then))
 	case runner.Refused:
-		return fmt.Sprintf("%s refused: %s at %s, %s -> %s: %v; it is chosen anew", at, m.Namespace, m.Min, m.From, m.To,
+		return fmt.Sprintf("%s refused: %s at %s, %s -> %s: %v; it is chosen again", at, m.Namespace, m.Min, m.From, m.To,
 			e.Err)
 	case runner.Stopped:
 		return fmt.Sprintf("%s stopped %s at %s, %s -> %s, after %s: nothing was moved", at, m.Namespace, m.Min, m.From, m.To,

@@ -166,7 +166,7 @@ func HeatPlan(p action.HeatPlan) string {
 	if len(p.Steps) == 0 {
 		b.WriteString(": nothing is to be moved.\n")
 	} else {
-		fmt.Fprintf(&b, ", %.2f after these steps. Later rounds count anew.\n", p.After)
+		fmt.Fprintf(&b, ", %.2f after these steps. Later rounds count again.\n", p.After)
 	}
 	for _, s := range p.Steps {
 		if s.At != "" {

@@ -117,7 +117,7 @@ func (b *bundler) withMeta(a api.OnLoadArgs) (api.OnLoadResult, error) {
 }
 
 // bundle makes one script of a module and what it imports.
-func (b *bundler) bundle(path string) (*transpiled, error) {
+func (b *bundler) bundle(path string) (*transpiledCode, error) {
 	dir := filepath.Dir(path)
 	nodePaths := append([]string{Ignore(os.Getwd())}, libraries()...)
 	r := api.Build(api.BuildOptions{
@@ -143,7 +143,7 @@ func (b *bundler) bundle(path string) (*transpiled, error) {
 		}
 		return nil, transpileFailure(name, e)
 	}
-	t := &transpiled{}
+	t := &transpiledCode{}
 	for _, f := range r.OutputFiles {
 		if strings.HasSuffix(f.Path, ".map") {
 			t.sourceMap = f.Contents

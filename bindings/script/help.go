@@ -95,7 +95,7 @@ func (t *HelpTexts) onTopic(text func(topic string) string) goja.Value {
 		if c.Has(0) {
 			topic = c.Text(0)
 		}
-		return c.JS.instanceOfShown(&shown{text: text(topic)})
+		return c.JS.instanceOfShown(&showResult{text: text(topic)})
 	})
 	t.js.Values.SetPrinter(f, func() string { return text("") })
 	return f

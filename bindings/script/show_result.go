@@ -8,32 +8,32 @@ import (
 	"shardsh/bindings/plaintext"
 )
 
-// shown is what show commands return: a text, and the value behind it.
-type shown struct {
+// showResult is what show commands return: a text, and the value behind it.
+type showResult struct {
 	Hidden
 	text string
 }
 
-func (sh *shown) PrintText() string { return sh.text }
+func (sh *showResult) PrintText() string { return sh.text }
 
 // ShownText returns a value that is shown as a text.
 func (s *Engine) ShownText(text string) goja.Value { return s.ShownStyled(plaintext.Visible(text)) }
 
 // ShownStyled is ShownText of what has colours: what Paint and Inspect return.
 func (s *Engine) ShownStyled(text string) goja.Value {
-	return s.instanceOfShown(&shown{text: strings.TrimRight(text, "\n")})
+	return s.instanceOfShown(&showResult{text: strings.TrimRight(text, "\n")})
 }
 
-func (s *Engine) instanceOfShown(sh *shown) goja.Value {
+func (s *Engine) instanceOfShown(sh *showResult) goja.Value {
 	o := s.Runtime.NewDynamicObject(sh)
-	Must(o.SetPrototype(Prototype(s, "ShowResult", []Method[*shown]{
-		{Name: "print", Call: func(c *Call, sh *shown) goja.Value {
+	Must(o.SetPrototype(Prototype(s, "ShowResult", []Method[*showResult]{
+		{Name: "print", Call: func(c *Call, sh *showResult) goja.Value {
 			if sh.text != "" {
 				c.JS.Out.WriteOwn(sh.text + "\n")
 			}
 			return nil
 		}},
-		{Name: "toString", Call: func(c *Call, sh *shown) goja.Value { return c.JS.Runtime.ToValue(sh.text) }},
+		{Name: "toString", Call: func(c *Call, sh *showResult) goja.Value { return c.JS.Runtime.ToValue(sh.text) }},
 	})))
 	return o
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// transpiled is a program in the JavaScript the engine knows, with the way back
+// transpiledCode is a program in the JavaScript the engine knows, with the way back
 // to the text it was made from.
-type transpiled struct {
+type transpiledCode struct {
 	code string
 	// sourceMap is in the JSON form, version 3.
 	sourceMap []byte
@@ -60,7 +60,7 @@ func typeScript(name string) bool {
 }
 
 // transpile translates one text, without what it imports.
-func transpile(name, text string) (*transpiled, error) {
+func transpile(name, text string) (*transpiledCode, error) {
 	loader := api.LoaderJS
 	if typeScript(name) {
 		loader = api.LoaderTS
@@ -78,13 +78,13 @@ func transpile(name, text string) (*transpiled, error) {
 	if strings.HasPrefix(code, "#!") {
 		code = "//" + code[2:]
 	}
-	return &transpiled{code: code, sourceMap: r.Map}, nil
+	return &transpiledCode{code: code, sourceMap: r.Map}, nil
 }
 
 // transpileWrapped translates a text that imports and exports nothing as the
 // body of a function: at the top level the transpiler's own variables may meet
 // those of the text.
-func transpileWrapped(name, text string) (*transpiled, bool) {
+func transpileWrapped(name, text string) (*transpiledCode, bool) {
 	if strings.HasPrefix(text, "#!") {
 		text = "//" + text
 	}
@@ -112,7 +112,7 @@ func endsEarlyBeyond(err error) bool {
 }
 
 // isModule reports whether a translated text imports or exports.
-func (t *transpiled) isModule() bool {
+func (t *transpiledCode) isModule() bool {
 	return regexp.MustCompile(`(?m)^(import|export) `).MatchString(t.code)
 }
 
@@ -127,7 +127,7 @@ const importer = "__import"
 
 // importsAsGlobals makes declarations of import statements, so that what one
 // input imports is there in the next.
-func (t *transpiled) importsAsGlobals() {
+func (t *transpiledCode) importsAsGlobals() {
 	t.code = importStatement().ReplaceAllStringFunc(t.code, func(st string) string {
 		m := importStatement().FindStringSubmatch(st)
 		load := "await " + importer + "(" + m[4] + ")"
@@ -181,14 +181,14 @@ func transpiledProgram(name, text string) (*program, error) {
 
 // parseWrapped reads what transpileWrapped made and moves the transpiler's own
 // functions inside. The function is async only when it has to be.
-func (t *transpiled) parseWrapped(name string) (tree *ast.Program, async bool, err error) {
+func (t *transpiledCode) parseWrapped(name string) (tree *ast.Program, async bool, err error) {
 	head := regexp.MustCompile(`(?m)^\(async \(\) => \{$`).FindStringIndex(t.code)
 	if head == nil {
 		return nil, false, errors.New("the translation has no function around it")
 	}
-	plain := &transpiled{code: t.code[:head[0]] + "(() => {" + t.code[head[1]:], sourceMap: t.sourceMap,
+	plain := &transpiledCode{code: t.code[:head[0]] + "(() => {" + t.code[head[1]:], sourceMap: t.sourceMap,
 		sourceShift: t.sourceShift}
-	for _, version := range []*transpiled{plain, t} {
+	for _, version := range []*transpiledCode{plain, t} {
 		async = version == t
 		if tree, err = version.parseText(name, version.code, 0, nil); err == nil {
 			break
@@ -208,7 +208,7 @@ func (t *transpiled) parseWrapped(name string) (tree *ast.Program, async bool, e
 
 // parse reads the code inside a function, which is async when it has to be.
 // Names of files go through rename.
-func (t *transpiled) parse(name, head, tail string, rename func(string) string) (tree *ast.Program, async bool,
+func (t *transpiledCode) parse(name, head, tail string, rename func(string) string) (tree *ast.Program, async bool,
 	err error) {
 	for _, prefix := range []string{"(", "(async "} {
 		async = prefix != "("
@@ -221,7 +221,7 @@ func (t *transpiled) parse(name, head, tail string, rename func(string) string) 
 }
 
 // parseText reads a text that has some lines in front of the translated code.
-func (t *transpiled) parseText(name, text string, front int, rename func(string) string) (*ast.Program, error) {
+func (t *transpiledCode) parseText(name, text string, front int, rename func(string) string) (*ast.Program, error) {
 	mapped, err := t.mapForEngine(front, rename)
 	if err != nil {
 		return nil, err
@@ -232,7 +232,7 @@ func (t *transpiled) parseText(name, text string, front int, rename func(string)
 
 // mapForEngine fits the source map to the lines in front of the code and to the
 // engine, which counts columns from 1 where source maps count from 0.
-func (t *transpiled) mapForEngine(front int, rename func(string) string) ([]byte, error) {
+func (t *transpiledCode) mapForEngine(front int, rename func(string) string) ([]byte, error) {
 	var m map[string]any
 	if err := json.Unmarshal(t.sourceMap, &m); err != nil {
 		return nil, fmt.Errorf("source map: %w", err)

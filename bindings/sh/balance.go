@@ -112,7 +112,7 @@ func (sh *Helpers) waitForCollections(
 		goal.Namespaces = append(goal.Namespaces, c.Namespace)
 	}
 	w.outlook = &outlook{sh: sh, goal: goal}
-	waited := w.until(func() standing {
+	waited := w.until(func() workState {
 		var list []diagnosis.Balance
 		stuck := ""
 		for _, b := range sh.balances(collections) {
@@ -126,10 +126,10 @@ func (sh *Helpers) waitForCollections(
 			list = append(list, b)
 		}
 		if len(list) == 0 {
-			return standing{done: true}
+			return workState{done: true}
 		}
 		text := notBalanced(list)
-		return standing{
+		return workState{
 			stuck: cmp.Or(stuck, sh.withoutBalancer(text)), why: text, what: balancingText(list),
 			amount: func() *display.Amount { return watch.amount(list) },
 		}

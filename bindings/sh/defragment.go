@@ -70,7 +70,7 @@ func shDefragment(c *call, sh *Helpers) goja.Value {
 	w.outlook = &outlook{sh: sh, goal: plan.Goal{Kind: plan.Defragment, Namespaces: []string{ns}}}
 	var phase string
 	first := int64(0) // chunks the phase had when it was first seen
-	waited := w.until(func() standing {
+	waited := w.until(func() workState {
 		d := sh.defragmentation(ns)
 		if d.Phase != phase {
 			phase, first = d.Phase, d.Remaining
@@ -109,8 +109,8 @@ func (c *call) defragmentationObject(ns string, d diagnosis.Defragmentation) *go
 
 // defragmentationStanding measures the phase; how long all of them take the outlook
 // knows.
-func defragmentationStanding(ns string, d diagnosis.Defragmentation, first int64) standing {
-	s := standing{done: !d.Running, why: ns + " is being defragmented (" + d.String() + ")"}
+func defragmentationStanding(ns string, d diagnosis.Defragmentation, first int64) workState {
+	s := workState{done: !d.Running, why: ns + " is being defragmented (" + d.String() + ")"}
 	if d.Remaining >= 0 && first >= 0 {
 		s.what = ns + " (" + d.Phase + ")"
 		s.amount = func() *display.Amount {

@@ -175,24 +175,24 @@ func (sh *Helpers) waitForDrain(c *call, w *wait, id string, end drainEnd) goja.
 			return end.movePrimaries && f.Code == diagnosis.DrainNeedsOperator && !byHand
 		},
 	}
-	waited := w.until(func() standing {
+	waited := w.until(func() workState {
 		d := sh.drainOf(id)
 		byHand = len(d.Held) > 0 || d.Flagged > 0
 		switch {
 		case d.Done():
-			return standing{done: true}
+			return workState{done: true}
 		case d.State == diagnosis.DrainOff:
 			c.JS.Throw(script.RuntimeError, "shard %s is not draining: run sh.drain(%q)", id, id)
 		case d.Stuck() && end.movePrimaries && !byHand:
 			w.progress.End()
 			sh.moveRest(d)
-			return standing{why: d.String(), what: "draining " + id}
+			return workState{why: d.String(), what: "draining " + id}
 		case d.Stuck():
-			return standing{stuck: w.outlook.remainder(d), why: d.String()}
+			return workState{stuck: w.outlook.remainder(d), why: d.String()}
 		}
 		first = max(first, d.Chunks)
 		stuck := sh.withoutBalancer("shard " + id + " is not empty")
-		return standing{stuck: stuck, what: "draining " + id, why: d.String(), amount: func() *display.Amount {
+		return workState{stuck: stuck, what: "draining " + id, why: d.String(), amount: func() *display.Amount {
 			return &display.Amount{Done: float64(first - d.Chunks), Left: float64(d.Chunks), Text: display.ChunksText}
 		}}
 	})

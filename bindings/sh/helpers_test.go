@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the list in docs/sh.md anew")
+var update = flag.Bool("update", false, "write the list in docs/sh.md again")
 
 const shPage = "../../docs/sh.md"
 
@@ -143,7 +143,7 @@ func TestReference(t *testing.T) {
 				t.Fatal(err)
 			}
 		} else {
-			t.Error("the list in docs/sh.md is not what the helpers are: write it anew with -update")
+			t.Error("the list in docs/sh.md is not what the helpers are: rewrite it with -update")
 		}
 	}
 	known := map[string]bool{}

@@ -93,14 +93,14 @@ func (m *lostMove) end() goja.Value {
 		progress: m.c.s.Display.Progress(true),
 	}
 	var is live.MoveOutcome
-	w.until(func() standing {
+	w.until(func() workState {
 		is = m.look()
 		if is.State == live.MoveRunning && !w.told {
 			w.told = true
 			m.c.JS.Out.Warn(fmt.Sprintf("The connection was lost (%s); %s continues, waiting for it.", m.message(), what))
 			w.goesOn = what + " continues"
 		}
-		return standing{done: is.State != live.MoveRunning, why: what + " is still in progress: show migrations"}
+		return workState{done: is.State != live.MoveRunning, why: what + " is still in progress: show migrations"}
 	})
 	switch {
 	case is.State == live.MoveDone:

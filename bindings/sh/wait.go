@@ -40,8 +40,8 @@ type wait struct {
 	warned map[string]bool // of what
 }
 
-// standing is how the work stood when it was looked at.
-type standing struct {
+// workState is how the work stood when it was looked at.
+type workState struct {
 	done bool
 	// what is going on, for progress; why where it is empty.
 	what string
@@ -70,7 +70,7 @@ func (h helperOptions) wait(goesOn, how string) *wait {
 // until looks again and again until the work is done, and returns how long that
 // took. It throws when time is over, and when nobody does the work as things stand. Ctrl-C
 // ends the waiting, not the work.
-func (w *wait) until(look func() standing) time.Duration {
+func (w *wait) until(look func() workState) time.Duration {
 	began := w.s.JS.Clock.Now()
 	w.answered = began
 	defer w.leave()
@@ -102,7 +102,7 @@ func (w *wait) until(look func() standing) time.Duration {
 
 // look asks how the work stands. A router that does not answer may come back: one
 // line says that it is waited for, each time that it goes.
-func (w *wait) look(ask func() standing) (now standing) {
+func (w *wait) look(ask func() workState) (now workState) {
 	ex := w.s.JS.Runtime.Try(func() { now = ask() })
 	if ex == nil {
 		w.away, w.answered = false, w.s.JS.Clock.Now()
@@ -118,7 +118,7 @@ func (w *wait) look(ask func() standing) (now standing) {
 		w.s.JS.Out.Warn(fmt.Sprintf("The router does not answer (%s); waiting for it. Meanwhile %s; %s.",
 			script.OptionalText(e.Get("message")), w.goesOn, w.how))
 	}
-	return standing{lost: ex}
+	return workState{lost: ex}
 }
 
 func (w *wait) lostPatience() bool {
@@ -139,12 +139,12 @@ func (w *wait) giveUp(lost *goja.Exception) {
 // done reports whether it is to be sent again.
 func (w *wait) insist(send func(), done func() bool) {
 	sent := false
-	w.until(func() standing {
+	w.until(func() workState {
 		if !sent || !done() {
 			sent = true
 			send()
 		}
-		return standing{done: true}
+		return workState{done: true}
 	})
 }
 
@@ -155,7 +155,7 @@ func errorCode(e *goja.Object) int32 {
 	return 0
 }
 
-func (w *wait) tell(now standing) {
+func (w *wait) tell(now workState) {
 	var a *display.Amount
 	if now.amount != nil {
 		a = now.amount()

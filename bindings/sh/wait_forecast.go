@@ -20,7 +20,7 @@ type outlook struct {
 
 	made forecast.Forecast
 	at   time.Time // of made
-	next time.Time // when it may be made anew
+	next time.Time // when it may be made again
 	off  bool      // it can't be made
 	// ours reports whether the caller sees to what a finding says.
 	ours func(diagnosis.Finding) bool
@@ -51,7 +51,7 @@ func (o *outlook) toGo() string {
 	return low + " to " + high + " to go"
 }
 
-// renew makes the forecast anew when it is time.
+// renew makes the forecast again when it is time.
 func (o *outlook) renew() {
 	if now := o.sh.s.JS.Clock.Now(); !o.off && !now.Before(o.next) {
 		o.make(now)

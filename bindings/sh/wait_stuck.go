@@ -9,7 +9,7 @@ import (
 
 // foresee ends the wait when what it waits for can't come, and says so early where the
 // balancer will do a part only.
-func (w *wait) foresee(now standing) {
+func (w *wait) foresee(now workState) {
 	if now.stuck != "" {
 		w.stop(now.stuck)
 		return

@@ -11,8 +11,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// attempt is one run of a test.
-type attempt struct {
+// testRun is one run of a test.
+type testRun struct {
 	test *test
 	seed uint64
 	// fault is what happens to one of its scripts; nil for nothing.
@@ -124,7 +124,7 @@ func (f *file) onCluster(ctx context.Context, from startPoint, seed uint64,
 	defer w.close()
 	f.testCluster = w
 	if f.attempt == nil {
-		f.attempt = &attempt{seed: seed}
+		f.attempt = &testRun{seed: seed}
 		defer func() { f.attempt = nil }()
 	}
 	f.shell.Connect(w.client, address)

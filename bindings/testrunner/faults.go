@@ -31,7 +31,7 @@ func (x *fault) String() string {
 
 // tryFaults repeats a test that has passed, with a fault at each command that its
 // scripts have sent. It stops at the first fault with problems.
-func (f *file) tryFaults(ctx context.Context, clean *attempt, from startPoint, tried *int) []Problem {
+func (f *file) tryFaults(ctx context.Context, clean *testRun, from startPoint, tried *int) []Problem {
 	for i, clear := range clean.runs {
 		for k, name := range clear.commands {
 			for _, cut := range []bool{false, true} {
@@ -39,7 +39,7 @@ func (f *file) tryFaults(ctx context.Context, clean *attempt, from startPoint, t
 					return nil
 				}
 				x := &fault{run: i + 1, command: k + 1, name: name, without: clear.left, cut: cut}
-				problems := f.try(ctx, &attempt{test: clean.test, seed: clean.seed, fault: x}, from)
+				problems := f.try(ctx, &testRun{test: clean.test, seed: clean.seed, fault: x}, from)
 				*tried++
 				f.options.OnTest(f.path, clean.test.title(), *tried)
 				if len(problems) == 0 {

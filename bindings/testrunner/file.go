@@ -33,7 +33,7 @@ type file struct {
 
 	// Of the test that runs:
 	testCluster *testCluster
-	attempt     *attempt
+	attempt     *testRun
 	callbacks   *callbacks
 	// cluster is the object of that name; nil until somebody has looked at it.
 	cluster *goja.Object

@@ -38,10 +38,10 @@ const mostOutput = 32 << 20
 // errOutput ends a script that writes without end.
 var errOutput = errors.New("the script has written more than 32 MB")
 
-// capture keeps what a script writes.
-type capture struct{ bytes.Buffer }
+// outputBuffer keeps what a script writes.
+type outputBuffer struct{ bytes.Buffer }
 
-func (c *capture) Write(p []byte) (int, error) {
+func (c *outputBuffer) Write(p []byte) (int, error) {
 	if c.Len()+len(p) > mostOutput {
 		return 0, errOutput
 	}
@@ -106,7 +106,7 @@ func (f *file) runScript(r scriptRun) scriptResult {
 	w.takeInventory()
 	w.recorder.takeCommands()
 	ctx := js.Context()
-	var out, errs capture
+	var out, errs outputBuffer
 	var code int
 	client, err := mongo.Connect(w.settings(scriptHost))
 	if err == nil {
@@ -126,7 +126,7 @@ func (f *file) runScript(r scriptRun) scriptResult {
 
 // runShell runs a script in a shell of its own, and returns the exit code, with the
 // error that is still to be told.
-func (f *file) runShell(ctx context.Context, client *mongo.Client, r scriptRun, out, errs *capture) (int, error) {
+func (f *file) runShell(ctx context.Context, client *mongo.Client, r scriptRun, out, errs *outputBuffer) (int, error) {
 	path := r.name
 	if !strings.HasPrefix(path, script.ShippedPrefix) {
 		path = besideFile(f.path, path)

@@ -187,7 +187,7 @@ func (f *file) snapshotMatcher() expect.Matcher {
 }
 
 // snapshotName returns the name of the next snapshot of a test.
-func (a *attempt) snapshotName(hint string) string {
+func (a *testRun) snapshotName(hint string) string {
 	name := a.test.title()
 	if hint != "" {
 		name += ": " + hint

@@ -27,7 +27,7 @@ func (f *file) runTest(ctx context.Context, t *test, from startPoint) {
 			return
 		}
 		r.Seed = f.options.Seed + uint64(i)
-		a := &attempt{test: t, seed: r.Seed}
+		a := &testRun{test: t, seed: r.Seed}
 		r.Problems = f.try(ctx, a, own)
 		if len(r.Problems) == 0 && f.options.EveryFault && !t.faultless() {
 			r.Problems = f.tryFaults(ctx, a, own, &r.Faults)
@@ -48,7 +48,7 @@ func (f *file) runTest(ctx context.Context, t *test, from startPoint) {
 }
 
 // try runs a test once and returns what is wrong.
-func (f *file) try(ctx context.Context, a *attempt, from startPoint) (problems []Problem) {
+func (f *file) try(ctx context.Context, a *testRun, from startPoint) (problems []Problem) {
 	f.attempt = a
 	defer func() { f.attempt = nil }()
 	note := func(during string, err error) {

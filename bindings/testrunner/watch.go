@@ -22,7 +22,7 @@ type Watching struct {
 // Watch runs all tests, and then again and again those that depend on a file that
 // has changed, until ctx ends.
 func Watch(ctx context.Context, o Options, w Watching) error {
-	watched := &watched{reads: map[string][]string{}, stamps: map[string]stamp{}}
+	watched := &watchedFiles{reads: map[string][]string{}, stamps: map[string]stamp{}}
 	for {
 		files, err := w.Find()
 		if err != nil {
@@ -57,14 +57,14 @@ func stampOf(path string) stamp {
 	return stamp{info.ModTime(), info.Size()}
 }
 
-// watched is what is known of the files that tests depend on.
-type watched struct {
+// watchedFiles is what is known of the files that tests depend on.
+type watchedFiles struct {
 	reads  map[string][]string // by test file
 	stamps map[string]stamp
 }
 
 // due returns the test files that are new, or depend on something that has changed.
-func (w *watched) due(files []string) (list []string) {
+func (w *watchedFiles) due(files []string) (list []string) {
 	for _, file := range files {
 		reads, known := w.reads[file]
 		if !known || slices.ContainsFunc(reads, func(path string) bool { return stampOf(path) != w.stamps[path] }) {
@@ -75,14 +75,14 @@ func (w *watched) due(files []string) (list []string) {
 }
 
 // look notes how the files are before a run: what changes during it is due again.
-func (w *watched) look() {
+func (w *watchedFiles) look() {
 	for path := range w.stamps {
 		w.stamps[path] = stampOf(path)
 	}
 }
 
 // learn notes what the tests have read.
-func (w *watched) learn(r Report) {
+func (w *watchedFiles) learn(r Report) {
 	for _, f := range r.Files {
 		w.reads[f.Path] = f.Read
 		for _, path := range f.Read {

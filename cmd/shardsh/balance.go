@@ -69,7 +69,7 @@ func (o *balanceFlags) complete(env environment, words []string) error {
 		rule{o.readOnly && !o.dryRun && !o.preflight,
 			"--read-only and balance exclude each other: --dry-run shows what would be done"},
 		rule{o.script && (o.goal == string(runner.Ops) || o.goal == string(runner.LoadGoal)),
-			"--goal " + o.goal + " has no --script: each round counts anew"},
+			"--goal " + o.goal + " has no --script: each round starts its own count"},
 		rule{o.script && o.json, "--script and --json exclude each other"},
 		rule{o.script && !o.dryRun, "--script is for --dry-run"},
 		rule{o.giveBack && o.preflight, "--give-back and --preflight exclude each other"},

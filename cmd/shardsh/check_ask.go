@@ -24,8 +24,8 @@ import (
 	"shardsh/cmd/shardsh/targets"
 )
 
-// checked is one of the clusters that are asked.
-type checked struct {
+// checkedCluster is one of the clusters that are asked.
+type checkedCluster struct {
 	flags  clusterFlags
 	from   string
 	target targets.Target // of a fleet
@@ -39,10 +39,10 @@ func (o *checkFlags) at(address string) clusterFlags {
 }
 
 // clusters returns those of the command line, or of the fleet.
-func (o *checkFlags) clusters() (list []checked) {
+func (o *checkFlags) clusters() (list []checkedCluster) {
 	for _, t := range o.fleet.list {
 		one := o.ofTarget(t)
-		list = append(list, checked{one.clusterFlags, one.from, t})
+		list = append(list, checkedCluster{one.clusterFlags, one.from, t})
 	}
 	if o.fleet.many() {
 		return list
@@ -52,7 +52,7 @@ func (o *checkFlags) clusters() (list []checked) {
 		addresses = []string{o.server.Address}
 	}
 	for _, address := range addresses {
-		list = append(list, checked{flags: o.at(address), from: o.from})
+		list = append(list, checkedCluster{flags: o.at(address), from: o.from})
 	}
 	return list
 }
@@ -102,7 +102,7 @@ func (t *lockedWriter) Write(p []byte) (int, error) {
 
 // askPasswordOnce has the user asked before several clusters want the password at
 // the same time.
-func (o *checkFlags) askPasswordOnce(ctx context.Context, env environment, clusters []checked) error {
+func (o *checkFlags) askPasswordOnce(ctx context.Context, env environment, clusters []checkedCluster) error {
 	_, known := env.getenv(target.PasswordVariable)
 	if len(clusters) < 2 || o.server.Username == "" || o.server.Password.Value != "" || o.server.PasswordFile != "" ||
 		known {
@@ -122,7 +122,9 @@ func (o *checkFlags) askPasswordOnce(ctx context.Context, env environment, clust
 
 // checkOne asks one cluster, until all is well where that is to be waited for. The
 // error is a signal's, or one of the command line.
-func (o *checkFlags) checkOne(ctx context.Context, env environment, cluster checked, of int) (check.Report, error) {
+func (o *checkFlags) checkOne(
+	ctx context.Context, env environment, cluster checkedCluster, of int,
+) (check.Report, error) {
 	bounded, cancel := o.bounded(ctx)
 	defer cancel()
 	a := &clusterCheck{env: env, o: o, flags: cluster.flags, from: cluster.from}

@@ -96,7 +96,7 @@ func (o *jobFlags) groups() []cmdline.Group {
 			forceJumboFlag(f, &o.forceJumbo)
 			f.StringSliceVar(&o.despite, "despite", nil, "`CODE` begin although the preflight found this; repeat to add")
 			advisoriesFlag(f, &o.advisories)
-			f.BoolVar(&o.replace, "replace", false, "use these options from now on; start a job anew that has ended")
+			f.BoolVar(&o.replace, "replace", false, "use these options from now on; restart a job that has ended")
 		}
 		if o.do != callStatus {
 			o.workFor = callTime{cmdline.Duration(action.DefaultWorkFor)}

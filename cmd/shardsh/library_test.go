@@ -19,11 +19,11 @@ func TestRunLine(t *testing.T) {
 		address string
 		script  []string
 	}{
-		"nothing":                {nil, "", nil},
-		"an address":             {[]string{"h:27018", "--shard", "s1"}, "h:27018", []string{"--shard", "s1"}},
-		"a connection string":    {[]string{"--shard", "s1", "mongodb://h"}, "mongodb://h", []string{"--shard", "s1"}},
-		"a value is not an address":  {[]string{"--ns", "shop.orders"}, "", []string{"--ns", "shop.orders"}},
-		"two connection strings": {[]string{"mongodb://a", "mongodb://b"}, "mongodb://a", []string{"mongodb://b"}},
+		"nothing":                   {nil, "", nil},
+		"an address":                {[]string{"h:27018", "--shard", "s1"}, "h:27018", []string{"--shard", "s1"}},
+		"a connection string":       {[]string{"--shard", "s1", "mongodb://h"}, "mongodb://h", []string{"--shard", "s1"}},
+		"a value is not an address": {[]string{"--ns", "shop.orders"}, "", []string{"--ns", "shop.orders"}},
+		"two connection strings":    {[]string{"mongodb://a", "mongodb://b"}, "mongodb://a", []string{"mongodb://b"}},
 		"a connection string as a value": {[]string{"--to=mongodb://b", "mongodb://a"}, "mongodb://a",
 			[]string{"--to=mongodb://b"}},
 		"a file":                  {[]string{file, "--x"}, "", []string{file, "--x"}},

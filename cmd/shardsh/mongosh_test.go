@@ -24,7 +24,7 @@ var normal = []struct {
 	{regexp.MustCompile(`(?m)^\((node:\d+\)|Use .node) .*\n?`), ""},
 	// It counts arguments where we name them.
 	{regexp.MustCompile(`(Missing required argument|Argument) (at position \d+|[\w()]+) (\(|must be of type)`), "$1 # $3"},
-	// What each run makes anew.
+	// What each run makes again.
 	{regexp.MustCompile(`ObjectId\('6[0-9a-f]{23}'\)`), "ObjectId('...')"},
 	{regexp.MustCompile(`UUID\('[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f-]{18,21}'\)`), "UUID('...')"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d{4,5}`), "HOST"},

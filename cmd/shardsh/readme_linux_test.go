@@ -12,10 +12,10 @@ import (
 	"shardsh/repl/ptytest"
 )
 
-var updatePicture = flag.Bool("update-picture", false, "write the README's picture anew")
+var updatePicture = flag.Bool("update-picture", false, "write the README's picture again")
 
 // The README's picture is what a terminal shows after this session, on the cluster of
-// docs/first-hour.md. To make it anew:
+// docs/first-hour.md. To make it again:
 //
 //	go test ./cmd/shardsh -run TestPicture -update-picture
 func TestPicture(t *testing.T) {
@@ -47,7 +47,7 @@ func TestPicture(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Error("the picture is not what the session shows now: make it anew with -update-picture, and look at it")
+		t.Error("the picture is not what the session shows now: make it again with -update-picture, and look at it")
 	}
 }
 

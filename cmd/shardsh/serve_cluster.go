@@ -28,8 +28,8 @@ const transferLimit = time.Minute
 // where it has to: more than the steps of a login take.
 const strangerBytes = 64 << 10
 
-// served is a cluster with its servers and the ports they listen on.
-type served struct {
+// servedCluster is a cluster with its servers and the ports they listen on.
+type servedCluster struct {
 	logger  *slog.Logger
 	grace   time.Duration
 	tls     *tls.Config // nil without
@@ -63,7 +63,7 @@ func (n *node) address() string {
 }
 
 // open makes the cluster and listens. What fails leaves nothing open.
-func (o *serveFlags) open(ctx context.Context, logger *slog.Logger) (*served, error) {
+func (o *serveFlags) open(ctx context.Context, logger *slog.Logger) (*servedCluster, error) {
 	directory, err := mockoptions.ReadUsers(o.auth)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (o *serveFlags) open(ctx context.Context, logger *slog.Logger) (*served, er
 	if err != nil {
 		return nil, err
 	}
-	c := &served{logger: logger, grace: o.grace}
+	c := &servedCluster{logger: logger, grace: o.grace}
 	if c.tls, err = mockoptions.ReadTLS(o.tlsCert, o.tlsKey); err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (o *serveFlags) open(ctx context.Context, logger *slog.Logger) (*served, er
 const slowToMake = 5000
 
 // openCluster listens and makes the cluster or opens the one that was kept.
-func (c *served) openCluster(ctx context.Context, o *serveFlags, topology *mock.Topology) error {
+func (c *servedCluster) openCluster(ctx context.Context, o *serveFlags, topology *mock.Topology) error {
 	for i := range max(1, cmp.Or(o.routers, topology.Routers)) {
 		name := "mongos"
 		if i > 0 {
@@ -185,7 +185,7 @@ func (o *serveFlags) portAfter(n int) int {
 // listenMembers opens the ports of the shards and the config server, after the
 // mongos's. The cluster learns the addresses, but for those that a topology
 // gives its shards itself.
-func (c *served) listenMembers(ctx context.Context, o *serveFlags, topology *mock.Topology) error {
+func (c *servedCluster) listenMembers(ctx context.Context, o *serveFlags, topology *mock.Topology) error {
 	ids, err := c.shardsToServe(topology)
 	if err != nil {
 		return err
@@ -213,7 +213,7 @@ func (c *served) listenMembers(ctx context.Context, o *serveFlags, topology *moc
 
 // shardsToServe returns the shards in the topology's order, else in that of
 // their names. A config server that is a shard, too, comes last anyway.
-func (c *served) shardsToServe(topology *mock.Topology) ([]catalog.ShardID, error) {
+func (c *servedCluster) shardsToServe(topology *mock.Topology) ([]catalog.ShardID, error) {
 	var ids []catalog.ShardID
 	if topology != nil {
 		for _, s := range topology.Shards {
@@ -244,7 +244,7 @@ func ownHosts(topology *mock.Topology) map[catalog.ShardID]bool {
 }
 
 // nameSets gives the nodes the names of their replica sets.
-func (c *served) nameSets() error {
+func (c *servedCluster) nameSets() error {
 	c.cluster.Lock()
 	defer c.cluster.Unlock()
 	for _, n := range c.nodes {
@@ -278,7 +278,7 @@ func (n *node) handler(front *router.Router, isFirst bool) (*router.Router, erro
 
 // addNode listens on one port of every address. Where any port will do, the
 // first address chooses for all.
-func (c *served) addNode(ctx context.Context, o *serveFlags, name string, port int) (*node, error) {
+func (c *servedCluster) addNode(ctx context.Context, o *serveFlags, name string, port int) (*node, error) {
 	n := &node{name: name}
 	c.nodes = append(c.nodes, n)
 	for _, host := range o.bind {
@@ -299,7 +299,7 @@ func (c *served) addNode(ctx context.Context, o *serveFlags, name string, port i
 }
 
 // announce logs where the nodes listen.
-func (c *served) announce() {
+func (c *servedCluster) announce() {
 	for _, n := range c.nodes {
 		for _, l := range n.listeners {
 			c.logger.Info("listening", "node", n.name, "address", l.Addr().String())
@@ -308,7 +308,7 @@ func (c *served) announce() {
 }
 
 // uris returns the connection string of each mongos, in lines.
-func (c *served) uris() string {
+func (c *servedCluster) uris() string {
 	uris := make([]string, c.routers)
 	for i := range uris {
 		uris[i] = "mongodb://" + c.nodes[i].address() + "/"
@@ -321,7 +321,7 @@ func (c *served) uris() string {
 
 // serve answers until ctx ends or a listener fails, and then lets the commands
 // that run finish for as long as the grace lasts.
-func (c *served) serve(ctx context.Context) error {
+func (c *servedCluster) serve(ctx context.Context) error {
 	failed := make(chan error, 1)
 	var running sync.WaitGroup
 	for _, n := range c.nodes {
@@ -350,7 +350,7 @@ func (c *served) serve(ctx context.Context) error {
 }
 
 // stop ends the servers, all at once.
-func (c *served) stop() {
+func (c *servedCluster) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), c.grace)
 	defer cancel()
 	var stopping sync.WaitGroup
@@ -365,7 +365,7 @@ func (c *served) stop() {
 }
 
 // close gives back what open took.
-func (c *served) close() {
+func (c *servedCluster) close() {
 	for _, n := range c.nodes {
 		for _, l := range n.listeners {
 			_ = l.Close() // the servers have closed theirs

@@ -83,19 +83,19 @@ func TestSimulateLine(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		"no cluster":        {[]string{"--change", "addShard"}, exitUsage, "needs the address of a cluster"},
-		"no change":         {[]string{"--from", file}, exitUsage, "simulate needs --change or --alternative"},
-		"an empty change":   {[]string{"--from", file, "--change", ""}, exitUsage, "--change: a change is empty"},
+		"no cluster":           {[]string{"--change", "addShard"}, exitUsage, "needs the address of a cluster"},
+		"no change":            {[]string{"--from", file}, exitUsage, "simulate needs --change or --alternative"},
+		"an empty change":      {[]string{"--from", file, "--change", ""}, exitUsage, "--change: a change is empty"},
 		"what is not a change": {[]string{"--from", file, "--change", "adShard"}, exitUsage, "did you mean addShard?"},
-		"of an alternative": {[]string{"--from", file, "--alternative", "drain a;grow"}, exitUsage, "--alternative: grow: got 0"},
-		"no such shard":     {[]string{"--from", file, "--change", "drain s01"}, exitUsage, "drain s01: the cluster has no shard"},
-		"who may be meant":  {[]string{"--from", file, "--change", "drain s01"}, exitUsage, "did you mean s00"},
-		"no such model":     {[]string{"--from", file, "--change", "addShard", "--model", "odd"}, exitUsage, "--model"},
+		"of an alternative":    {[]string{"--from", file, "--alternative", "drain a;grow"}, exitUsage, "--alternative: grow: got 0"},
+		"no such shard":        {[]string{"--from", file, "--change", "drain s01"}, exitUsage, "drain s01: the cluster has no shard"},
+		"who may be meant":     {[]string{"--from", file, "--change", "drain s01"}, exitUsage, "did you mean s00"},
+		"no such model":        {[]string{"--from", file, "--change", "addShard", "--model", "odd"}, exitUsage, "--model"},
 		"no such zone": {[]string{"--from", file, "--change", "addShard", "--time-zone", "Mars"}, exitUsage,
 			`--time-zone: "Mars" is not`},
-		"another format":      {[]string{"--from", file, "--change", "addShard", "--output", "xml"}, exitUsage, "--output takes"},
-		"what is not an option":   {[]string{"--changes", "addShard"}, exitUsage, "--change"},
-		"a file that is none": {[]string{"--from", "simulate_test.go", "--change", "addShard"}, exitFailure, "not a snapshot"},
+		"another format":        {[]string{"--from", file, "--change", "addShard", "--output", "xml"}, exitUsage, "--output takes"},
+		"what is not an option": {[]string{"--changes", "addShard"}, exitUsage, "--change"},
+		"a file that is none":   {[]string{"--from", "simulate_test.go", "--change", "addShard"}, exitFailure, "not a snapshot"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, _, stderr := runProgram(t, "", append([]string{"simulate"}, c.args...)...)

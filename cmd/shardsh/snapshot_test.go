@@ -66,16 +66,16 @@ func TestSnapshotLine(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		"no cluster":         {[]string{"-o", out}, exitUsage, "needs the address of a cluster, --from FILE, or --mock"},
-		"no file":            {[]string{"--mock"}, exitUsage, "needs -o FILE"},
-		"two clusters":       {[]string{"--mock", "--from", out, "-o", out}, exitUsage, "--from FILE stands in"},
-		"two addresses":      {[]string{"h:1", "h:2", "-o", out}, exitUsage, "takes one address"},
-		"file that is none":  {[]string{"--from", "snapshot_test.go", "-o", out}, exitFailure, "not a snapshot"},
-		"file that is gone":  {[]string{"--from", out, "-o", out}, exitFailure, "no such file"},
-		"no directory":       {[]string{"--mock", "-o", filepath.Join(dir, "no", "x")}, exitFailure, "no such file"},
-		"nobody there":       {[]string{"127.0.0.1:1", "-o", out}, exitFailure, "127.0.0.1:1"},
-		"what is not an option":  {[]string{"--redacted"}, exitUsage, "--redact"},
-		"a topology is none": {[]string{"--mock=" + out, "-o", out}, exitUsage, "--mock"},
+		"no cluster":            {[]string{"-o", out}, exitUsage, "needs the address of a cluster, --from FILE, or --mock"},
+		"no file":               {[]string{"--mock"}, exitUsage, "needs -o FILE"},
+		"two clusters":          {[]string{"--mock", "--from", out, "-o", out}, exitUsage, "--from FILE stands in"},
+		"two addresses":         {[]string{"h:1", "h:2", "-o", out}, exitUsage, "takes one address"},
+		"file that is none":     {[]string{"--from", "snapshot_test.go", "-o", out}, exitFailure, "not a snapshot"},
+		"file that is gone":     {[]string{"--from", out, "-o", out}, exitFailure, "no such file"},
+		"no directory":          {[]string{"--mock", "-o", filepath.Join(dir, "no", "x")}, exitFailure, "no such file"},
+		"nobody there":          {[]string{"127.0.0.1:1", "-o", out}, exitFailure, "127.0.0.1:1"},
+		"what is not an option": {[]string{"--redacted"}, exitUsage, "--redact"},
+		"a topology is none":    {[]string{"--mock=" + out, "-o", out}, exitUsage, "--mock"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := runProgram(t, "", append([]string{"snapshot"}, c.args...)...)

@@ -31,7 +31,7 @@ func (o *verifyFlags) groups() []cmdline.Group {
 		f.StringVar(&o.against, "against", "", "`FILE` compare with this digest")
 		f.StringVar(&o.documents, "documents", "", "`FILE` list each _id; then --against names all that differ")
 		f.StringVar(&o.differences, "differences", "", "`FILE` write what differs, a line of JSON each")
-		f.BoolVar(&o.restart, "restart", false, "begin anew, whatever an earlier run has read")
+		f.BoolVar(&o.restart, "restart", false, "start over, whatever an earlier run has read")
 	})
 }
 

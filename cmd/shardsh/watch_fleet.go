@@ -17,14 +17,14 @@ import (
 // watchFleet shows a line for each cluster of a file of targets.
 func (o *watchFlags) watchFleet(ctx context.Context, env environment) error {
 	c := watch.FleetConfig{Config: o.config(env), Parallel: o.fleet.parallel}
-	clusters := make([]*watched, len(o.fleet.list))
+	clusters := make([]*watchedCluster, len(o.fleet.list))
 	asks := env
 	asks.stderr, asks.unattended = &lockedWriter{w: io.Discard}, true
 	for i, t := range o.fleet.list {
 		one := o.ofTarget(t)
 		one.quiet, one.timeout = true, cmp.Or(one.timeout, cmdline.Duration(fleetTimeout))
 		one.demo = t.Mock != ""
-		clusters[i] = &watched{env: asks, flags: one}
+		clusters[i] = &watchedCluster{env: asks, flags: one}
 		defer clusters[i].close()
 		c.Members = append(c.Members, report.Member{Cluster: t.Name, Address: t.Place(), Labels: t.Labels})
 	}
@@ -49,8 +49,8 @@ func (o *watchFlags) watchFleet(ctx context.Context, env environment) error {
 	return err
 }
 
-// watched is a cluster of a fleet that is read again and again.
-type watched struct {
+// watchedCluster is a cluster of a fleet that is read again and again.
+type watchedCluster struct {
 	env    environment
 	flags  sourceFlags
 	conn   *connection
@@ -59,7 +59,7 @@ type watched struct {
 	err    error // of the last look
 }
 
-func (w *watched) close() {
+func (w *watchedCluster) close() {
 	if w.conn != nil {
 		w.conn.close()
 	}
@@ -67,7 +67,7 @@ func (w *watched) close() {
 
 // look reads the cluster, or what has changed in it; it connects where that has not succeeded
 // yet.
-func (w *watched) look(ctx context.Context) (*report.Overview, error) {
+func (w *watchedCluster) look(ctx context.Context) (*report.Overview, error) {
 	w.err = w.flags.within(ctx, w.env, func(ctx context.Context) error { return orTimeout(ctx, w.read(ctx)) })
 	if w.err != nil {
 		return nil, w.err
@@ -75,7 +75,7 @@ func (w *watched) look(ctx context.Context) (*report.Overview, error) {
 	return report.Of(w.last), nil
 }
 
-func (w *watched) read(ctx context.Context) error {
+func (w *watchedCluster) read(ctx context.Context) error {
 	if w.flags.from != "" {
 		s, err := metadata.Open(w.flags.from)
 		if err == nil {

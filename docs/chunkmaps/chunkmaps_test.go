@@ -18,7 +18,7 @@ import (
 	"shardsh/balancer/mock/mocktest"
 )
 
-var update = flag.Bool("update", false, "write the pictures anew")
+var update = flag.Bool("update", false, "write the pictures again")
 
 const orders = "shop.orders"
 
@@ -126,7 +126,7 @@ func picture(t *testing.T, name, title string, s *catalog.Snapshot) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("%s.svg is not what comes of its scene: make it anew with -update, and look at it", name)
+		t.Errorf("%s.svg is not what comes of its scene: make it again with -update, and look at it", name)
 	}
 }
 

@@ -293,7 +293,7 @@ func TestLoopChooses(t *testing.T) {
 	}
 }
 
-// A forecast is made anew with the reading that finds another cluster, not only when it is old.
+// A forecast is made again with the reading that finds another cluster, not only when it is old.
 func TestForecastIsRenewed(t *testing.T) {
 	var off atomic.Bool
 	s := snaptest.Large(t, snaptest.Scale{Shards: 3, Chunks: 300})

@@ -12,7 +12,7 @@ import (
 var (
 	program = flag.String("bench.shardsh", "", "the program to measure; one is built of the sources without")
 
-	update = flag.Bool("bench.update", false, "write baseline.json anew, with what was measured")
+	update = flag.Bool("bench.update", false, "write baseline.json again, with what was measured")
 	limit  = flag.Float64("bench.limit", 1.3, "how many times the baseline a work may take")
 )
 

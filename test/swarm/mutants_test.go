@@ -94,7 +94,7 @@ func TestMutantsFit(t *testing.T) {
 	}
 }
 
-// Each mutant breaks a rule that it should break. This takes minutes: it builds the program anew for each.
+// Each mutant breaks a rule that it should break. This takes minutes: it builds the program again for each.
 func TestMutantsAreFound(t *testing.T) {
 	if *mutating == 0 {
 		t.Skip("needs -swarm.mutants 2000")

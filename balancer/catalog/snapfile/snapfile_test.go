@@ -44,7 +44,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // A file of the first version stays readable. With
-// UPDATE_SNAPSHOTS=1 it is written anew, which only a new version may need.
+// UPDATE_SNAPSHOTS=1 it is rewritten, which only a new version may need.
 func TestFirstVersion(t *testing.T) {
 	want := rapid.Custom(snaptest.Draw).Example(11)
 	path := filepath.Join("testdata", "version1.snapshot")

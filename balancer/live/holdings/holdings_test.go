@@ -46,7 +46,7 @@ func TestPlacesAreInTheOrderOfTheIndex(t *testing.T) {
 	})
 }
 
-// A cursor that is opened anew begins at the place reached, in all fields of the index, in their order.
+// A cursor that is opened again begins at the place reached, in all fields of the index, in their order.
 func TestBoundHasAllFields(t *testing.T) {
 	m := &Merge{Order: raw(t, bson.D{{Key: "b.c", Value: -1}, {Key: "a", Value: 1}}), Fields: []string{"_id", "a", "b.c", "_id.x"}}
 	got := raw(t, m.bound(raw(t, bson.D{{Key: "a", Value: "x"}, {Key: "_id", Value: 1}})))

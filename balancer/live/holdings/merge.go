@@ -94,7 +94,7 @@ func (m *Merge) Each(ctx context.Context, put func([]placement.Copy) error) erro
 	return nil
 }
 
-// Reopen has all cursors be opened anew at the next document: servers end those that are idle.
+// Reopen has all cursors be opened again at the next document: servers end those that are idle.
 func (m *Merge) Reopen(ctx context.Context) {
 	for _, s := range m.streams {
 		s.close(ctx)

@@ -64,7 +64,7 @@ func removing(list []heat.Statement) float64 {
 	return removes / writes
 }
 
-// rates returns what was counted in a time. A shard that has begun anew meanwhile is left out.
+// rates returns what was counted in a time. A shard that has started over meanwhile is left out.
 func rates(before, after map[catalog.ShardID]live.OperationCounts, d time.Duration) map[catalog.ShardID]heat.Counter {
 	list := make(map[catalog.ShardID]heat.Counter, len(after))
 	seconds := max(d.Seconds(), 1e-3)

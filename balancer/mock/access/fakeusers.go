@@ -34,7 +34,7 @@ func RestoreSecret(stored bson.Raw) ([]byte, bool) {
 	return secret, ok && len(secret) == sha256.Size
 }
 
-// Give adds a user that is given anew at each start. Its salts come from the
+// Give adds a user that is set again at each start. Its salts come from the
 // directory's secret, so that they are as stable as those of other names. It
 // fails as Create does, and may authenticate after UseSecret.
 func (d *Directory) Give(database, name string, draft Draft) error {

@@ -27,7 +27,7 @@ type Clock struct {
 	queue    *balancer.Queue
 	// kick wakes whoever runs the events: one has come that may be the next.
 	kick   chan struct{}
-	pacing pacing
+	pacing pacedTime
 	closed bool
 	// replaced counts how often the whole state was: what waits for something
 	// of the state before waits in vain.
@@ -225,7 +225,7 @@ func (k *Clock) GoOn(pace float64) func(context.Context) {
 	case k.realTime:
 		return k.pump
 	case pace > 0:
-		k.pacing = pacing{speed: pace, upTo: time.Now()}
+		k.pacing = pacedTime{speed: pace, upTo: time.Now()}
 		return k.keepPace
 	}
 	return nil

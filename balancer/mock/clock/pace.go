@@ -34,10 +34,10 @@ func (k *Clock) runDue() time.Duration {
 	return time.Hour
 }
 
-// pacing is virtual time that goes by on its own. It is brought up to date when
+// pacedTime is virtual time that goes by on its own. It is brought up to date when
 // the lock is taken, and when an event falls due: in between it cannot be seen, and
 // nothing runs.
-type pacing struct {
+type pacedTime struct {
 	speed float64   // virtual time for real time; 0 = it does not go by
 	upTo  time.Time // real time that has been gone by for
 	wake  time.Time // real time of the next look at the events

@@ -11,13 +11,13 @@ import (
 // change writes entries in one transaction, and the totals with them.
 type change struct {
 	tx      *bbolt.Tx
-	buckets map[string]*totalled
+	buckets map[string]*summedBucket
 	gone    map[string]bool // buckets, which have no total any more
 }
 
 // write writes entries in their order.
 func write(tx *bbolt.Tx, entries []Entry) error {
-	c := change{tx, map[string]*totalled{}, map[string]bool{}}
+	c := change{tx, map[string]*summedBucket{}, map[string]bool{}}
 	for _, e := range entries {
 		if err := c.entry(e); err != nil {
 			return fmt.Errorf("bucket %s: %w", e.Bucket, err)
@@ -45,7 +45,7 @@ func (c *change) entry(e Entry) error {
 	return b.put(e.Key, e.Value)
 }
 
-func (c *change) bucket(name string) (*totalled, error) {
+func (c *change) bucket(name string) (*summedBucket, error) {
 	if b := c.buckets[name]; b != nil {
 		return b, nil
 	}

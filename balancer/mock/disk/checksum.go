@@ -77,21 +77,21 @@ func totalOf(value []byte) (total, error) {
 	return total{binary.BigEndian.Uint64(value), binary.BigEndian.Uint64(value[8:])}, nil
 }
 
-// totalled is a bucket under change, with its total.
-type totalled struct {
+// summedBucket is a bucket under change, with its total.
+type summedBucket struct {
 	name   string
 	bucket *bbolt.Bucket
 	total  total
 }
 
 // openTotalled opens a bucket to change it, and makes it when it is missing.
-func openTotalled(tx *bbolt.Tx, name string) (*totalled, error) {
+func openTotalled(tx *bbolt.Tx, name string) (*summedBucket, error) {
 	b, err := tx.CreateBucketIfNotExists([]byte(name))
 	if err != nil {
 		return nil, err
 	}
 	b.FillPercent = 0.9 // most keys grow
-	t := &totalled{name: name, bucket: b}
+	t := &summedBucket{name: name, bucket: b}
 	holder, key := totalPlace(name)
 	if of := tx.Bucket([]byte(holder)); of != nil && key != nil {
 		if stored := of.Get(key); stored != nil {
@@ -119,7 +119,7 @@ func totalPlace(bucket string) (holder string, key []byte) {
 	return BucketSums, []byte(bucket)
 }
 
-func (t *totalled) put(key, value []byte) error {
+func (t *summedBucket) put(key, value []byte) error {
 	if was := t.bucket.Get(key); was != nil {
 		t.total.remove(was)
 	}
@@ -128,7 +128,7 @@ func (t *totalled) put(key, value []byte) error {
 	return t.bucket.Put(key, stored)
 }
 
-func (t *totalled) delete(key []byte) error {
+func (t *summedBucket) delete(key []byte) error {
 	was := t.bucket.Get(key)
 	if was == nil {
 		return nil

@@ -80,7 +80,7 @@ func lock(path string) (unlock func(), err error) {
 	return func() { _ = db.Close() }, nil
 }
 
-// upgrade writes the file of an older program anew, in the format of today.
+// upgrade writes the file of an older program again, in the format of today.
 func upgrade(file *os.File, path string) error {
 	return writeFile(path, func(emit func(Entry)) error {
 		_, err := inspect(file, func(e Entry) {

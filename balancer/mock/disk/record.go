@@ -18,7 +18,7 @@ import (
 // programs wrote can't be read as it is.
 const FormatVersion = 2
 
-// formatWithoutSums had no checksums. Its files are written anew when they are
+// formatWithoutSums had no checksums. Its files are rewritten when they are
 // opened.
 const formatWithoutSums = 1
 

@@ -30,7 +30,7 @@ const (
 type writer struct {
 	mu      sync.Mutex
 	apply   func([]Entry) error
-	changed chan struct{} // closed and made anew when something is written, or won't be
+	changed chan struct{} // closed and made again when something is written, or won't be
 	batches [][]Entry
 	waiting int // bytes in batches, and of what is being written
 	added   uint64

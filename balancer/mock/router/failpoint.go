@@ -28,10 +28,10 @@ func (r *Router) failBefore(ctx context.Context, f *failpoint.Failure, c *call.C
 	wait := f.Block
 	limit := time.Duration(failpoint.Int(c.Body.Lookup("maxTimeMS"))) * time.Millisecond
 	if limit > 0 && wait > limit {
-		lateness(limit).sleep(ctx)
+		answerDelay(limit).sleep(ctx)
 		return r.reply(nil, mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit")), true
 	}
-	lateness(wait).sleep(ctx)
+	answerDelay(wait).sleep(ctx)
 	switch {
 	case f.CloseConnection:
 		c.Drop()

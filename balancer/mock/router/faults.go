@@ -14,11 +14,11 @@ import (
 	"shardsh/balancer/mock/router/servers"
 )
 
-// lateness is how much later than the command ran its answer is due, on real
+// answerDelay is how much later than the command ran its answer is due, on real
 // time. On virtual time the cluster's clock has moved instead.
-type lateness time.Duration
+type answerDelay time.Duration
 
-func (l lateness) sleep(ctx context.Context) {
+func (l answerDelay) sleep(ctx context.Context) {
 	if l <= 0 {
 		return
 	}
@@ -48,7 +48,7 @@ func (r *Router) runFaulty(cmd *call.Command, c *call.Call) (bson.D, error) {
 
 // delayed returns what becomes of a reply where nodes are slow, and how much later
 // than now it is due on real time.
-func (r *Router) delayed(c *call.Call, raw bson.Raw) (bson.Raw, lateness) {
+func (r *Router) delayed(c *call.Call, raw bson.Raw) (bson.Raw, answerDelay) {
 	if !c.Slow {
 		return raw, 0
 	}
@@ -60,7 +60,7 @@ func (r *Router) delayed(c *call.Call, raw bson.Raw) (bson.Raw, lateness) {
 		raw = r.reply(nil, call.ErrMaxTime())
 	}
 	if r.Cluster.Time().RealTime() || r.Cluster.Time().Driven() {
-		return raw, lateness(took)
+		return raw, answerDelay(took)
 	}
 	r.Cluster.Time().Spend(took)
 	return raw, 0

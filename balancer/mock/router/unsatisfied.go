@@ -39,7 +39,7 @@ func unsatisfied(cmd *call.Command, c *call.Call) bson.D {
 	}
 	n, _ := args.Number(w)
 	timeout, _ := args.Number(concern.Lookup("wtimeout"))
-	failed := concernFailure{w: w, timeout: int32(timeout), source: source, shard: string(shard)}
+	failed := writeConcernFailure{w: w, timeout: int32(timeout), source: source, shard: string(shard)}
 	switch mode, isText := w.StringValueOK(); {
 	case isText && mode != "majority":
 		return failed.doc(mongoerr.UnknownReplWriteConcern, fmt.Sprintf("No write concern mode named '%s' found in replica "+
@@ -60,8 +60,8 @@ func unsatisfied(cmd *call.Command, c *call.Call) bson.D {
 	return failed.doc(mongoerr.WriteConcernFailed, "waiting for replication timed out")
 }
 
-// concernFailure is a write concern that was not met.
-type concernFailure struct {
+// writeConcernFailure is a write concern that was not met.
+type writeConcernFailure struct {
 	w       bson.RawValue
 	timeout int32
 	source  string // who wants it
@@ -69,7 +69,7 @@ type concernFailure struct {
 	late    bool // it may be met later
 }
 
-func (f concernFailure) doc(code mongoerr.Code, message string) bson.D {
+func (f writeConcernFailure) doc(code mongoerr.Code, message string) bson.D {
 	info := bson.D{{Key: "writeConcern", Value: bson.D{
 		{Key: "w", Value: f.w}, {Key: "wtimeout", Value: f.timeout}, {Key: "provenance", Value: f.source},
 	}}}

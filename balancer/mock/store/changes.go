@@ -28,7 +28,7 @@ func (c *Collection) Watch(first func()) {
 	c.watch = &changeNotes{first: first, records: map[RecordID]struct{}{}}
 }
 
-// TakeChanges returns the changes noted so far, and begins anew.
+// TakeChanges returns the changes noted so far, and starts over.
 func (c *Collection) TakeChanges() Changes {
 	w := c.watch
 	if w == nil {

@@ -260,9 +260,9 @@ func (p *Plan) coversFields(names []string) bool {
 	return true
 }
 
-// included is what a projection includes. It is none with computed fields, or
+// projectionFields is what a projection includes. It is none with computed fields, or
 // when it only excludes.
-type included struct {
+type projectionFields struct {
 	is, computed, dotted bool
 	names                []string
 }
@@ -270,12 +270,12 @@ type included struct {
 // IsInclusion reports whether a projection names fields to keep, and computes none.
 func IsInclusion(projection bson.Raw) bool { return inclusion(projection).is }
 
-func inclusion(projection bson.Raw) (in included) {
+func inclusion(projection bson.Raw) (in projectionFields) {
 	id := true
 	for name, v := range document.Fields(projection) {
 		switch path := string(name); {
 		case !value.IsNumber(v) && v.Type != bson.TypeBoolean:
-			return included{computed: true}
+			return projectionFields{computed: true}
 		case path == "_id":
 			id = value.Truthy(v)
 		default:

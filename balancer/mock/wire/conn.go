@@ -149,7 +149,7 @@ func (c *conn) serveNext() (more bool) {
 }
 
 // take reads a message and takes the baton for handling it.
-func (c *conn) take() (incoming, error) {
+func (c *conn) take() (message, error) {
 	c.reading.lock()
 	defer c.reading.unlock()
 	t := &turn{c: c}
@@ -192,27 +192,27 @@ func (t *turn) end() {
 }
 
 // next reads and parses a message; any failure closes the connection.
-func (c *conn) next(t *turn) (incoming, error) {
+func (c *conn) next(t *turn) (message, error) {
 	if err := context.Cause(c.ctx); err != nil {
-		return incoming{}, err
+		return message{}, err
 	}
 	m, err := c.receive(t)
 	if err != nil {
 		c.explain(err)
 		c.hangUp(errPeerGone)
-		return incoming{}, err
+		return message{}, err
 	}
 	if !c.admit() {
-		return incoming{}, errStopping
+		return message{}, errStopping
 	}
 	return m, nil
 }
 
 // receive waits for the first byte of a message for as long as it takes, and
 // for the rest no longer than the limit.
-func (c *conn) receive(t *turn) (incoming, error) {
+func (c *conn) receive(t *turn) (message, error) {
 	if _, err := c.in.Peek(1); err != nil {
-		return incoming{}, err
+		return message{}, err
 	}
 	if !c.isWhole() {
 		c.began()
@@ -220,7 +220,7 @@ func (c *conn) receive(t *turn) (incoming, error) {
 	limit := c.service.server.bytesFrom(c.client)
 	h, payload, err := readMessage(c.in, &c.scratch, limit, t.large)
 	if err != nil {
-		return incoming{}, err
+		return message{}, err
 	}
 	return parseMessage(h, payload, limit, t.large)
 }
@@ -258,7 +258,7 @@ func (c *conn) explain(err error) {
 // answer handles one message and sends the reply if one is wanted. A monitor
 // that takes a stream of replies gets them until the connection or the server
 // ends, each in answer to the one before.
-func (c *conn) answer(m incoming) error {
+func (c *conn) answer(m message) error {
 	answers := m.requestID
 	for {
 		doc := c.reply(m)
@@ -311,7 +311,7 @@ func succeeded(doc bson.Raw) bool {
 	return ok && n == 1
 }
 
-func (c *conn) send(m incoming, id, answers, flags int32, doc bson.Raw) error {
+func (c *conn) send(m message, id, answers, flags int32, doc bson.Raw) error {
 	write := appendMsg
 	if m.request.Legacy {
 		write = appendLegacy
@@ -349,7 +349,7 @@ func (c *conn) setWriteDeadline() error {
 	return c.nc.SetWriteDeadline(c.writeBy)
 }
 
-func (c *conn) reply(m incoming) bson.Raw {
+func (c *conn) reply(m message) bson.Raw {
 	if m.refusal != nil {
 		return errorReply(m.refusal)
 	}
@@ -369,7 +369,7 @@ func (c *conn) reply(m incoming) bson.Raw {
 }
 
 // context returns what the command runs under.
-func (c *conn) context(m incoming) (context.Context, context.CancelFunc) {
+func (c *conn) context(m message) (context.Context, context.CancelFunc) {
 	switch {
 	case m.silent:
 		// A client may send such a command and leave at once.

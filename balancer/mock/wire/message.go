@@ -128,8 +128,8 @@ func readPayload(r io.Reader, n int) ([]byte, error) {
 	}
 }
 
-// incoming is a parsed message.
-type incoming struct {
+// message is a parsed message.
+type message struct {
 	requestID int32
 	request   Request
 	// silent: the peer wants no reply.
@@ -143,9 +143,9 @@ type incoming struct {
 	refusal error
 }
 
-func parseMessage(h header, payload []byte, limit int32, large func()) (incoming, error) {
+func parseMessage(h header, payload []byte, limit int32, large func()) (message, error) {
 	var (
-		in  incoming
+		in  message
 		by  compressor
 		err error
 	)

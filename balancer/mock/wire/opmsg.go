@@ -43,35 +43,35 @@ type sequence struct {
 
 // parseMsg reads the payload of an OP_MSG: flags, sections, perhaps a
 // checksum.
-func parseMsg(h header, payload []byte) (incoming, error) {
+func parseMsg(h header, payload []byte) (message, error) {
 	flags, rest, ok := cutInt32(payload)
 	if !ok {
-		return incoming{}, malformed("OP_MSG without flags")
+		return message{}, malformed("OP_MSG without flags")
 	}
 	if unknown := flags & requiredFlagBits &^ (flagChecksum | flagMoreToCome); unknown != 0 {
-		return incoming{}, malformed("OP_MSG flags %#x", unknown)
+		return message{}, malformed("OP_MSG flags %#x", unknown)
 	}
 	if flags&flagChecksum != 0 {
 		if len(rest) < checksumBytes {
-			return incoming{}, malformed("OP_MSG without its checksum")
+			return message{}, malformed("OP_MSG without its checksum")
 		}
 		if !sumsUp(h, payload) {
-			return incoming{}, malformed("OP_MSG checksum does not match contents")
+			return message{}, malformed("OP_MSG checksum does not match contents")
 		}
 		rest = rest[:len(rest)-checksumBytes]
 	}
-	in := incoming{silent: flags&flagMoreToCome != 0, exhaust: flags&flagExhaust != 0}
+	in := message{silent: flags&flagMoreToCome != 0, exhaust: flags&flagExhaust != 0}
 	body, sequences, tooLarge, err := parseSections(rest)
 	if errors.Is(err, errTooDeep) {
 		in.refusal = err
 		return in, nil
 	}
 	if err != nil {
-		return incoming{}, err
+		return message{}, err
 	}
 	in.refusal = tooLarge
 	if in.request.Body, err = fold(body, sequences); err != nil {
-		return incoming{}, err
+		return message{}, err
 	}
 	in.request.Command = firstField(body)
 	db, ok := bsoncore.Document(body).Lookup("$db").StringValueOK()

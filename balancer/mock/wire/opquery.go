@@ -29,27 +29,27 @@ func handshakeCommand(name string) bool {
 
 // parseQuery reads the payload of an OP_QUERY: flags, full collection name,
 // skip, limit, the query, perhaps a field selector.
-func parseQuery(payload []byte) (incoming, error) {
+func parseQuery(payload []byte) (message, error) {
 	_, rest, ok := cutInt32(payload)
 	if !ok {
-		return incoming{}, malformed("OP_QUERY without flags")
+		return message{}, malformed("OP_QUERY without flags")
 	}
 	namespace, rest, ok := cutCString(rest)
 	if !ok || len(rest) < 8 {
-		return incoming{}, malformed("OP_QUERY cut short")
+		return message{}, malformed("OP_QUERY cut short")
 	}
-	in := incoming{request: Request{Legacy: true}}
+	in := message{request: Request{Legacy: true}}
 	query, rest, err := cutDocument(rest[8:])
 	if errors.Is(err, errTooDeep) {
 		in.refusal = err
 		return in, nil
 	}
 	if err != nil {
-		return incoming{}, err
+		return message{}, err
 	}
 	if len(rest) > 0 {
 		if _, rest, err = cutDocument(rest); err != nil || len(rest) > 0 {
-			return incoming{}, malformed("OP_QUERY with %d bytes too many", len(rest))
+			return message{}, malformed("OP_QUERY with %d bytes too many", len(rest))
 		}
 	}
 	db, isCommand := strings.CutSuffix(namespace, commandSuffix)

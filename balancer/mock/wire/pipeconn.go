@@ -61,12 +61,12 @@ type stream struct {
 	ring   []byte
 	start  int // of what is unread
 	unread int
-	reader side
-	writer side
+	reader streamEnd
+	writer streamEnd
 }
 
-// side is one user of a stream.
-type side struct {
+// streamEnd is one user of a stream.
+type streamEnd struct {
 	wake    sync.Cond
 	closed  bool
 	late    bool // the deadline has passed
@@ -82,7 +82,7 @@ func newStream() *stream {
 }
 
 // stopped returns why a side cannot go on, seen from that side.
-func (s *side) stopped() error {
+func (s *streamEnd) stopped() error {
 	switch {
 	case s.closed:
 		return net.ErrClosed
@@ -169,7 +169,7 @@ func (s *stream) grow(want int) {
 func (s *stream) closeReader() { s.close(&s.reader) }
 func (s *stream) closeWriter() { s.close(&s.writer) }
 
-func (s *stream) close(who *side) {
+func (s *stream) close(who *streamEnd) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	who.closed = true
@@ -178,7 +178,7 @@ func (s *stream) close(who *side) {
 	s.writer.wake.Broadcast()
 }
 
-func (s *stream) setDeadline(who *side, t time.Time) error {
+func (s *stream) setDeadline(who *streamEnd, t time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if who.closed {
@@ -206,7 +206,7 @@ func (s *stream) setDeadline(who *side, t time.Time) error {
 	return nil
 }
 
-func (s *side) cancelDeadline() {
+func (s *streamEnd) cancelDeadline() {
 	s.version++
 	s.late = false
 	if s.timer != nil {

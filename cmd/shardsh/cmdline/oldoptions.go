@@ -2,13 +2,13 @@ package cmdline
 
 import "strings"
 
-// renamed is an option that has another name now.
-type renamed struct{ old, instead string }
+// renamedOption is an option that has another name now.
+type renamedOption struct{ old, instead string }
 
 // deprecatedOptions are mongosh's old names (rules/04-command-line-and-prompt §1.4), by their folded
 // form.
-func deprecatedOptions() map[string]renamed {
-	list := []renamed{
+func deprecatedOptions() map[string]renamedOption {
+	list := []renamedOption{
 		{"ssl", "tls"},
 		{"sslAllowInvalidCertificates", "tlsAllowInvalidCertificates"},
 		{"sslAllowInvalidHostnames", "tlsAllowInvalidHostnames"},
@@ -19,7 +19,7 @@ func deprecatedOptions() map[string]renamed {
 		{"sslPEMKeyFile", "tlsCertificateKeyFile"},
 		{"sslPEMKeyPassword", "tlsCertificateKeyFilePassword"},
 	}
-	byFold := make(map[string]renamed, len(list))
+	byFold := make(map[string]renamedOption, len(list))
 	for _, r := range list {
 		byFold[Fold(r.old)] = r
 	}

@@ -125,7 +125,7 @@ var stepNotes = map[apply.Kind]slog.Level{
 func (r *Reporter) step(e apply.Event) {
 	s := e.Step
 	name := fmt.Sprintf("step %d", s.Number)
-	about := about{s.Namespace, s.From, s.To, s.Min, s.Max, s.Bytes, string(s.Reason)}
+	about := stepAttributes{s.Namespace, s.From, s.To, s.Min, s.Max, s.Bytes, string(s.Reason)}
 	switch e.Kind {
 	case apply.Began:
 		r.begin(name, string(s.Kind), about)
@@ -148,7 +148,7 @@ func (r *Reporter) move(e runner.Event) {
 	name := fmt.Sprintf("move %d", m.Number)
 	switch e.Kind {
 	case runner.Began:
-		r.begin(name, "move", about{m.Namespace, m.From, m.To, m.Min, m.Max, m.Bytes, string(m.Reason)})
+		r.begin(name, "move", stepAttributes{m.Namespace, m.From, m.To, m.Min, m.Max, m.Bytes, string(m.Reason)})
 	case runner.Moved:
 		if s := r.under[name]; s != nil {
 			s.Attributes = append(s.Attributes, attr("shardsh.bytes.moved", m.Bytes))
@@ -180,8 +180,8 @@ func (r *Reporter) wait(e pace.Event) {
 		Attributes: []attribute{attr("shardsh.reason", string(e.Reason)), attr("shardsh.text", e.Text)}})
 }
 
-// about is what a step or a move is about.
-type about struct {
+// stepAttributes is what a step or a move is about.
+type stepAttributes struct {
 	ns       string
 	from, to catalog.ShardID
 	min, max catalog.Key
@@ -189,7 +189,7 @@ type about struct {
 	reason   string
 }
 
-func (r *Reporter) begin(name, kind string, a about) {
+func (r *Reporter) begin(name, kind string, a stepAttributes) {
 	s := &span{TraceID: r.root.TraceID, SpanID: newID(8), ParentSpanID: r.root.SpanID, Name: kind, Kind: kindClient,
 		Start: nanos(r.Now())}
 	comment := r.commentText()

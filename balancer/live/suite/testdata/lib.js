@@ -36,7 +36,7 @@ function state() {
     documents: own.getCollectionNames().sort().map(n => [n, own[n].countDocuments()]) })
 }
 
-// fresh makes the collection anew: chunks from 0, 100 and 200 on A, B and C
+// fresh rewrites the collection: chunks from 0, 100 and 200 on A, B and C
 function fresh(documents = 300) {
   own.dropDatabase()
   sh.enableSharding(DB)

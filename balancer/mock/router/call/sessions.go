@@ -22,7 +22,7 @@ type Outcome struct {
 	Removed           bool
 	// Reply is the whole reply of a findAndModify.
 	Reply bson.D
-	// Rewritten is how often its collection had been written anew, by a resharding or a move.
+	// Rewritten is how often its collection had been rewritten, by a resharding or a move.
 	Rewritten int
 }
 
@@ -173,7 +173,7 @@ func (s *Sessions) forget(id SessionID) {
 }
 
 // takeOver returns the sessions with retryable writes that have ended since it
-// was called last, but for those that have begun anew.
+// was called last, but for those that have started over.
 func (s *Sessions) takeOver() []SessionID {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()

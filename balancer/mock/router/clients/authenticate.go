@@ -109,7 +109,7 @@ func payload(c *call.Call) ([]byte, error) {
 }
 
 // speculate returns the first step of an authentication that came with hello.
-// What fails there is left out of the reply: the client then begins anew.
+// What fails there is left out of the reply: the client then starts over.
 func speculate(c *call.Call) bson.D {
 	start, isDoc := c.Body.Lookup("speculativeAuthenticate").DocumentOK()
 	if !isDoc {

@@ -13,7 +13,7 @@ func Handlers() map[string]call.Handler {
 }
 
 // Of returns what a member answers otherwise than a mongos.
-func Of(m *call.Member) call.Own { return self{m} }
+func Of(m *call.Member) call.Own { return memberView{m} }
 
 func ownHandlers() map[string]call.Handler {
 	return map[string]call.Handler{

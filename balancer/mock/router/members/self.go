@@ -10,12 +10,12 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-// self is what a member has for itself, and shows in place of what a mongos would.
-type self struct{ *call.Member }
+// memberView is what a member has for itself, and shows in place of what a mongos would.
+type memberView struct{ *call.Member }
 
-var _ call.Own = self{}
+var _ call.Own = memberView{}
 
-func (self) Read(c *call.Call, ns string) (*store.Collection, bool, error) {
+func (memberView) Read(c *call.Call, ns string) (*store.Collection, bool, error) {
 	o, isOwn := ownCollectionOf(c, ns)
 	if !isOwn {
 		return nil, false, nil
@@ -24,20 +24,20 @@ func (self) Read(c *call.Call, ns string) (*store.Collection, bool, error) {
 	return docs, true, err
 }
 
-func (self) Stats(c *call.Call, ns string) (mock.LocalStats, bool) { return memberStats(c, ns) }
+func (memberView) Stats(c *call.Call, ns string) (mock.LocalStats, bool) { return memberStats(c, ns) }
 
-func (self) Parameter(c *call.Call, name string) (any, bool) { return memberParameter(c, name) }
+func (memberView) Parameter(c *call.Call, name string) (any, bool) { return memberParameter(c, name) }
 
-func (self) ParameterNames() []string { return memberParameterNames() }
+func (memberView) ParameterNames() []string { return memberParameterNames() }
 
-func (m self) Sections() []call.Section { return memberSections(m.ID) }
+func (m memberView) Sections() []call.Section { return memberSections(m.ID) }
 
-func (self) Operations(c *call.Call, allUsers, idle bool) ([]bson.Raw, error) {
+func (memberView) Operations(c *call.Call, allUsers, idle bool) ([]bson.Raw, error) {
 	return memberOps(c, allUsers, idle)
 }
 
 // Hello is asked without the cluster's lock.
-func (self) Hello(c *call.Call, role string) bson.D {
+func (memberView) Hello(c *call.Call, role string) bson.D {
 	lag := time.Duration(0)
 	if c.Cluster.Faults().MayBeSlow() {
 		c.Cluster.Lock()
@@ -48,7 +48,7 @@ func (self) Hello(c *call.Call, role string) bson.D {
 }
 
 // Services are the roles of the member.
-func (m self) Services() bson.A {
+func (m memberView) Services() bson.A {
 	if m.ID == mock.ConfigServerID {
 		return bson.A{"config"}
 	}

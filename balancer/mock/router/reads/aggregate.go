@@ -24,7 +24,7 @@ type Aggregation struct {
 	// Collation is nil for the order by bytes.
 	Collation bson.Raw
 	// Joins are the collections that the stages read, and Reads their names.
-	Joins *foreign
+	Joins *otherCollections
 	Reads []string
 	// Source makes the documents; nil where a query reads them.
 	Source func() ([]bson.Raw, error)

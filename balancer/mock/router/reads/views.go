@@ -17,9 +17,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// foreign are the collections and views of a database that a pipeline reads, as
+// otherCollections are the collections and views of a database that a pipeline reads, as
 // they were when it was captured.
-type foreign struct {
+type otherCollections struct {
 	db  string
 	let bson.Raw
 	now time.Time
@@ -38,20 +38,20 @@ type foreignCollection struct {
 
 // environment is what pipelines of a database need from outside. The collections
 // they read are to be captured.
-func environment(c *call.Call, db string, let bson.Raw) (*foreign, pipeline.Env) {
-	f := &foreign{db: db, let: let, now: c.Now, Ctx: c.Ctx, noDisk: c.NoDisk(), language: c.Language(),
+func environment(c *call.Call, db string, let bson.Raw) (*otherCollections, pipeline.Env) {
+	f := &otherCollections{db: db, let: let, now: c.Now, Ctx: c.Ctx, noDisk: c.NoDisk(), language: c.Language(),
 		Of: map[string]foreignCollection{}}
 	return f, f.env()
 }
 
-func (f *foreign) env() pipeline.Env {
+func (f *otherCollections) env() pipeline.Env {
 	return pipeline.Env{Now: func() time.Time { return f.now }, Variables: f.let, Collection: f.read, NoDisk: f.noDisk,
 		Language: f.language}
 }
 
 // Capture captures collections and what they stand on, as far as that is views.
 // The lock is held.
-func (f *foreign) Capture(c *call.Call, names []string) error {
+func (f *otherCollections) Capture(c *call.Call, names []string) error {
 	for _, name := range names {
 		if _, known := f.Of[name]; known || name == "" {
 			continue
@@ -74,7 +74,7 @@ func (f *foreign) Capture(c *call.Call, names []string) error {
 }
 
 // read gives all documents of a collection or view that was captured.
-func (f *foreign) read(name string) (iter.Seq[bson.Raw], error) {
+func (f *otherCollections) read(name string) (iter.Seq[bson.Raw], error) {
 	of := f.Of[name]
 	docs, err := all(f.Ctx, of.Reads)
 	if err != nil || of.stages == nil {
@@ -180,7 +180,7 @@ func viewed(c *call.Call, q call.Query) (call.Source, error) {
 }
 
 // ofView returns the documents of a view that match, in the order asked for.
-func ofView(q call.Query, f *foreign, name string) ([]bson.Raw, error) {
+func ofView(q call.Query, f *otherCollections, name string) ([]bson.Raw, error) {
 	docs, err := f.read(name)
 	if err != nil {
 		return nil, err

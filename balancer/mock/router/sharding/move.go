@@ -216,7 +216,7 @@ func looseKey(p catalog.KeyPattern, bound bson.Raw) catalog.Key {
 	return key
 }
 
-// move sends a request to the donor, made anew when the donor finds the
+// move sends a request to the donor, made again when the donor finds the
 // routing stale.
 func move(c *call.Call, request func(*call.Call) (mock.MoveRequest, error)) error {
 	for attempt := 1; ; attempt++ {

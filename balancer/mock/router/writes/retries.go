@@ -94,7 +94,7 @@ func (s *statementIDs) id(i int) int32 {
 }
 
 // once runs the i-th statement, or gives what it did before: that is known no more where the
-// collection was written anew since, as its shards don't take over what others had done.
+// collection was rewritten since, as its shards don't take over what others had done.
 func (s *statementIDs) once(c *call.Call, i int, ns string, run func() (*call.Outcome, error)) (*call.Outcome, error) {
 	if s.write == nil {
 		return run()

@@ -114,7 +114,7 @@ func TestRetriesThatAreRefused(t *testing.T) {
 	x.OK("shop", append(insert(3), d("lsid", routertest.LSID(2), "txnNumber", int64(1))...))
 }
 
-// Shards that get a collection anew don't know what others had done of a write; one that gets a
+// Shards that get a collection again don't know what others had done of a write; one that gets a
 // chunk by a migration does (resharding_retryable_writes of the servers' tests).
 func TestRetriesAfterCollectionsWereRewritten(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -21,15 +21,15 @@ type Accumulator interface {
 // KeepsValues is an accumulator that keeps what it is given, in bytes.
 type KeepsValues interface{ Keeps() int }
 
-// kept counts what an accumulator keeps, up to the limit of a stage.
-type kept struct {
+// memoryCounter counts what an accumulator keeps, up to the limit of a stage.
+type memoryCounter struct {
 	op    string
 	bytes int
 }
 
-func (k *kept) Keeps() int { return k.bytes }
+func (k *memoryCounter) Keeps() int { return k.bytes }
 
-func (k *kept) keep(n int) error {
+func (k *memoryCounter) keep(n int) error {
 	if k.bytes += n; k.bytes > quota.StageMemory {
 		return accumulatorTooLarge(k.op)
 	}
@@ -59,9 +59,11 @@ var listAccumulators = map[string]func() Accumulator{
 var groupAccumulators = map[string]func() Accumulator{
 	"$first": func() Accumulator { return &firstOf{} },
 	"$last":  func() Accumulator { return &lastOf{} },
-	"$push":  func() Accumulator { return &pushAll{kept: kept{op: "$push"}} },
+	"$push":  func() Accumulator { return &pushAll{memoryCounter: memoryCounter{op: "$push"}} },
 
-	"$addToSet":     func() Accumulator { return &setOf{kept: kept{op: "$addToSet"}, seen: map[string]bool{}} },
+	"$addToSet": func() Accumulator {
+		return &setOf{memoryCounter: memoryCounter{op: "$addToSet"}, seen: map[string]bool{}}
+	},
 	"$mergeObjects": newMergedObject,
 }
 
@@ -252,7 +254,7 @@ func (l *lastOf) Keeps() int                                   { return len(l.v.
 func (l *lastOf) Result(*quota.Meter) value.Value              { return OrNull(l.v) }
 
 type pushAll struct {
-	kept
+	memoryCounter
 	list []value.Value
 }
 
@@ -267,7 +269,7 @@ func (p *pushAll) Add(_ *quota.Meter, args []value.Value) error {
 func (p *pushAll) Result(*quota.Meter) value.Value { return document.Array(p.list) }
 
 type setOf struct {
-	kept
+	memoryCounter
 	seen map[string]bool
 	list []value.Value
 }

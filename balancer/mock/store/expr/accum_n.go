@@ -19,14 +19,14 @@ import (
 // countAccumulators keep some of the values: the first, the last, the least or
 // the greatest n.
 var countAccumulators = map[string]func(n int) Accumulator{
-	"$firstN": func(n int) Accumulator { return &endN{kept: kept{op: "$firstN"}, n: n} },
-	"$lastN":  func(n int) Accumulator { return &endN{kept: kept{op: "$lastN"}, n: n, last: true} },
-	"$minN":   func(n int) Accumulator { return &extremeN{kept: kept{op: "$minN"}, n: n, sign: 1} },
-	"$maxN":   func(n int) Accumulator { return &extremeN{kept: kept{op: "$maxN"}, n: n, sign: -1} },
+	"$firstN": func(n int) Accumulator { return &endN{memoryCounter: memoryCounter{op: "$firstN"}, n: n} },
+	"$lastN":  func(n int) Accumulator { return &endN{memoryCounter: memoryCounter{op: "$lastN"}, n: n, last: true} },
+	"$minN":   func(n int) Accumulator { return &extremeN{memoryCounter: memoryCounter{op: "$minN"}, n: n, sign: 1} },
+	"$maxN":   func(n int) Accumulator { return &extremeN{memoryCounter: memoryCounter{op: "$maxN"}, n: n, sign: -1} },
 }
 
 type endN struct {
-	kept
+	memoryCounter
 	n    int
 	last bool
 	list []value.Value
@@ -36,7 +36,7 @@ func (e *endN) Add(_ *quota.Meter, args []value.Value) error {
 	switch {
 	case len(e.list) < e.n || e.last && len(e.list) < 2*e.n:
 	case e.last:
-		e.list = cutTo(&e.kept, e.list, len(e.list)-e.n+1, len(e.list), sizeOfValue)
+		e.list = cutTo(&e.memoryCounter, e.list, len(e.list)-e.n+1, len(e.list), sizeOfValue)
 	default:
 		return nil
 	}
@@ -52,7 +52,7 @@ func (e *endN) Result(*quota.Meter) value.Value {
 }
 
 type extremeN struct {
-	kept
+	memoryCounter
 	n, sign int
 	list    []value.Value
 }
@@ -72,13 +72,13 @@ func (e *extremeN) Add(w *quota.Meter, args []value.Value) error {
 // cut leaves the n best, in order; equal values keep theirs.
 func (e *extremeN) cut(w *quota.Meter) {
 	quota.SortStable(w, e.list, func(a, b value.Value) int { return value.Compare(a, b) * e.sign })
-	e.list = cutTo(&e.kept, e.list, 0, min(e.n, len(e.list)), sizeOfValue)
+	e.list = cutTo(&e.memoryCounter, e.list, 0, min(e.n, len(e.list)), sizeOfValue)
 }
 
 func sizeOfValue(v value.Value) int { return len(v.Value) + quota.ItemBytes }
 
 // cutTo leaves a part of a list that an accumulator keeps.
-func cutTo[T any](k *kept, list []T, from, to int, size func(T) int) []T {
+func cutTo[T any](k *memoryCounter, list []T, from, to int, size func(T) int) []T {
 	list = list[:copy(list, list[from:to])]
 	k.bytes = 0
 	for _, v := range list {
@@ -99,7 +99,7 @@ func (e *extremeN) Result(w *quota.Meter) value.Value {
 // topN is $top, $topN, $bottom and $bottomN: the output of the documents that
 // come first, or last, in an order. It takes the output and the sort key.
 type topN struct {
-	kept
+	memoryCounter
 	n              int
 	bottom, single bool
 	list           []topItem
@@ -130,7 +130,7 @@ func (t *topN) cut(w *quota.Meter) {
 	if t.bottom {
 		from, to = len(t.list)-to, len(t.list)
 	}
-	t.list = cutTo(&t.kept, t.list, from, to, topItem.size)
+	t.list = cutTo(&t.memoryCounter, t.list, from, to, topItem.size)
 }
 
 func (t *topN) Result(w *quota.Meter) value.Value {
@@ -151,7 +151,7 @@ func (t *topN) Result(w *quota.Meter) value.Value {
 // quantile is $percentile and $median: the value at a rank, without
 // interpolation.
 type quantile struct {
-	kept
+	memoryCounter
 	ps     []float64
 	single bool
 	list   []float64
@@ -306,7 +306,7 @@ func (c *Compiler) top(name string, arg value.Value, sc *Scope) (Accumulation, e
 	bottom := name == "$bottom" || name == "$bottomN"
 	return Accumulation{Args: []Expression{output, key}, Start: func(c *Evaluation) (Accumulator, error) {
 		size, err := sizeOf(n, c)
-		return &topN{kept: kept{op: name}, n: size, bottom: bottom, single: single}, err
+		return &topN{memoryCounter: memoryCounter{op: name}, n: size, bottom: bottom, single: single}, err
 	}}, nil
 }
 
@@ -356,7 +356,7 @@ func (c *Compiler) quantile(name string, arg value.Value,
 	}
 	input, err := c.Compile(raw[0], sc)
 	return []Expression{input}, func(*Evaluation) (Accumulator, error) {
-		return &quantile{kept: kept{op: name}, ps: ps, single: single}, nil
+		return &quantile{memoryCounter: memoryCounter{op: name}, ps: ps, single: single}, nil
 	}, err
 }
 

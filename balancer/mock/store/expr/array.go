@@ -85,7 +85,7 @@ func elementAt(op string, i int) func(*Evaluation, []value.Value) (value.Value, 
 }
 
 // exprConcatArrays takes the first array as it stands, so that a $reduce that
-// adds to an array one by one does not build it anew each time.
+// adds to an array one by one does not build it again each time.
 func exprConcatArrays(c *Evaluation, args []value.Value) (value.Value, error) {
 	out, start := document.Open(nil)
 	n := 0

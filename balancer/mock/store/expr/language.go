@@ -59,9 +59,9 @@ func (l Language) has(name string) bool {
 
 // newGroupAccumulators are those that gather arrays.
 var newGroupAccumulators = map[string]func() Accumulator{
-	"$concatArrays": func() Accumulator { return &allItems{pushAll{kept: kept{op: "$concatArrays"}}} },
+	"$concatArrays": func() Accumulator { return &allItems{pushAll{memoryCounter: memoryCounter{op: "$concatArrays"}}} },
 	"$setUnion": func() Accumulator {
-		return &unionOf{setOf{kept: kept{op: "$setUnion"}, seen: map[string]bool{}}}
+		return &unionOf{setOf{memoryCounter: memoryCounter{op: "$setUnion"}, seen: map[string]bool{}}}
 	},
 }
 

@@ -10,9 +10,9 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// anyNode is $or. Of many branches, those that demand a value at a path are
+// orNode is $or. Of many branches, those that demand a value at a path are
 // found by the values that the document has there.
-type anyNode struct {
+type orNode struct {
 	of      []node
 	byValue []*valueIndex
 	rest    []int // those that demand none
@@ -27,8 +27,8 @@ type valueIndex struct {
 // manyBranches is when it pays to have an index of them.
 const manyBranches = 8
 
-func newAnyNode(of []node) *anyNode {
-	n := &anyNode{of: of}
+func newAnyNode(of []node) *orNode {
+	n := &orNode{of: of}
 	if len(of) < manyBranches {
 		return n
 	}
@@ -65,7 +65,7 @@ func demand(n node) (path, key string, ok bool) {
 
 // Match reports whether the document matches. It leaves no array position when
 // there is a choice of branches.
-func (n *anyNode) Match(doc []byte, m *Matching) bool {
+func (n *orNode) Match(doc []byte, m *Matching) bool {
 	if len(n.of) == 1 {
 		return n.of[0].Match(doc, m)
 	}
@@ -81,7 +81,7 @@ func (n *anyNode) Match(doc []byte, m *Matching) bool {
 }
 
 // candidates returns the places of all branches that can match, in order.
-func (n *anyNode) candidates(doc []byte, m *Matching) func(yield func(int) bool) {
+func (n *orNode) candidates(doc []byte, m *Matching) func(yield func(int) bool) {
 	if n.byValue == nil {
 		return func(yield func(int) bool) {
 			for i := range n.of {
@@ -102,10 +102,10 @@ func (n *anyNode) candidates(doc []byte, m *Matching) func(yield func(int) bool)
 	return slices.Values(slices.Compact(list))
 }
 
-// noneNode is $nor and $not: no array position comes out of it.
-type noneNode struct{ any *anyNode }
+// norNode is $nor and $not: no array position comes out of it.
+type norNode struct{ any *orNode }
 
-func (n noneNode) Match(doc []byte, m *Matching) bool {
+func (n norNode) Match(doc []byte, m *Matching) bool {
 	before := m.Index
 	ok := !n.any.Match(doc, m)
 	m.Index = before

@@ -247,7 +247,7 @@ func eachEquality(n node, yield func(string, value.Value) bool) bool {
 				return false
 			}
 		}
-	case *anyNode:
+	case *orNode:
 		if len(n.of) == 1 {
 			return eachEquality(n.of[0], yield)
 		}

@@ -60,7 +60,7 @@ func (c *Compiler) junction(name string, v value.Value) (node, error) {
 	case name == "$or":
 		return newAnyNode(c.ordered(list, false)), nil
 	}
-	return noneNode{newAnyNode(c.ordered(list, false))}, nil
+	return norNode{newAnyNode(c.ordered(list, false))}, nil
 }
 
 func (c *Compiler) expr(_ string, v value.Value) (node, error) {

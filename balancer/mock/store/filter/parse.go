@@ -74,9 +74,9 @@ func turnOf(n node) int {
 	switch n.(type) {
 	case allNode:
 		return 0
-	case *anyNode:
+	case *orNode:
 		return 1
-	case noneNode:
+	case norNode:
 		return 3
 	case exprNode:
 		return 4
@@ -151,7 +151,7 @@ func (p predicate) node(name string, path []string) node {
 	}
 	switch {
 	case p.negate:
-		return noneNode{newAnyNode([]node{all})}
+		return norNode{newAnyNode([]node{all})}
 	case len(all) == 1:
 		return all[0]
 	}

@@ -8,9 +8,9 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// changed is what a stage does to the fields of documents, as far as its
+// fieldChanges is what a stage does to the fields of documents, as far as its
 // specification says.
-type changed struct {
+type fieldChanges struct {
 	paths  []string
 	others bool // all but paths change
 	// from has the fields that others have become, by their new names.
@@ -18,7 +18,7 @@ type changed struct {
 }
 
 // changedBy says what a stage changes; false where a $match can't go before it.
-func changedBy(name string, spec value.Value) (c changed, known bool) {
+func changedBy(name string, spec value.Value) (c fieldChanges, known bool) {
 	switch name {
 	case "$sort":
 	case "$addFields", "$set":
@@ -56,7 +56,7 @@ func texts(list []value.Value) (names []string) {
 }
 
 // computed adds the fields that $addFields makes.
-func (c *changed) computed(under string, spec []byte, top bool) {
+func (c *fieldChanges) computed(under string, spec []byte, top bool) {
 	for name, v := range document.Fields(spec) {
 		path := under + string(name)
 		switch {
@@ -84,8 +84,8 @@ func isField(v value.Value) bool {
 
 // changedByProjection: one that leaves fields out changes those, one that keeps fields
 // all others.
-func changedByProjection(spec []byte) changed {
-	kept, dropped := changed{others: true}, changed{}
+func changedByProjection(spec []byte) fieldChanges {
+	kept, dropped := fieldChanges{others: true}, fieldChanges{}
 	id := true
 	var read func(under string, spec []byte)
 	read = func(under string, spec []byte) {
@@ -125,7 +125,7 @@ func changedByProjection(spec []byte) changed {
 }
 
 // changes reports whether a path leads to something else after the stage.
-func (c changed) changes(path string) bool {
+func (c fieldChanges) changes(path string) bool {
 	if c.others {
 		return !slices.ContainsFunc(c.paths, func(kept string) bool { return inside(path, kept) })
 	}
@@ -140,7 +140,7 @@ func inside(path, through string) bool {
 
 // before returns a condition as it is asked before the stage; false where it has to be
 // asked after it.
-func (c changed) before(condition document.Field) (value.Value, bool) {
+func (c fieldChanges) before(condition document.Field) (value.Value, bool) {
 	name := condition.Name
 	if !document.IsOperator(name) {
 		head, rest, dotted := strings.Cut(name, ".")

@@ -87,7 +87,7 @@ func reordered(a, b bson.Raw) (instead []bson.Raw, goOn int) {
 }
 
 // matchBefore lets a $match, or what of it can, go before a stage.
-func matchBefore(s bson.Raw, by changed, filter value.Value) []bson.Raw {
+func matchBefore(s bson.Raw, by fieldChanges, filter value.Value) []bson.Raw {
 	var before, after []value.Value
 	for _, c := range conjuncts(filter.Value) {
 		if renamed, free := by.before(c); free {

@@ -50,7 +50,7 @@ type execution struct {
 	vars  []value.Value
 	now   time.Time
 	meter *quota.Meter
-	seen  *joined // shared with the pipelines inside
+	seen  *joinCache // shared with the pipelines inside
 }
 
 func (r *execution) evaluation() *expr.Evaluation {

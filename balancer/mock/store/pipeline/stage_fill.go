@@ -148,9 +148,9 @@ func (s *fillStage) run(r *execution, in quota.Docs) quota.Docs {
 }
 
 func (s *fillStage) fillPart(ctx *expr.Evaluation, part []bson.Raw, yield func(bson.Raw, error) bool) bool {
-	filled := make([]filling, len(s.outputs))
+	filled := make([]fillState, len(s.outputs))
 	for i, o := range s.outputs {
-		filled[i] = filling{o: o, sorted: s.order, part: part, last: -1}
+		filled[i] = fillState{o: o, sorted: s.order, part: part, last: -1}
 	}
 	for i, doc := range part {
 		err := ctx.Meter.Handle(len(doc))
@@ -170,8 +170,8 @@ func (s *fillStage) fillPart(ctx *expr.Evaluation, part []bson.Raw, yield func(b
 	return true
 }
 
-// filling is an output of $fill on its way through a partition.
-type filling struct {
+// fillState is an output of $fill on its way through a partition.
+type fillState struct {
 	o      fillOutput
 	sorted *order.Sort
 	part   []bson.Raw // as they came
@@ -181,7 +181,7 @@ type filling struct {
 }
 
 // fill returns a document with what its output fills in.
-func (f *filling) fill(ctx *expr.Evaluation, i int, doc bson.Raw) (bson.Raw, error) {
+func (f *fillState) fill(ctx *expr.Evaluation, i int, doc bson.Raw) (bson.Raw, error) {
 	linear := f.o.method == "linear"
 	if linear {
 		if err := f.line.step(f.sorted, f.part[i]); err != nil {
@@ -208,7 +208,7 @@ func (f *filling) fill(ctx *expr.Evaluation, i int, doc bson.Raw) (bson.Raw, err
 
 // between returns what lies on the line between the values around a place; null after
 // the last one.
-func (f *filling) between(w *quota.Meter, i int) (value.Value, error) {
+func (f *fillState) between(w *quota.Meter, i int) (value.Value, error) {
 	for f.next = max(f.next, i+1); f.next < len(f.part); f.next++ {
 		if err := w.Step(1); err != nil {
 			return value.Value{}, err

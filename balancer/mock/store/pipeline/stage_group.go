@@ -230,13 +230,13 @@ func (c *compiler) sortByCount(_ string, arg value.Value) (stage, error) {
 	}
 	g := &groupStage{key: key, fields: countOne(), other: c.other}
 	s := &order.Sort{Keys: []order.Key{{Path: []string{"count"}, Descending: true}}}
-	return sequenceOf{g, sorting(s)}, nil
+	return stageSequence{g, sorting(s)}, nil
 }
 
-// sequenceOf is several stages in one.
-type sequenceOf []stage
+// stageSequence is several stages in one.
+type stageSequence []stage
 
-func (s sequenceOf) run(r *execution, in quota.Docs) quota.Docs { return runStages(r, s, in) }
+func (s stageSequence) run(r *execution, in quota.Docs) quota.Docs { return runStages(r, s, in) }
 
 func sorting(s *order.Sort) stage {
 	return blocking(func(r *execution, in quota.Docs) ([]bson.Raw, error) {

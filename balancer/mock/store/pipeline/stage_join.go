@@ -16,17 +16,17 @@ import (
 
 // The stages that read other collections: $lookup, $unionWith, $graphLookup.
 
-// joined is what an execution has read of other collections. A stage inside
+// joinCache is what an execution has read of other collections. A stage inside
 // another runs once for each document, and reads but once.
-type joined struct {
+type joinCache struct {
 	docs    map[string][]bson.Raw
 	byKey   map[stage]joinIndex
 	results map[*lookupStage]value.Value // that are the same for every document
 	reached map[*graphStage][]bson.Raw
 }
 
-func newJoined() *joined {
-	return &joined{
+func newJoined() *joinCache {
+	return &joinCache{
 		docs: map[string][]bson.Raw{}, byKey: map[stage]joinIndex{}, results: map[*lookupStage]value.Value{},
 		reached: map[*graphStage][]bson.Raw{},
 	}

@@ -224,7 +224,7 @@ func slopeFunction(c *compiler, s *windowStage, op string, arg value.Value, w wi
 			}
 		}
 		if op == "$integral" {
-			begin := func(*expr.Evaluation) (expr.Accumulator, error) { return &area{unit: cmp.Or(unit, 1)}, nil }
+			begin := func(*expr.Evaluation) (expr.Accumulator, error) { return &integral{unit: cmp.Or(unit, 1)}, nil }
 			return s.overWindows(ctx, w, part, held, begin, func(i int, acc expr.Accumulator) error {
 				return acc.Add(ctx.Meter, []value.Value{value.Double(xs[i]), ys[i]})
 			})
@@ -284,14 +284,14 @@ func slope(xs []float64, ys []value.Value, unit float64) (value.Value, error) {
 	return value.Double((value.ToDouble(last) - value.ToDouble(first)) / (width / unit)), nil
 }
 
-// area sums trapezoids between points; what is not a number does not count.
-type area struct {
+// integral sums trapezoids between points; what is not a number does not count.
+type integral struct {
 	unit, sum float64
 	x, y      float64 // the last point
 	any       bool
 }
 
-func (a *area) Add(_ *quota.Meter, args []value.Value) error {
+func (a *integral) Add(_ *quota.Meter, args []value.Value) error {
 	if !value.IsNumber(args[1]) {
 		return nil
 	}
@@ -303,7 +303,7 @@ func (a *area) Add(_ *quota.Meter, args []value.Value) error {
 	return nil
 }
 
-func (a *area) Result(*quota.Meter) value.Value {
+func (a *integral) Result(*quota.Meter) value.Value {
 	if !a.any {
 		return value.Null()
 	}

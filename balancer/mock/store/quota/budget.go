@@ -47,18 +47,18 @@ func (b *Budget) Open(ctx context.Context) (context.Context, *Account) {
 
 // OpenUnder is Open for a context that can be cancelled already.
 func (b *Budget) OpenUnder(ctx context.Context, refuse context.CancelCauseFunc) (context.Context, *Account) {
-	of := &accounted{Context: ctx, account: Account{budget: b, number: b.opened.Add(1), refuse: refuse}}
+	of := &accountContext{Context: ctx, account: Account{budget: b, number: b.opened.Add(1), refuse: refuse}}
 	return of, &of.account
 }
 
-// accounted is the context of a command with an account.
-type accounted struct {
+// accountContext is the context of a command with an account.
+type accountContext struct {
 	context.Context
 	account Account
 }
 
 // Value returns the account, among others.
-func (a *accounted) Value(key any) any {
+func (a *accountContext) Value(key any) any {
 	if key == (accountKey{}) {
 		return &a.account
 	}

@@ -181,7 +181,7 @@ func (u *Update) checkConflicts() error {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b touched) int { return slices.CompareFunc(a.path, b.path, comparePathParts) })
-	root := &touchedPart{}
+	root := &pathChanges{}
 	for _, t := range all {
 		if n, ok := root.touch(t.path); !ok {
 			return conflict(t.text, strings.Join(t.path[:n], "."))
@@ -190,16 +190,16 @@ func (u *Update) checkConflicts() error {
 	return nil
 }
 
-// touchedPart is what changes do below one part of their paths.
-type touchedPart struct {
+// pathChanges is what changes do below one part of their paths.
+type pathChanges struct {
 	changed      bool // itself
 	names        bool // it has parts that are names,
 	placeholders bool // or stand for elements
-	below        map[string]*touchedPart
+	below        map[string]*pathChanges
 }
 
 // touch adds a path; false when it meets another one after n parts.
-func (p *touchedPart) touch(path []string) (n int, ok bool) {
+func (p *pathChanges) touch(path []string) (n int, ok bool) {
 	for n, part := range path {
 		placeholder := isArrayPlaceholder(part)
 		if p.changed || n > 0 && (placeholder && p.names || !placeholder && p.placeholders) {
@@ -207,11 +207,11 @@ func (p *touchedPart) touch(path []string) (n int, ok bool) {
 		}
 		p.names, p.placeholders = p.names || !placeholder, p.placeholders || placeholder
 		if p.below == nil {
-			p.below = map[string]*touchedPart{}
+			p.below = map[string]*pathChanges{}
 		}
 		next := p.below[part]
 		if next == nil {
-			next = &touchedPart{}
+			next = &pathChanges{}
 			p.below[part] = next
 		}
 		p = next
