@@ -93,7 +93,7 @@ func (l *Loop) shards() ([]catalog.Shard, error) {
 	return list, nil
 }
 
-// drawShards reads config.shards and draws an order as shards does, for who looks at
+// drawShards reads config.shards and draws an order as shards does, for callers that look at
 // neither.
 func (l *Loop) drawShards() error {
 	shards, err := readShards(&l.thread)

@@ -205,7 +205,7 @@ func TestFailuresOfMigrations(t *testing.T) {
 // stays.
 func TestVanishedCollectionOfATooBigRange(t *testing.T) {
 	for name, vanish := range map[string]func(f *fakeCluster){
-		"dropped":   func(f *fakeCluster) { f.colls = f.colls[1:] },
+		"dropped":    func(f *fakeCluster) { f.colls = f.colls[1:] },
 		"made again": func(f *fakeCluster) { f.colls[0].entry.UUID = bson.Binary{Subtype: 4, Data: make([]byte, 16)} },
 	} {
 		t.Run(name, func(t *testing.T) {

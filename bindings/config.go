@@ -92,7 +92,7 @@ type Config struct {
 	Sandbox *sandbox.Rules
 	// Scripts are the scripts that load("shardsh:name") finds; nil for none.
 	Scripts fs.FS
-	// Loaded hears of each file that is run, loaded or imported; nil for nobody.
+	// Loaded hears of each file that is run, loaded or imported; may be nil.
 	Loaded func(path string)
 	// Cover watches which lines of programs run; see [script.Options].
 	Cover func(lines []script.Line) (reached func(i int))

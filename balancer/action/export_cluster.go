@@ -193,7 +193,7 @@ func (c *exportTarget) readSince(ctx context.Context) (*catalog.Snapshot, error)
 	return s, err
 }
 
-// show keeps the lines of a reading for who asks.
+// show keeps the lines of a reading for callers that ask.
 func (c *exportTarget) show(r export.Reading) {
 	lines := c.linesOf(r)
 	c.last = r

@@ -19,7 +19,7 @@ import (
 // vitals are what a run can be asked for while it goes on.
 type vitals struct {
 	stats func() pace.Stats
-	// holder is who holds the lease; false as long as nobody does. Nil is nobody.
+	// holder is who holds the lease; false as long as nobody does. It may be nil.
 	holder func() (live.Holder, bool)
 }
 

@@ -39,7 +39,7 @@ type Source struct {
 	// Computing is called around what takes long and much memory; nil is not.
 	Computing func(compute func() error) error
 
-	report *serial // of how far a read is; nil of nobody
+	report *serial // of how far a read is; may be nil
 	tabled int64   // how many chunks a cluster may have of which plans keep all tables; 0 is mostTabled
 }
 

@@ -64,7 +64,7 @@ type Command struct {
 
 // Moved is what was moved, or a range holds.
 type Moved struct {
-	// Min and Max are its bounds; Max is zero where nobody knows it.
+	// Min and Max are its bounds; Max is zero where it is not known.
 	Min, Max catalog.Key
 	// Documents and Bytes are as they were counted. Counted says whether anybody did.
 	Documents, Bytes int64

@@ -4,6 +4,6 @@
 // enough to go on, and to undo what was done.
 //
 // A step whose outcome the cluster shows already counts as done. That is what
-// makes going on right when nobody knows whether the last command was carried
+// makes going on right when it is not known whether the last command was carried
 // out: the journal says that it began, and the cluster says how it ended.
 package apply

@@ -121,7 +121,7 @@ func (r *rehearsal) commit(t *catalog.RoutingTable, c Command) []catalog.Chunk {
 	return nil
 }
 
-// upper is where a move is expected to end; zero where nobody knows.
+// upper is where a move is expected to end; zero where it is not known.
 func (c Command) upper() catalog.Key {
 	switch middle, ok := c.Pattern.Between(c.Min, c.Max, 0.5); {
 	case !c.Open:

@@ -125,7 +125,7 @@ func (u *undoBuilder) moves(back plan.Step, b startedStep, m Moved) {
 	add := func() {
 		if back.Min.Less(back.Max) {
 			u.add(back)
-			back.Bytes, back.Documents = 0, 0 // nobody knows how much of it lay in which range
+			back.Bytes, back.Documents = 0, 0 // it is not known how much of it lay in which range
 		}
 	}
 	back.Max = back.Min
@@ -160,7 +160,7 @@ func (b startedStep) mayHaveCut(c piece) bool {
 }
 
 // whole merges the chunks that points lay inside of, and one that the donor may have
-// cut nobody knows where.
+// cut at an unknown place.
 func (u *undoBuilder) whole(back plan.Step, b startedStep, points []catalog.Key) {
 	back.Kind = plan.Merge
 	for _, c := range b.before {

@@ -25,7 +25,7 @@ type Cluster struct {
 	Unaudited string
 	// Advisories are the known faults that count; nil is those of the program.
 	Advisories *advisory.List
-	// Watch looks on at what takes long; nil is nobody.
+	// Watch looks on at what takes long; may be nil.
 	Watch sim.Watch
 }
 

@@ -14,7 +14,7 @@ type Counter struct {
 	Reads, Writes float64 // a second
 	// Inserts are those of Writes that are inserts, as far as the number of documents says.
 	Inserts float64
-	// ReadTime and WriteTime are how long one takes on average; zero where nobody says.
+	// ReadTime and WriteTime are how long one takes on average; zero where it is not known.
 	ReadTime, WriteTime time.Duration
 }
 
@@ -63,7 +63,7 @@ type ShardHeat struct {
 	Chunks   int
 	Samples  float64
 	Between  Interval // of the total
-	// Time is how many seconds a second it works on it; 0 where nobody says.
+	// Time is how many seconds a second it works on it; 0 where it is not known.
 	Time float64
 }
 

@@ -17,7 +17,7 @@ type Facts struct {
 	// ChunkBytes is the chunk size in effect.
 	ChunkBytes int64
 	// Docs and Bytes are what the collection has now; Expect is what it will have, 0
-	// when nobody said.
+	// when it is not known.
 	Docs, Bytes, Expect int64
 	// Current is the shard key that it has; empty when it is not sharded.
 	Current Key
@@ -73,7 +73,7 @@ type Query struct {
 type Sample struct {
 	// Docs are drawn by lot, or all there are.
 	Docs []bson.Raw
-	// Arrival are documents in the order in which they came; nil when nobody knows it.
+	// Arrival are documents in the order in which they came; nil when it is not known.
 	Arrival []bson.Raw
 }
 

@@ -71,7 +71,7 @@ type Candidate struct {
 	Missing    float64 `json:"missing"`
 	Outgrown   float64 `json:"outgrown"`
 	// Grows is the first field that grows with time, and Correlation how closely: of the
-	// key's first field where none does; absent when nobody knows.
+	// key's first field where none does; absent when it is not known.
 	Grows       string   `json:"grows,omitempty"`
 	Correlation *float64 `json:"correlation,omitempty"`
 	// Inserts is how many shards inserts reach at a time, as a mean.

@@ -157,7 +157,7 @@ const (
 )
 
 // correlation is Spearman's coefficient of a field with the order of arrival, among
-// documents that have the same values in the fields before it; NaN when nobody knows.
+// documents that have the same values in the fields before it; NaN when it is not known.
 func (t *table) correlation(prefix []string, name string) float64 {
 	id := strings.Join(append(slices.Clone(prefix), name), "\x00")
 	if r, ok := t.correlated[id]; ok {

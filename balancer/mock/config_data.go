@@ -49,7 +49,7 @@ type ConfigDB struct {
 	clock *clock.Clock
 	ids   *ids.Source
 
-	// compatibility is the feature compatibility version, for who has no lock.
+	// compatibility is the feature compatibility version, for callers that have no lock.
 	compatibility atomic.Pointer[string]
 	// collections are by namespace; held returns one with all that it has.
 	collections map[string]*store.Collection

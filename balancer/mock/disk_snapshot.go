@@ -356,7 +356,7 @@ func (c *Cluster) Load(path string) error {
 }
 
 // OnReplaced registers what is called, with the lock held, in the step in which
-// another state takes the place of the cluster's: for who knows something of
+// another state takes the place of the cluster's: for callers that know something of
 // that state. The caller holds the lock.
 func (c *Cluster) OnReplaced(follow func()) { c.onReplaced = append(c.onReplaced, follow) }
 

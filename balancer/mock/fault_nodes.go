@@ -34,14 +34,14 @@ type Faults struct {
 	configDown bool
 	cut        map[link]bool
 	slow       map[catalog.ShardID]Slowness
-	// slowed: nodes may be slow, for who looks without the lock.
+	// slowed: nodes may be slow, for callers that look without the lock.
 	slowed atomic.Bool
-	// clocks has how far those of routers are ahead, for who looks without the lock.
+	// clocks has how far those of routers are ahead, for callers that look without the lock.
 	clocks sync.Map
 	// secondaries are those that are behind.
 	secondaries map[catalog.ShardID]*secondary.Member
 	failures    []*Failure
-	// armed: there may be failures to take, for who looks without the lock.
+	// armed: there may be failures to take, for callers that look without the lock.
 	armed atomic.Bool
 }
 
@@ -301,7 +301,7 @@ type Slowness struct {
 	// Latency comes on top of every round trip.
 	Latency time.Duration
 	// Lag is how far a secondary is behind, which the member shows only with one,
-	// and Queue how many operations wait there: figures for who asks.
+	// and Queue how many operations wait there: figures for callers that ask.
 	Lag   time.Duration
 	Queue int32
 	// Secondary gives a shard a second node that is so far behind: what waits for it

@@ -72,7 +72,7 @@ type Migrations struct {
 	lastOp   int32 // number of the newest operation on a shard
 	// unfinished are those whose decision could not be carried out yet.
 	unfinished []*migration
-	// watch hears of the events of all; nil for nobody.
+	// watch hears of the events of all; may be nil.
 	watch func(MigrationEvent)
 }
 

@@ -55,7 +55,7 @@ type Gate struct {
 	first        time.Time // step that began; how long a window was shut before it
 	shutBefore   time.Duration
 	bytes, steps trajectory
-	left         *Left // to do; nil where nobody knows
+	left         *Left // to do; nil where it is not known
 }
 
 // Done is what a run has moved.

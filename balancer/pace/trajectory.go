@@ -103,7 +103,7 @@ func span(s float64) time.Duration {
 	return time.Duration(math.Min(s, math.MaxInt64/float64(time.Second)/2) * float64(time.Second))
 }
 
-// Expect tells what is left to do. Where it is not told, nobody knows how long the rest
+// Expect tells what is left to do. Where it is not told, it is not known how long the rest
 // takes.
 func (g *Gate) Expect(l Left) {
 	g.mu.Lock()

@@ -136,7 +136,7 @@ type Stats struct {
 	Waited map[Reason]time.Duration
 	// Left is what is left to do, ToGo how long that takes at the pace of this run, or
 	// what its limits let in of it, without the time of a shut window. Both are nil
-	// where nobody knows, as ToGo is at the beginning.
+	// where it is not known, as ToGo is at the beginning.
 	Left *Left
 	ToGo *Range
 }

@@ -22,7 +22,7 @@ func (b *builder) finish() (*Plan, error) {
 	return p, p.identify()
 }
 
-// noteGuesses names the collections whose chunks are cut where nobody knows which keys there
+// noteGuesses names the collections whose chunks are cut where it is not known which keys there
 // are.
 func (b *builder) noteGuesses() {
 	var guessed []string

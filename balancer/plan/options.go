@@ -39,7 +39,7 @@ type Options struct {
 	Costs sim.Costs
 	// Parameters are the server parameters; nil means the defaults.
 	Parameters func() balancer.Parameters
-	// Watch is told how far the plan is, and may end it with an error; nil is nobody.
+	// Watch is told how far the plan is, and may end it with an error; may be nil.
 	Watch sim.Watch
 
 	unplaced bool // the window was ignored as its time zone is unknown

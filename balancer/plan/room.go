@@ -52,7 +52,7 @@ func (b *builder) withRoom(ns string, bytes int64, shards []catalog.ShardID) []c
 }
 
 // arrives counts what a step brings to a shard, where the engine does not. What the donor
-// deletes meanwhile makes no room: nobody knows how long its deletion waits.
+// deletes meanwhile makes no room: it is not known how long its deletion waits.
 func (b *builder) arrives(ns string, to catalog.ShardID, bytes int64) {
 	if b.volumes != nil {
 		b.volumes.Arrive(ns, to, bytes)

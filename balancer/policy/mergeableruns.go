@@ -54,7 +54,7 @@ func MergeableRuns(s MergeSearch) [][]catalog.Chunk {
 	border := newBorderPointer(s.Zones)
 	spent := s.Spent
 	mergeable := func(since bson.Timestamp, jumbo catalog.Jumbo) bool {
-		// A chunk of which nobody knows since when it is there stays.
+		// A chunk whose age is not known stays.
 		old := !since.IsZero() && since.Before(s.Cutoff)
 		return jumbo != catalog.JumboTrue && (s.AnyAge || old)
 	}

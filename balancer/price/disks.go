@@ -24,7 +24,7 @@ func (p *pricing) load(w *Way, steps []plan.Step) {
 		w.Moves++
 		w.Bytes += s.Bytes
 		links[[2]catalog.ShardID{s.From, s.To}] += s.Bytes
-		// What the donor deletes makes room in its own files alone, and nobody knows when.
+		// What the donor deletes makes room in its own files alone, and it is not known when.
 		volumes.Arrive(s.Namespace, s.To, s.Bytes)
 	}
 	w.Links = sorted(links)

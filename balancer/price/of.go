@@ -22,7 +22,7 @@ type Options struct {
 	// DiskLimit is the share of its volume that no shard may fill; 0 is DefaultDiskLimit.
 	DiskLimit float64
 	Seed      uint64
-	// Watch is told how far simulations are, and may end them with an error; nil is nobody.
+	// Watch is told how far simulations are, and may end them with an error; may be nil.
 	Watch sim.Watch
 }
 

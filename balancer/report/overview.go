@@ -128,7 +128,7 @@ func Full(s *catalog.Snapshot) *Overview {
 // mostDrains is how many shards that drain have a forecast.
 const mostDrains = 3
 
-// Ahead adds forecasts and a plan, while watch looks on: nil is nobody. Its error is
+// Ahead adds forecasts and a plan, while watch looks on: it may be nil. Its error is
 // that of watch.
 func (o *Overview) Ahead(s *catalog.Snapshot, watch sim.Watch) error {
 	var ended error

@@ -14,7 +14,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// ErrNoSamples says that nobody knows which chunks have the load: no query was sampled.
+// ErrNoSamples says that it is not known which chunks have the load: no query was sampled.
 var ErrNoSamples = errors.New("no queries of the collections are sampled, so that no chunk can be chosen by its load")
 
 // coolingRange is a range that was moved for its load: no part of it moves again before a time.

@@ -26,7 +26,7 @@ type Matcher struct {
 type Options struct {
 	// Matchers are more of them.
 	Matchers []Matcher
-	// Counted is called for each thing that is expected; nil for nobody.
+	// Counted is called for each thing that is expected; may be nil.
 	Counted func()
 }
 

@@ -53,7 +53,7 @@ type Options struct {
 	Stuck func(cause error)
 	// Scripts are the scripts that load("shardsh:name") finds; nil for none.
 	Scripts fs.FS
-	// Loaded hears of each file that is read as a script or module; nil for nobody.
+	// Loaded hears of each file that is read as a script or module; may be nil.
 	Loaded func(path string)
 	// Cover is called for each program with the places of its statements, and returns a
 	// function that is called with the index of each statement before it runs; nil

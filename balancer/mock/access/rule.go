@@ -16,7 +16,7 @@ type Request struct {
 	Args     args.Values // the declared fields
 
 	Directory *Directory
-	// Caller is who is logged in, nil for nobody, and Grants what he may do.
+	// Caller is who is logged in, nil without a login; Grants are what that user may do.
 	Caller *User
 	Grants *Grants
 

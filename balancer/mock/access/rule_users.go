@@ -45,7 +45,7 @@ func onPrivileges(r Request, action Action) bool {
 	return true
 }
 
-// MayUpdateUser reports whether the caller may: nobody knows which roles go when others are given, so that
+// MayUpdateUser reports whether the caller may: it is not known which roles go when others are given, so that
 // takes the right to revoke any.
 func MayUpdateUser(r Request) bool {
 	own := r.isCaller(r.Database, args.Text(r.Body.Lookup("updateUser")))

@@ -33,7 +33,7 @@ type Clock struct {
 	// of the state before waits in vain.
 	replaced atomic.Int64
 
-	// Held hears how long the lock was held; nil for nobody. since is when it was
+	// Held hears how long the lock was held; may be nil. since is when it was
 	// taken.
 	Held  func(time.Duration)
 	since time.Time

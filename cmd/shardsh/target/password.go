@@ -20,7 +20,7 @@ type Dialer struct {
 	Getenv func(name string) (string, bool)
 	// Ask asks for a password. remedy says how to do without being asked.
 	Ask func(ctx context.Context, question, remedy string) (string, error)
-	// Monitor sees what is sent; nil for nobody.
+	// Monitor sees what is sent; may be nil.
 	Monitor *event.CommandMonitor
 }
 
