@@ -326,6 +326,9 @@ func TestExportForecasts(t *testing.T) {
 
 // The page of a cluster of a million chunks is there in less than 50 ms.
 func TestExportOfAMillionChunks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a limit of time says nothing beside the race detector")
+	}
 	e := largeExport(t)
 	began, size := time.Now(), new(bytes.Buffer)
 	if err := e.Write(size, true); err != nil {

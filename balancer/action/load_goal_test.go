@@ -16,6 +16,9 @@ import (
 // What a forecast and a simulation say of the goal load is what a run would do: two thirds of the
 // load lie on one shard of three, and as many chunks move away.
 func TestForecastAndSimulationOfLoad(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, and long")
+	}
 	w := loaded(t, 3, 8, workload.Spec{Rate: 5000, Keys: "hot 10% 70%", Mix: workload.Mix{Reads: 60, Updates: 40}}, 50)
 	source := Source{Client: w.client, Clock: w.cluster.Clock()}
 	goal := plan.Goal{Kind: plan.Load, Namespaces: []string{"shop.orders"}}

@@ -99,8 +99,11 @@ func (w *world) members() {
 // and then the compatibility version follows. Whatever runs ends well.
 func TestUpgradeStepByStepUnderARun(t *testing.T) {
 	seeds := uint64(4)
-	if *full {
+	switch {
+	case *full:
 		seeds = 200
+	case testing.Short():
+		seeds = 2
 	}
 	finished, begun := 0, 0
 	for seed := range seeds {
