@@ -114,14 +114,14 @@ func ownFamilies(clusters []exportState, reloaded bool) []machine.Family {
 		family("shardsh_export_targets", "gauge", "Clusters that are read.",
 			machine.Sample{Value: float64(len(clusters))}),
 		family("shardsh_export_reload_successful", "gauge", "Whether the file of targets could be read when it changed last.",
-			machine.Sample{Value: number(reloaded)}),
+			machine.Sample{Value: machine.Truth(reloaded)}),
 	}
 	for _, of := range []struct {
 		machine.Family
 		value func(exportState) (float64, bool)
 	}{
 		{family("shardsh_export_stale", "gauge", "1 if the last successful read is older than the staleness limit."),
-			func(c exportState) (float64, bool) { return number(c.stale), true }},
+			func(c exportState) (float64, bool) { return machine.Truth(c.stale), true }},
 		{family("shardsh_export_last_read_timestamp_seconds", "gauge", "When a cluster was read last, seconds since 1970."),
 			func(c exportState) (float64, bool) { return float64(c.read.UnixMilli()) / 1000, !c.read.IsZero() }},
 		{family("shardsh_export_read_duration_seconds", "gauge", "How long the last read of a cluster took."),
@@ -143,11 +143,4 @@ func ownFamilies(clusters []exportState, reloaded bool) []machine.Family {
 
 func family(name, kind, help string, samples ...machine.Sample) machine.Family {
 	return machine.Family{Name: name, Kind: kind, Help: help, Samples: samples}
-}
-
-func number(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -139,19 +139,21 @@ func (l *leasedRun) run(
 
 // replan makes a plan from the cluster as it is. What is switched off only because
 // of us, or of a run before this one that was killed, counts as on.
-func (l *leasedRun) replan(ctx context.Context, g plan.Goal, limits plan.Limits, paused []string) (*plan.Plan, error) {
+func (l *leasedRun) replan(ctx context.Context, w apply.Wanted) (*plan.Plan, error) {
 	parts := live.Whole
-	if limits.Disk > 0 {
+	if w.Limits.Disk > 0 {
 		parts |= live.Reusable
 	}
 	s, err := live.NewReader(l.Client, live.ReaderOptions{Parts: parts, Zone: l.zone, Direct: l.Settings}).Read(ctx)
 	if err != nil {
 		return nil, live.ServerError(err)
 	}
+	paused := w.Paused
 	if l.lease != nil {
 		paused = slices.Concat(paused, l.lease.Leftover())
 	}
-	return plan.Make(apply.Resumed(s, paused), plan.Options{Goal: g, Limits: limits, IgnoreWindow: true})
+	return plan.Make(apply.Resumed(s, paused), plan.Options{Goal: w.Goal, Limits: w.Limits, IgnoreWindow: true,
+		Model: plan.AfterMerges(w.Merged)})
 }
 
 // holder says who holds a lease, once it is ours; metrics are asked before that.

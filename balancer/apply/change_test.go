@@ -139,8 +139,9 @@ func (w *world) astray(s plan.Step) {
 	}
 }
 
-func (w *world) replan(_ context.Context, g plan.Goal, l plan.Limits, paused []string) (*plan.Plan, error) {
-	return plan.Make(apply.Resumed(w.snapshot(), paused), plan.Options{Goal: g, Limits: l})
+func (w *world) replan(_ context.Context, want apply.Wanted) (*plan.Plan, error) {
+	return plan.Make(apply.Resumed(w.snapshot(), want.Paused), plan.Options{Goal: want.Goal, Limits: want.Limits,
+		Model: plan.AfterMerges(want.Merged)})
 }
 
 // What has changed only around a step is not a reason to stop: chunks that were cut
@@ -208,7 +209,7 @@ func TestReplan(t *testing.T) {
 	w.life(path, nil, undo, 1<<30)
 	w.sameLayout("undone", before)
 	o = w.options()
-	o.OnChange, o.Replan = apply.Replan, func(context.Context, plan.Goal, plan.Limits, []string) (*plan.Plan, error) {
+	o.OnChange, o.Replan = apply.Replan, func(context.Context, apply.Wanted) (*plan.Plan, error) {
 		return p, nil // for ever the same
 	}
 	w.astray(p.Steps[0])

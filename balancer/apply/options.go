@@ -21,6 +21,16 @@ const (
 	Replan OnChange = "replan"
 )
 
+// Wanted is what a new plan is to be made for.
+type Wanted struct {
+	Goal   plan.Goal
+	Limits plan.Limits
+	// Paused are the collections whose balancing is off only because of the run.
+	Paused []string
+	// Merged are the steps of the run that have merged chunks (plan.AfterMerges).
+	Merged []plan.Step
+}
+
 // Options say how a plan is carried out.
 type Options struct {
 	// Log is where everything is written down first; nil: nowhere, and there is no
@@ -36,9 +46,8 @@ type Options struct {
 	DryRun bool
 
 	OnChange OnChange
-	// Replan makes a plan with a goal from the cluster as it is; paused are the
-	// collections whose balancing is off only because of this. Nil: can't be done.
-	Replan func(ctx context.Context, goal plan.Goal, limits plan.Limits, paused []string) (*plan.Plan, error)
+	// Replan makes a plan from the cluster as it is. Nil: can't be done.
+	Replan func(context.Context, Wanted) (*plan.Plan, error)
 	// PauseBalancing switches the balancing of the plan's collections off
 	// meanwhile.
 	PauseBalancing bool

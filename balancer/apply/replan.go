@@ -78,7 +78,7 @@ func (r *run) replan(ctx context.Context, because *ChangedError) (more bool, err
 // newPlan makes another plan with the same goal.
 func (r *run) newPlan(ctx context.Context) (p *plan.Plan, err error) {
 	err = r.waits.ask(ctx, func() (err error) {
-		p, err = r.o.Replan(ctx, r.plan.Goal, r.plan.Limits, slices.Clone(r.paused))
+		p, err = r.o.Replan(ctx, Wanted{r.plan.Goal, r.plan.Limits, slices.Clone(r.paused), r.merges()})
 		return err
 	})
 	if err != nil {
@@ -86,6 +86,18 @@ func (r *run) newPlan(ctx context.Context) (p *plan.Plan, err error) {
 	}
 	r.result.Left = p.Left
 	return p, nil
+}
+
+// merges returns the steps that have merged chunks, of plans before this one, too: how large those
+// chunks are is known by how many they were.
+func (r *run) merges() []plan.Step {
+	list := slices.Clip(r.merged)
+	for _, s := range r.plan.Steps {
+		if s.Kind == plan.Merge && r.done[s.Number] {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // follow has another plan take over.
@@ -99,6 +111,7 @@ func (r *run) follow(p *plan.Plan, because *ChangedError) error {
 			"the goal is not reached after %d new plans: the cluster changes too fast", mostReplans)
 	}
 	r.closeTally()
+	r.merged = r.merges()
 	r.plan, r.done, r.began, r.cuts = p, map[int]bool{}, map[int]time.Time{}, map[int][]catalog.Key{}
 	r.spans, r.before, r.moves = map[int]plan.Range{}, map[int][]piece{}, map[int]tally{}
 	r.leaveBehind()

@@ -85,6 +85,7 @@ type run struct {
 	paused     []string          // collections that are to be switched on again
 	here       Progress          // what this run did; shared holds it
 	replans    int               // that count
+	merged     []plan.Step       // of plans before this one
 	ready      bool              // Options.Ready was called
 	most       map[string]int64  // what a move may move, by collection
 	bySize     bool              // the plan evens out bytes

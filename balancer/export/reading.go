@@ -96,22 +96,15 @@ func (r Reading) Families(collections int) []machine.Family {
 	return list
 }
 
-func truth(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 func enabled(r Reading, sample func(float64, ...string)) {
 	if mode := diagnosis.ModeOf(r.Report.Result.Snapshot); mode != "" {
-		sample(truth(mode == catalog.ModeFull))
+		sample(machine.Truth(mode == catalog.ModeFull))
 	}
 }
 
 func inRound(r Reading, sample func(float64, ...string)) {
 	if state := r.Report.Result.Parts().Balancer; state.Mode != "" {
-		sample(truth(state.InRound))
+		sample(machine.Truth(state.InRound))
 	}
 }
 
@@ -119,7 +112,7 @@ func windowOpen(r Reading, sample func(float64, ...string)) {
 	s := r.Report.Result.Snapshot
 	if now := s.Time(); !now.IsZero() {
 		opening := s.Opening()
-		sample(truth(!opening.Never && opening.Latest.Equal(now)))
+		sample(machine.Truth(!opening.Never && opening.Latest.Equal(now)))
 	}
 }
 
@@ -138,7 +131,7 @@ func balanced(r Reading, sample func(float64, ...string)) {
 		}
 	}
 	if !unknown {
-		sample(truth(all))
+		sample(machine.Truth(all))
 	}
 }
 
@@ -220,7 +213,7 @@ func timeToBalance(r Reading, sample func(float64, ...string)) {
 
 func reachable(r Reading, sample func(float64, ...string)) {
 	if r.Forecast != nil {
-		sample(truth(!r.Forecast.Never && !r.Forecast.IfOn))
+		sample(machine.Truth(!r.Forecast.Never && !r.Forecast.IfOn))
 	}
 }
 
@@ -282,7 +275,7 @@ func unix(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
 func paused(r Reading, sample func(float64, ...string)) {
 	p := r.Report.Result.Parts().Pause
-	sample(truth(p != nil && p.Active))
+	sample(machine.Truth(p != nil && p.Active))
 }
 
 // The metrics that say whether a cluster answers, and whether it is well: both 0 for one that

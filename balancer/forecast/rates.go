@@ -52,6 +52,11 @@ type rates struct {
 	skew float64
 }
 
+// fits is how often migrations are fitted: at first as if nothing of them were fixed, which finds
+// the fast shards by their large migrations, and then each time with what shards were seen to do.
+// If all counted as equally fast, the fixed part would hang on who had the large migrations.
+const fits = 5
+
 // ratesOf makes what migrations take of what they took.
 func ratesOf(e evidence, usual sim.Costs) rates {
 	r := rates{costs: usual, known: len(e.moves)}
@@ -68,44 +73,70 @@ func ratesOf(e evidence, usual sim.Costs) rates {
 		weights[i] = math.Exp2(-newest.Sub(m.at).Hours() / halfLife.Hours())
 		r.span = max(r.span, newest.Sub(m.at))
 	}
-	r.fit(e.moves, weights)
-	copying, rest := r.compare(e.moves, weights)
+	copying, rest := newRatios(), newRatios()
+	for i := range fits {
+		r.fit(e.moves, weights, copying.ends, i > 0)
+		copying, rest = r.compare(e.moves, weights)
+	}
+	r.scatter(e.moves, weights, func(m migration) float64 {
+		return r.waiting.Seconds() + float64(m.bytes)/r.perSecond*copying.slower(m.from, m.to) +
+			r.steps.Seconds()*rest.slower(m.from, m.to)
+	})
 	r.links = links{&r, copying, rest, e.tallies()}
 	r.failsAfter = e.failsAfter()
 	r.skew = skewOf(e.moves)
 	return r
 }
 
-// fit finds the fixed part and the rate of a migration: the copying grows with
-// the bytes, the other steps do not.
-func (r *rates) fit(moves []migration, weights []float64) {
+// fit finds the fixed part and the rate of a migration: the copying grows with the bytes, the more
+// the slower its shards are, and the other steps do not.
+func (r *rates) fit(moves []migration, weights []float64, slower func(from, to catalog.ShardID) float64, fixed bool) {
 	var took []time.Duration
-	var w, rest, x, y, xx, xy float64
+	var w, rest, bytes, x, y float64
 	for i, m := range moves {
 		took = append(took, m.took)
-		size, copied := float64(m.bytes), m.copied.Seconds()
-		w += weights[i]
+		w, bytes = w+weights[i], bytes+weights[i]*float64(m.bytes)
 		rest += weights[i] * (m.took - m.copied).Seconds()
-		x, y = x+weights[i]*size, y+weights[i]*copied
-		xx, xy = xx+weights[i]*size*size, xy+weights[i]*size*copied
+		x, y = x+weights[i]*float64(m.bytes)*slower(m.from, m.to), y+weights[i]*m.copied.Seconds()
 	}
 	slices.Sort(took)
 	r.median = took[len(took)/2]
-	waiting, perByte := 0.0, y/math.Max(1, x)
-	// Where sizes differ enough, the part that does not grow with them shows.
-	if variance := xx/w - (x/w)*(x/w); variance > 0.05*(x/w)*(x/w) {
-		slope := (xy/w - (x/w)*(y/w)) / variance
-		if intercept := y/w - slope*x/w; slope > 0 && intercept > 0 {
-			waiting, perByte = intercept, slope
-		}
+	waiting := 0.0
+	if fixed {
+		waiting = waitingOf(moves, weights, slower)
 	}
-	if r.unmeasured = x/w < measurable; r.unmeasured {
+	perByte := (y - waiting*w) / math.Max(1, x)
+	perByte *= x / math.Max(1, bytes) // of all links
+	if r.unmeasured = bytes/w < measurable; r.unmeasured {
 		waiting, perByte = y/w, 1.0/assumedRate
 	}
 	r.perSecond = 1 / math.Max(perByte, 1e-12)
 	r.waiting, r.steps = seconds(waiting), max(time.Millisecond, seconds(rest/w))
 	r.costs.Batch, r.costs.BatchBytes = 0, 0
 	r.costs.Bandwidth, r.costs.Move = int64(math.Max(1, r.perSecond)), r.waiting+r.steps
+}
+
+// waitingOf returns the part of copying that does not grow with the bytes, where their amounts
+// differ enough for it to show. Times scatter by a share of themselves: the squares of that are least.
+func waitingOf(moves []migration, weights []float64, slower func(from, to catalog.ShardID) float64) float64 {
+	var w, x, y, xx, xy float64
+	least := math.Inf(1)
+	for i, m := range moves {
+		size, copied := float64(m.bytes)*slower(m.from, m.to), math.Max(0.001, m.copied.Seconds())
+		weight := weights[i] / (copied * copied)
+		w, x, y = w+weight, x+weight*size, y+weight*copied
+		xx, xy = xx+weight*size*size, xy+weight*size*copied
+		least = math.Min(least, copied)
+	}
+	variance := xx/w - (x/w)*(x/w)
+	if variance <= 0.05*(x/w)*(x/w) {
+		return 0
+	}
+	slope := (xy/w - (x/w)*(y/w)) / variance
+	if slope <= 0 {
+		return 0
+	}
+	return math.Max(0, math.Min(least, y/w-slope*x/w)) // none waited for longer than it took
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -130,8 +161,7 @@ func skewOf(moves []migration) float64 {
 	return math.Sqrt(squares / n)
 }
 
-// compare groups what migrations took, over what the fit says, by links, and sets
-// how sure all is.
+// compare groups what migrations took, over what the fit says, by links.
 func (r *rates) compare(moves []migration, weights []float64) (copying, rest ratios) {
 	copying, rest = newRatios(), newRatios()
 	const least = 0.001
@@ -146,10 +176,6 @@ func (r *rates) compare(moves []migration, weights []float64) (copying, rest rat
 	}
 	copying.findEnds()
 	rest.findEnds()
-	r.scatter(moves, weights, func(m migration) float64 {
-		return r.waiting.Seconds() + float64(m.bytes)/r.perSecond*copying.slower(m.from, m.to) +
-			r.steps.Seconds()*rest.slower(m.from, m.to)
-	})
 	return copying, rest
 }
 

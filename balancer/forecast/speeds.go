@@ -35,13 +35,20 @@ func (v Speeds) Move(from, to catalog.ShardID, bytes int64) time.Duration {
 	return took + seconds(took.Seconds()*failed/(1-failed)*math.Max(link.FailsAfter, 0.01))
 }
 
-// Rate returns how many bytes a second a shard copies on the fastest of its links.
+// Rate returns how many bytes a second a shard copies when nothing else is slower: what it does on
+// the fastest of its links. Where that link is the fastest one of both its ends, one of them is
+// faster than it, and nothing says which, or by how much: what is usual is halved between them.
 func (v Speeds) Rate(id catalog.ShardID) float64 {
-	slower, known := v.rates.links.copying.shards[id]
+	copying := v.rates.links.copying
+	slower, known := copying.shards[id]
 	if !known || slower <= 0 {
 		return v.rates.perSecond
 	}
-	return v.rates.perSecond / slower
+	rate := v.rates.perSecond / slower
+	if copying.fastest[copying.fastest[id]] == id {
+		rate *= math.Exp(copying.lead() / 2)
+	}
+	return rate
 }
 
 // Range returns what nine in ten times lie between that are expected to be so long, for

@@ -170,20 +170,21 @@ func instant(date json.RawMessage) time.Time {
 	return time.Time{}
 }
 
-// Once returns the statements of a collection's operations, each once: of lines of shards that
+// Once returns where the operations of a collection go, each once: of lines of shards that
 // want n shards every nth stays, as each of the n has written one.
-func Once(table *catalog.RoutingTable, list []Logged) (statements []Statement) {
+func Once(table *catalog.RoutingTable, list []Logged) (samples []Sample) {
 	seen := map[int]int{}
 	for _, l := range list {
+		sample := SampleOf(table.Pattern(), l.Statement)
 		if l.OfShard {
-			n := SampleOf(table.Pattern(), l.Statement).shards(table)
+			n := sample.shards(table)
 			if seen[n]++; seen[n]%n != 0 {
 				continue
 			}
 		}
-		statements = append(statements, l.Statement)
+		samples = append(samples, sample)
 	}
-	return statements
+	return samples
 }
 
 // shards returns how many shards a sample goes to, at least 1.

@@ -5,9 +5,9 @@ import (
 	"math"
 	"time"
 
-	"shardsh/balancer/humanize"
-
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/humanize"
+	"shardsh/balancer/policy"
 )
 
 // Limits of a chunk size, in MiB, and what it is judged by.
@@ -18,8 +18,6 @@ const (
 	smallMB = 8
 	// evenWithin is the part of a shard's share by which shards may differ for good.
 	evenWithin = 0.2
-	// imbalance is from how many chunk sizes of difference on data moves, from 6.0 on.
-	imbalance = 3
 	// mostPerShard is how many chunks a shard may have: routers and config servers hold
 	// the table of all of them.
 	mostPerShard = 10_000
@@ -85,7 +83,7 @@ func AdviseChunkSize(f Facts) ChunkSize {
 	}
 	a.Reasons = b.reasons
 	switch {
-	case f.expected() < imbalance*smallMB<<20:
+	case f.expected() < policy.ImbalanceFactor*smallMB<<20:
 		a.MB, a.Commands, a.Reasons = a.CurrentMB, nil, nil
 		a.Verdict = fmt.Sprintf("keep chunks of %d MB: with %s %s is too small to spread; {expect: \"500GB\"} advises for a "+
 			"larger size",
@@ -112,10 +110,10 @@ func mib(bytes float64) float64 { return bytes / (1 << 20) }
 func (f Facts) bySpread(b *bounds) {
 	share := float64(f.expected()) / float64(f.shards())
 	shown := humanize.Bytes(int64(share))
-	if most := mib(share) * evenWithin / imbalance; f.Release.AtLeast(catalog.Release60) && most < mostMB {
+	if most := mib(share) * evenWithin / policy.ImbalanceFactor; f.Release.AtLeast(catalog.Release60) && most < mostMB {
 		b.atMost(math.Max(smallMB, most), "a shard's share is %s, and data moves from a difference of %d chunk sizes on: "+
-			"with at most %.0f MB shards differ by no more than %s; less than %d MB is not worth a migration", shown, imbalance,
-			math.Max(smallMB, most), Percent(evenWithin), smallMB)
+			"with at most %.0f MB shards differ by no more than %s; less than %d MB is not worth a migration", shown,
+			policy.ImbalanceFactor, math.Max(smallMB, most), Percent(evenWithin), smallMB)
 	} else if f.Release.AtLeast(catalog.Release60) {
 		b.reasons = append(b.reasons, fmt.Sprintf("a shard's share is %s: shards differ by at most %s with any chunk size",
 			shown, Percent(evenWithin)))

@@ -263,8 +263,8 @@ func (w *world) carryOut(t *testing.T, goal plan.Goal, plans int) {
 		}
 		r, err := apply.Run(t.Context(), steps, p, apply.Options{
 			Clock: w.cluster.Clock(), OnChange: apply.Replan,
-			Replan: func(_ context.Context, goal plan.Goal, _ plan.Limits, _ []string) (*plan.Plan, error) {
-				return plan.Make(w.read(t), plan.Options{Goal: goal})
+			Replan: func(_ context.Context, want apply.Wanted) (*plan.Plan, error) {
+				return plan.Make(w.read(t), plan.Options{Goal: want.Goal, Model: plan.AfterMerges(want.Merged)})
 			},
 		})
 		if err != nil || !r.Finished {

@@ -88,14 +88,26 @@ func Degree(share, most float64) int {
 	return max(1, min(shades, int(math.Ceil(math.Sqrt(share/most)*shades))))
 }
 
-// mostOf is the largest share of a range of keys in a part of the time.
+// mostOf is the largest share of a range of keys in a part of the time that is drawn.
 func mostOf(c *heat.Course) (most float64) {
 	for _, r := range c.Ranges {
-		for _, share := range r.Shares {
-			most = max(most, share)
+		for at, share := range r.Shares {
+			if !thin(c, at) {
+				most = max(most, share)
+			}
 		}
 	}
 	return most
+}
+
+// thin reports whether a part of the time has less than a tenth of the samples of the others: the last
+// one was often just begun, and a single query would be all of its load.
+func thin(c *heat.Course, at int) bool {
+	all := 0
+	for _, n := range c.Samples {
+		all += n
+	}
+	return 10*c.Samples[at]*len(c.Samples) < all
 }
 
 // HeatMap draws keys against time: a line for each range of keys, the lowest above, its shard on
@@ -120,16 +132,23 @@ func (p page) heatMap(course heat.Course, chartWidth float64) Chart {
 			c.Labels = append(c.Labels, Label{0, y + line - 1.5, clip(r.From, int((left-strip-6)/letter)), ""})
 		}
 		for at, share := range r.Shares {
-			if degree := Degree(share, most); degree > 0 {
+			if degree := Degree(share, most); degree > 0 && !thin(&course, at) {
 				c.Boxes = append(c.Boxes, Box{round(left + float64(at)*step), y, round(step + 0.1), line,
 					fmt.Sprintf("heat%d", degree), cellText(course, r, at)})
 			}
 		}
 	}
 	marks := max(1, len(course.Samples)/max(1, int((chartWidth-left)/90)))
+	layout := "15:04"
+	if time.Duration(marks)*course.Step < time.Minute {
+		layout = time.TimeOnly
+	}
 	for at := 0; at < len(course.Samples); at += marks {
 		x := round(left + float64(at)*step)
-		c.Labels = append(c.Labels, Label{x, c.H - 5, clockText(course.From.Add(time.Duration(at) * course.Step)), ""})
+		if x+letter*float64(len(layout)) > chartWidth {
+			break // it would be cut off
+		}
+		c.Labels = append(c.Labels, Label{x, c.H - 5, course.From.Add(time.Duration(at) * course.Step).UTC().Format(layout), ""})
 	}
 	return c
 }

@@ -70,6 +70,28 @@ func TestHeatOnThePage(t *testing.T) {
 	}
 }
 
+// The last part of the time has just begun: its one query is all of its load, and is not drawn. The
+// marks of the time are not all of the same minute, and none is cut off.
+func TestPartsThatHaveJustBegun(t *testing.T) {
+	o := report.Of(crowd(t, 3, 4))
+	course := heat.Course{From: noon, Step: 10 * time.Second, Samples: []int{500, 400, 600, 500, 1},
+		Ranges: []heat.CourseRange{
+			{From: "a", Chunks: 1, Shard: o.Shards[0].ID, Shares: []float64{0.6, 0.6, 0.6, 0.6, 0}},
+			{From: "b", Chunks: 1, Shard: o.Shards[1].ID, Shares: []float64{0.4, 0.4, 0.4, 0.4, 1}},
+		}}
+	o.Heat = append(o.Heat, report.Heat{Namespace: "db.c", Course: &course})
+	var b bytes.Buffer
+	if err := report.Page(&b, o); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), `class="heat6"`); n != 2*4 { // wide and narrow
+		t.Errorf("%d cells are of the hottest", n)
+	}
+	if text := b.String(); !strings.Contains(text, "12:00:10</text>") {
+		t.Error("marks of the time do not tell seconds apart")
+	}
+}
+
 // Degrees are monotonic, nothing is 0, and the most is the darkest.
 func TestDegree(t *testing.T) {
 	for _, tt := range []struct {

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"shardsh/balancer/catalog"
@@ -22,17 +23,14 @@ func (r *reading) counters(ctx context.Context, c *collection) (map[catalog.Shar
 
 // estimate puts together what was read.
 func (r *reading) estimate(ctx context.Context, c *collection) {
-	in := heat.Input{Namespace: c.ns, Table: c.state.Table, Samples: c.inserts}
-	for _, s := range c.statements {
-		in.Samples = append(in.Samples, heat.SampleOf(c.state.Pattern, s))
-	}
+	in := heat.Input{Namespace: c.ns, Table: c.state.Table, Samples: slices.Concat(c.inserts, c.samples)}
 	for _, s := range r.look.Shards() {
 		if !s.Draining {
 			in.Shards = append(in.Shards, s.ID)
 		}
 	}
 	switch {
-	case len(c.statements) == 0:
+	case len(c.samples) == 0:
 		in.Span = r.Clock.Now().Sub(c.began)
 	case c.until.IsZero():
 		in.Span = r.Clock.Now().Sub(c.from)
@@ -48,7 +46,7 @@ func (r *reading) estimate(ctx context.Context, c *collection) {
 }
 
 // removing is the share of sampled writes that delete.
-func removing(list []heat.Statement) float64 {
+func removing(list []heat.Sample) float64 {
 	var writes, removes float64
 	for _, s := range list {
 		if s.Kind == heat.Write {
@@ -90,7 +88,7 @@ func (c *collection) spreadInserts(
 	for _, s := range c.inserts {
 		by[c.state.Table.ShardOf(s.Key)] += 1 / float64(len(c.inserts))
 	}
-	removing, seconds := removing(c.statements), max(d.Seconds(), 1e-3)
+	removing, seconds := removing(c.samples), max(d.Seconds(), 1e-3)
 	// Of the writes that are not inserts some delete: documents = inserts - removing * (writes - inserts).
 	inserts := func(docs int64, writes float64) float64 {
 		return max(0, (float64(docs)/seconds+removing*writes)/(1+removing))

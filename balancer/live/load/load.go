@@ -111,7 +111,7 @@ type collection struct {
 	before       map[catalog.ShardID]live.OperationCounts
 	began        time.Time // of the counting
 	result       Reading
-	statements   []heat.Statement
+	samples      []heat.Sample // of queries, where they go
 	inserts      []heat.Sample
 	from, until  time.Time // when samples were taken; until is zero for now
 }
@@ -279,11 +279,12 @@ func (r *reading) samples(ctx context.Context, c *collection) error {
 		return c.note(ctx, "the sampled queries", err)
 	}
 	for _, doc := range docs {
-		c.statements = append(c.statements, heat.Statements(doc)...)
+		for _, s := range heat.Statements(doc) {
+			c.samples = append(c.samples, heat.SampleOf(c.state.Pattern, s))
+		}
 	}
-	if n := len(c.statements); n > 0 {
-		oldest := slices.MinFunc(c.statements, func(a, b heat.Statement) int { return a.At.Compare(b.At) })
-		c.from = oldest.At
+	if len(c.samples) > 0 {
+		c.from = slices.MinFunc(c.samples, func(a, b heat.Sample) int { return a.At.Compare(b.At) }).At
 	}
 	return nil
 }
@@ -295,7 +296,7 @@ func (r *reading) fromLogs(c *collection) {
 		return
 	}
 	c.result.Logged, c.from, c.until = true, lines[0].At, lines[len(lines)-1].At
-	c.statements = heat.Once(c.state.Table, lines)
+	c.samples = heat.Once(c.state.Table, lines)
 }
 
 // newest reads documents that were inserted while counters were counted: nobody samples

@@ -29,9 +29,9 @@ func result(of func(*check.Result, func(float64, ...string))) func(check.Report,
 func metrics() []metric {
 	return []metric{
 		{"shardsh_check_up", "Whether the cluster could be asked.",
-			func(r check.Report, sample func(float64, ...string)) { sample(truth(r.Result != nil)) }},
+			func(r check.Report, sample func(float64, ...string)) { sample(Truth(r.Result != nil)) }},
 		{"shardsh_check_ok", "Whether nothing fails and everything could be asked.",
-			func(r check.Report, sample func(float64, ...string)) { sample(truth(r.Status() == check.Passed)) }},
+			func(r check.Report, sample func(float64, ...string)) { sample(Truth(r.Status() == check.Passed)) }},
 		{"shardsh_check_time_seconds", "The clock of the cluster, in seconds since 1970.", result(clusterTime)},
 		{"shardsh_check_info", "The version of the router and the id of the cluster.", result(info)},
 		{"shardsh_check_rule_status", "How a rule was kept: 1 for the status that it has.", result(ruleStatuses)},
@@ -143,7 +143,8 @@ func labelText(labels []string) string {
 	return strings.Join(list, ",")
 }
 
-func truth(b bool) float64 {
+// Truth is 1 for what is so, else 0.
+func Truth(b bool) float64 {
 	if b {
 		return 1
 	}
@@ -164,7 +165,7 @@ func ruleStatuses(r *check.Result, sample func(float64, ...string)) {
 	for _, c := range r.Policy.Choices {
 		for _, status := range []check.Status{check.Passed, check.Failed, check.Unknown} {
 			if c.On {
-				sample(truth(r.Status(c.Name) == status), "rule", c.Name, "status", string(status))
+				sample(Truth(r.Status(c.Name) == status), "rule", c.Name, "status", string(status))
 			}
 		}
 	}
@@ -185,14 +186,14 @@ func ruleFindings(r *check.Result, sample func(float64, ...string)) {
 func compliant(r *check.Result, sample func(float64, ...string)) {
 	for _, b := range r.Chosen() {
 		if b.Known {
-			sample(truth(b.Balanced), "ns", b.Namespace)
+			sample(Truth(b.Balanced), "ns", b.Namespace)
 		}
 	}
 }
 
 func balancing(r *check.Result, sample func(float64, ...string)) {
 	for _, b := range r.Chosen() {
-		sample(truth(b.Hold == diagnosis.NotHeld), "ns", b.Namespace)
+		sample(Truth(b.Hold == diagnosis.NotHeld), "ns", b.Namespace)
 	}
 }
 
@@ -240,12 +241,12 @@ func deviations(r *check.Result, sample func(float64, ...string)) {
 
 func shardsUp(r *check.Result, sample func(float64, ...string)) {
 	for _, s := range r.Shards() {
-		sample(truth(s.Unreachable == ""), "shard", string(s.ID))
+		sample(Truth(s.Unreachable == ""), "shard", string(s.ID))
 	}
 }
 
 func shardsDraining(r *check.Result, sample func(float64, ...string)) {
 	for _, s := range r.Shards() {
-		sample(truth(s.Draining), "shard", string(s.ID))
+		sample(Truth(s.Draining), "shard", string(s.ID))
 	}
 }

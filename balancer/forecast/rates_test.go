@@ -1,0 +1,52 @@
+package forecast
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"shardsh/balancer/catalog"
+	"shardsh/balancer/sim"
+)
+
+// The slower end of a link sets its speed. From migrations of very different sizes between shards
+// of different speeds, each of which waits for a while as well, comes what each shard can do,
+// and not what its slow partners left of it.
+func TestSpeedsOfShards(t *testing.T) {
+	for seed := range uint64(1000) {
+		r := rand.New(rand.NewPCG(seed, 8))
+		n := 3 + r.IntN(6)
+		common, wait := 1e6*math.Exp(2*r.NormFloat64()), time.Duration(r.IntN(3000))*time.Millisecond
+		speeds := make([]float64, n)
+		for i := range n {
+			speeds[i] = common * math.Exp(0.3*r.NormFloat64())
+		}
+		noise := 0.05 * float64(seed%3) // of single migrations
+		var e evidence
+		shown := make([]float64, n) // the most that a shard has done
+		for i := range 15 * n {
+			from := i % n
+			to := (from + 1 + r.IntN(n-1)) % n
+			bytes := 2e7 * math.Exp(0.7*r.NormFloat64())
+			link := math.Min(speeds[from], speeds[to])
+			shown[from], shown[to] = math.Max(shown[from], link), math.Max(shown[to], link)
+			copied := wait + seconds(bytes/link*math.Exp(noise*r.NormFloat64()))
+			e.moves = append(e.moves, migration{
+				at: time.Unix(1e6, 0).Add(-time.Duration(i) * time.Minute), from: shardName(from), to: shardName(to),
+				bytes: int64(bytes), copied: copied, took: copied + 100*time.Millisecond,
+			})
+		}
+		v := Speeds{rates: ratesOf(e, sim.Costs{})}
+		most := math.Exp(v.rates.links.copying.lead() / 2) // what is added where nothing says who is faster
+		for i, x := range shown {
+			is := v.Rate(shardName(i))
+			if off := 0.02 + 6*noise; is < x*math.Exp(-off) || is > x*most*math.Exp(off) {
+				t.Errorf("seed %d: %s of %d copies %.0f bytes a second, and is said to copy %.0f", seed, shardName(i), n, x, is)
+			}
+		}
+	}
+}
+
+func shardName(i int) catalog.ShardID { return catalog.ShardID(fmt.Sprint("s", i)) }
