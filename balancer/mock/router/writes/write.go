@@ -387,7 +387,7 @@ func withConstants(c *call.Call, let bson.Raw, u bson.RawValue, options bson.Raw
 	if u.Type != bson.TypeArray {
 		return nil, mongoerr.New(51198, "Constant values may only be specified for pipeline updates")
 	}
-	var all bson.D
+	all := bson.D{}
 	for _, of := range []bson.Raw{let, constants} {
 		elems, _ := of.Elements()
 		for _, e := range elems {
