@@ -158,9 +158,11 @@ func answered(t *testing.T, reply bson.Raw) (a mutatedAnswer) {
 	return a
 }
 
-func beforeMutations(t *testing.T) *tester {
+func beforeMutations(t *testing.T) *tester { return mutationsOn(t, mock.Config{}) }
+
+func mutationsOn(t *testing.T, cfg mock.Config) *tester {
 	t.Helper()
-	x := routertest.New(t, mock.Config{})
+	x := routertest.New(t, cfg)
 	x.OK("admin", d("balancerStop", 1))
 	x.OK("admin", d("enableSharding", "conf2", "primaryShard", "shard0"))
 	x.OK("admin", d("shardCollection", "conf2.c", "key", d("k", 1)))
