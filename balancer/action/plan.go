@@ -39,7 +39,7 @@ type Plan struct {
 func (p Plan) Validate() error {
 	switch {
 	case p.Goal.Kind == plan.Load:
-		return refuse("{goal} load has no plan to carry out, as each round starts its own count: see "+
+		return refuse("{goal} load has no plan to carry out, as each round starts its own count: see " +
 			"shardsh balance, forecast and simulate")
 	case p.MaxBytes < 0:
 		return refuse("{maxBytes} is %d, and can't be negative", p.MaxBytes)

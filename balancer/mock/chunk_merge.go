@@ -28,7 +28,8 @@ func (cks *Chunks) MergeRange(coll catalog.Collection, min, max catalog.Key) err
 		return err
 	}
 	if !catalog.Tile(ownedBy(owner, table.Overlapping(min, max)), min, max) {
-		return cks.config.staleConfig(coll.Namespace, owner, "the range is not made of whole chunks of shard %s", owner)
+		return cks.config.staleConfig(coll.Namespace, owner, "Range with bounds [%s, %s) is not owned by this shard.",
+			coll.Pattern.Bound(min), coll.Pattern.Bound(max))
 	}
 	if err := chunkOperations(cks.config); err != nil {
 		return err

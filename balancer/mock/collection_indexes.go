@@ -51,6 +51,20 @@ func (st *Statistics) holders(ns string) []catalog.ShardID {
 	return ids
 }
 
+// CheckIndexes refuses indexes that the collection can't have.
+func (rq *Request) CheckIndexes(ns string, specs []store.IndexSpec) error {
+	if err := rq.env.collections.refuseView(ns); err != nil {
+		return err
+	}
+	if err := rq.env.indexes.Changeable(ns); err != nil {
+		return err
+	}
+	if err := rq.env.indexes.checkUniqueAgainstShardKey(ns, specs); err != nil {
+		return err
+	}
+	return rq.env.indexes.checkExpiry(ns, specs)
+}
+
 // CreateIndexes makes indexes wherever the collection has data, after making
 // the collection when it is missing.
 func (rq *Request) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexResult, error) {
@@ -58,10 +72,7 @@ func (rq *Request) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexRes
 	if err != nil {
 		return nil, err
 	}
-	if err := rq.env.collections.refuseView(ns); err != nil {
-		return nil, err
-	}
-	if err := rq.env.indexes.Changeable(ns); err != nil {
+	if err := rq.CheckIndexes(ns, specs); err != nil {
 		return nil, err
 	}
 	if err := rq.CreateDatabase(db, ""); err != nil {
@@ -73,12 +84,6 @@ func (rq *Request) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexRes
 			return nil, err
 		}
 		rq.env.collections.localPrimary(ns, nil)
-	}
-	if err := rq.env.indexes.checkUniqueAgainstShardKey(ns, specs); err != nil {
-		return nil, err
-	}
-	if err := rq.env.indexes.checkExpiry(ns, specs); err != nil {
-		return nil, err
 	}
 	var results []IndexResult
 	existing, _ := rq.env.indexes.List(ns)

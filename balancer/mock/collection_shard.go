@@ -27,6 +27,8 @@ type ShardRequest struct {
 	PresplitZones bool
 	// OtherCollation: a collation was asked for that is not the simple one.
 	OtherCollation bool
+	// TimeSeries are the options of a time series, which the mock refuses; nil for none.
+	TimeSeries bson.Raw
 	// UUID is that of the collection as the caller knows it; nil does not care.
 	UUID []byte
 }
@@ -67,6 +69,9 @@ func (rq *Request) ShardCollection(req ShardRequest) error {
 	if err := rq.env.collections.CheckUUID(req.Namespace, req.UUID); err != nil {
 		return err
 	}
+	if req.TimeSeries != nil {
+		return refuseTimeSeries(req.TimeSeries, pattern)
+	}
 	if req.Namespace == sessionsNamespace {
 		if err := rq.env.collections.CreateSessions(); err != nil {
 			return err
@@ -83,6 +88,23 @@ func (rq *Request) ShardCollection(req ShardRequest) error {
 		return mongoerr.New(mongoerr.AlreadyInitialized, "collection %s is already sharded with other options", req.Namespace)
 	}
 	return rq.env.collections.shardNew(req, pattern)
+}
+
+// refuseTimeSeries refuses a time series as a server does if the key is not of its time and its metadata, else
+// as what the mock does not have.
+func refuseTimeSeries(options bson.Raw, key catalog.KeyPattern) error {
+	at, _ := options.Lookup("timeField").StringValueOK()
+	meta, hasMeta := options.Lookup("metaField").StringValueOK()
+	fields := key.Fields()
+	for i, field := range fields {
+		switch {
+		case field == at && i < len(fields)-1:
+			return mongoerr.New(5914000, "the time field '%s' can be only at the end of the shard key pattern", at)
+		case field != at && !(hasMeta && (field == meta || strings.HasPrefix(field, meta+"."))):
+			return mongoerr.New(5914001, "only the time field or meta field can be part of shard key pattern")
+		}
+	}
+	return mongoerr.New(mongoerr.NotImplemented, "the mock has no time-series collections")
 }
 
 // CheckUUID compares the collection there is with the one the caller means;

@@ -3,7 +3,6 @@ package mock
 import (
 	"cmp"
 	"encoding/binary"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -309,7 +308,7 @@ func firstFlagged(t *catalog.RoutingTable, shard catalog.ShardID) catalog.Key {
 // staleConfig returns a shard's refusal of a request routed by a table it does
 // not share; mongos tries again (rules/03-commands §0.7).
 func (cfg *ConfigDB) staleConfig(ns string, id catalog.ShardID, format string, args ...any) error {
-	err := mongoerr.New(mongoerr.StaleConfig, "%s", fmt.Sprintf(format, args...))
+	err := mongoerr.New(mongoerr.StaleConfig, format, args...)
 	err.Extra = bson.D{{Key: "ns", Value: ns}}
 	if table := cfg.table(ns); table != nil {
 		version := versionDoc(table, table.ShardVersion(id))

@@ -263,6 +263,9 @@ func (rq *Request) update(ns string, req UpdateRequest, justOne bool) (UpdateRes
 		if doc, err = update.PrepareInsert(doc, rq.env.ids.NewObjectID); err != nil {
 			return result, err
 		}
+		if err := rq.checkUpserted(ns, doc); err != nil {
+			return result, err
+		}
 		if err := rq.InsertChecked(ns, doc, !req.Unchecked); err != nil {
 			return result, err
 		}
@@ -302,22 +305,41 @@ func (rq *Request) applyUpdate(ns string, req UpdateRequest, p documentChange, r
 	return nil
 }
 
+// noArrayInKey refuses what an update or an upsert makes of a document if a field of the shard key is
+// an array, or lies in one.
+func noArrayInKey(key catalog.KeyPattern, after bson.Raw) error {
+	field := key.ArrayField(after)
+	if field == "" {
+		return nil
+	}
+	return mongoerr.New(mongoerr.NotSingleValueField,
+		"After applying the update to the document, the field '%s' was found to be an array or array descendant.", field)
+}
+
+// checkUpserted refuses a new document that an insert would refuse with another code.
+func (rq *Request) checkUpserted(ns string, doc bson.Raw) error {
+	coll, sharded, err := rq.env.config.ShardedEntry(ns)
+	if err != nil || !sharded {
+		return err
+	}
+	return noArrayInKey(coll.Pattern, doc)
+}
+
 // checkKeyChange refuses updates of the shard key that the server refuses.
 func (rq *Request) checkKeyChange(ns string, req UpdateRequest, p documentChange, after bson.Raw) error {
-	if p.shard == nil || req.Retryable && !req.Multi {
+	if p.shard == nil {
 		return nil
 	}
 	coll, sharded, err := rq.env.config.ShardedEntry(ns)
 	if err != nil || !sharded {
 		return err
 	}
+	if err := noArrayInKey(coll.Pattern, after); err != nil || req.Retryable && !req.Multi {
+		return err
+	}
 	was, err := coll.Pattern.DocumentKey(p.doc)
 	if err != nil {
 		return err
-	}
-	if field := coll.Pattern.ArrayField(after); field != "" {
-		return mongoerr.New(mongoerr.NotSingleValueField,
-			"After applying the update to the document, the field '%s' was found to be an array or array descendant.", field)
 	}
 	is, err := coll.Pattern.DocumentKey(after)
 	switch {

@@ -38,7 +38,7 @@ func (m *migration) beginClone() {
 	}
 	m.logRange(m.donor.id, "moveChunk.start", nil)
 	if m.min.Compare(m.max) >= 0 {
-		m.fail(mongoerr.New(mongoerr.FailedToParse, "min must be less than max"))
+		m.fail(mongoerr.New(mongoerr.FailedToParse, "min: %s should be less than max: %s", m.req.Min, m.req.Max))
 		return
 	}
 	local := m.local(m.donor)

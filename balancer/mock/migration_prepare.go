@@ -290,9 +290,12 @@ func (m *migration) admit() error {
 }
 
 func busyError(s *shard) error {
-	return mongoerr.New(mongoerr.ConflictingOperationInProgress,
-		"Unable to start new balancer operation because shard %s is already taking part in a migration of %s",
-		s.id, s.busy.req.Namespace)
+	req, does, other := s.busy.req, "receiving", "from "+string(s.busy.req.From)
+	if req.From == s.id {
+		does, other = "donating", "to "+string(req.To)
+	}
+	return mongoerr.New(mongoerr.ConflictingOperationInProgress, "Unable to start new balancer operation because this "+
+		"shard is currently %s chunk [%s, %s) for namespace %s %s", does, req.Min, req.Max, req.Namespace, other)
 }
 
 // prepare is the rest of the donor's work before cloning (rules/02-migration-and-metadata §5.3 #6 to
@@ -346,7 +349,9 @@ func (m *migration) identify() error {
 	bounds := requestedBounds{&m.req, m.known, m.coll.Pattern, m.ms.config.tables[m.req.Namespace], m.local(m.donor)}
 	var wrong boundError
 	if m.min, m.max, err = bounds.resolve(); errors.As(err, &wrong) {
-		return m.ms.config.staleConfig(m.req.Namespace, m.donor.id, "%s", wrong)
+		return m.ms.config.staleConfig(m.req.Namespace, m.donor.id,
+			"The range [%s, %s) is not valid for collection %s with key pattern %s", m.req.Min, m.req.Max, m.req.Namespace,
+			m.coll.Pattern.Doc())
 	}
 	return err
 }
@@ -392,7 +397,8 @@ func (m *migration) checkRange() error {
 	}
 	chunk := m.ms.config.tables[ns].Place(m.min)
 	if chunk.Shard != m.donor.id || m.max.Compare(chunk.Max) > 0 {
-		return m.ms.config.staleConfig(ns, m.donor.id, "the range is not inside one chunk of shard %s", m.donor.id)
+		return m.ms.config.staleConfig(ns, m.donor.id,
+			"Range with bounds [%s, %s) is not contained within a chunk owned by this shard.", m.req.Min, m.req.Max)
 	}
 	m.before = chunk.Version
 	return nil

@@ -59,6 +59,7 @@ const (
 	OperationFailed                              Code = 96
 	UnsatisfiableWriteConcern                    Code = 100
 	IncompatibleShardingMetadata                 Code = 105
+	NotExactValueField                           Code = 111
 	WriteConflict                                Code = 112
 	CommandNotSupported                          Code = 115
 	ConflictingOperationInProgress               Code = 117

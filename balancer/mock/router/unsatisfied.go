@@ -37,6 +37,9 @@ func unsatisfied(cmd *call.Command, c *call.Call) bson.D {
 		concern, source = c.Cluster.ClusterParameters().DefaultWriteConcern(concern)
 		w = concern.Lookup("w")
 	}
+	if w.Type == bson.TypeNull { // as an empty text
+		w = emptyText()
+	}
 	n, _ := args.Number(w)
 	timeout, _ := args.Number(concern.Lookup("wtimeout"))
 	failed := writeConcernFailure{w: w, timeout: int32(timeout), source: source, shard: string(shard)}
@@ -58,6 +61,10 @@ func unsatisfied(cmd *call.Command, c *call.Call) bson.D {
 		return nil
 	}
 	return failed.doc(mongoerr.WriteConcernFailed, "waiting for replication timed out")
+}
+
+func emptyText() bson.RawValue {
+	return bson.RawValue{Type: bson.TypeString, Value: []byte{1, 0, 0, 0, 0}}
 }
 
 // writeConcernFailure is a write concern that was not met.

@@ -25,6 +25,8 @@ type Query struct {
 	// Min and Max limit the keys of the hinted index: from Min, included, to Max,
 	// excluded.
 	Min, Max bson.Raw
+	// Collated: texts are to be compared otherwise than indexes have them.
+	Collated bool
 	// Plain allows the shortest way to one document by its _id.
 	Plain bool
 	// Shape is what is done with the documents, which may need no more than keys.
@@ -120,6 +122,9 @@ func (p *Plan) limit() error {
 		if len(bound.doc) <= len(document.Empty) {
 			continue
 		}
+		if p.query.Collated && comparesTexts(bound.doc) {
+			return servererr.Of(51174, "The index chosen is not compatible with min/max")
+		}
 		key, ok := p.index.boundKey(bound.doc)
 		if !ok {
 			return servererr.Of(51174, "The index chosen is not compatible with min/max: the fields of %s are not those of %s",
@@ -133,6 +138,17 @@ func (p *Plan) limit() error {
 				"order: %s, %s", p.query.Min, p.query.Max)
 	}
 	return nil
+}
+
+// comparesTexts reports whether a bound holds what a collation may order: texts, objects and arrays.
+func comparesTexts(bound bson.Raw) bool {
+	for _, v := range document.Fields(bound) {
+		switch v.Type {
+		case bson.TypeString, bson.TypeSymbol, bson.TypeEmbeddedDocument, bson.TypeArray:
+			return true
+		}
+	}
+	return false
 }
 
 // boundKey encodes a bound that has exactly the fields of the index, in order.

@@ -44,7 +44,8 @@ func (q Query) Plain() bool {
 // Request is the query as a shard's store sees it.
 func (q Query) Request() store.Query {
 	return store.Query{Filter: q.Filter, Sort: q.Order, Hint: q.Hint, Min: q.Min, Max: q.Max, Plain: q.Plain(),
-		Shape: store.Shape{Projection: q.Projected, Counting: q.Counting}}
+		Collated: q.Collation != nil,
+		Shape:    store.Shape{Projection: q.Projected, Counting: q.Counting}}
 }
 
 // ReadQuery reads what find, count and distinct share; the filter's field has another name in each.
@@ -139,6 +140,10 @@ func FindQuery(c *Call) (Query, error) {
 	}
 	if q.Max, err = c.Document("max"); err != nil {
 		return q, err
+	}
+	if hint, is := c.Body.Lookup("hint").DocumentOK(); is && len(hint) <= emptyBytes && len(q.Min)+len(q.Max) > 2*emptyBytes {
+		return q, mongoerr.New(mongoerr.NoQueryExecutionPlans,
+			"When using min()/max() a hint of which index to use must be provided")
 	}
 	if q.Projected, err = c.Document("projection"); err != nil {
 		return q, err

@@ -66,7 +66,8 @@ func collMod(c *call.Call) (bson.D, error) {
 			return nil, mongoerr.New(mongoerr.NotImplemented, "the mock does not support collections with %s", e.Key())
 		}
 	}
-	if !c.Cluster.Collections().Exists(ns) {
+	noneToValidate := given(c.Body.Lookup("validator")) && len(c.Cluster.Statistics().Collection(ns)) == 0
+	if !c.Cluster.Collections().Exists(ns) || noneToValidate && !call.IsView(c, ns) {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist")
 	}
 	if call.IsView(c, ns) {
@@ -204,10 +205,10 @@ func modifyOption(c *call.Call, ns string, spec store.IndexSpec, doc bson.Raw) (
 	if was, is, meant, err := modifyUnique(c, ns, spec, doc); meant {
 		return was, is, err
 	}
-	if seconds := doc.Lookup("expireAfterSeconds"); !seconds.IsZero() && doc.Lookup("hidden").IsZero() {
+	if seconds := doc.Lookup("expireAfterSeconds"); given(seconds) && !given(doc.Lookup("hidden")) {
 		return modifyExpiry(c.Cluster, ns, spec, seconds)
 	}
-	if doc.Lookup("hidden").IsZero() {
+	if !given(doc.Lookup("hidden")) {
 		return nil, nil, mongoerr.New(mongoerr.InvalidOptions,
 			"no expireAfterSeconds, hidden, unique, or prepareUnique field")
 	}
@@ -219,6 +220,9 @@ func modifyOption(c *call.Call, ns string, spec store.IndexSpec, doc bson.Raw) (
 	was, is = switched("hidden", before, hidden)
 	return was, is, err
 }
+
+// given reports whether a field is there: null is as good as nothing.
+func given(v bson.RawValue) bool { return !v.IsZero() && v.Type != bson.TypeNull }
 
 // switched tells of an option that was off or on, if it has changed.
 func switched(option string, before, now bool) (was, is bson.D) {
@@ -265,7 +269,7 @@ func validate(c *call.Call) (bson.D, error) {
 			keys = append(keys, bson.E{Key: name, Value: entries[name]})
 			details = append(details, bson.E{Key: name, Value: bson.D{{Key: "valid", Value: true}}})
 		}
-		raw = append(raw, bson.E{Key: c.Cluster.Addresses().HostOf(p.Shard), Value: bson.D{
+		raw = append(raw, bson.E{Key: string(p.Shard), Value: bson.D{
 			{Key: "ns", Value: ns},
 			{Key: "uuid", Value: uuid},
 			{Key: "nInvalidDocuments", Value: int64(0)},
@@ -285,9 +289,14 @@ func validate(c *call.Call) (bson.D, error) {
 			{Key: "ok", Value: 1.0},
 		}})
 	}
-	if len(raw) == 1 { // a mongos says what the only shard said, too
-		only, _ := raw[0].Value.(bson.D)
-		return append(bson.D{{Key: "raw", Value: raw}}, only...), nil
+	_, sharded, err := c.Cluster.ConfigDB().ShardedEntry(ns)
+	if err != nil {
+		return nil, err
 	}
-	return bson.D{{Key: "valid", Value: true}, {Key: "raw", Value: raw}}, nil
+	summary := bson.D{{Key: "valid", Value: true}}
+	if !sharded { // of what is not sharded a mongos says what its shard said
+		summary, _ = raw[0].Value.(bson.D)
+		summary = slices.DeleteFunc(slices.Clone(summary), func(e bson.E) bool { return e.Key == "ok" })
+	}
+	return append(summary, bson.E{Key: "raw", Value: raw}), nil
 }

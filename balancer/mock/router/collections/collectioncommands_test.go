@@ -133,7 +133,7 @@ func TestCollMod(t *testing.T) {
 func TestValidate(t *testing.T) {
 	x := routertest.NewS0(t)
 	reply := x.OK("shop", d("validate", "users"))
-	part := reply.Lookup("raw", "rsA/a1:27018,a2:27018").Document()
+	part := reply.Lookup("raw", "shardA").Document()
 	if !reply.Lookup("valid").Boolean() || part.Lookup("nrecords").Int64() != 10 || part.Lookup("keysPerIndex", "_id_").Int64() != 10 {
 		t.Errorf("answered %s", reply)
 	}

@@ -28,6 +28,9 @@ func refuseOptions(c *call.Call) error {
 				"The clusteredIndex option is only supported for key: {_id: 1}")
 		}
 	}
+	if err := checkTimeSeries(c); err != nil {
+		return err
+	}
 	for _, name := range refusedOptions() {
 		v := c.Body.Lookup(name)
 		off := v.Type == bson.TypeBoolean && !v.Boolean()
@@ -38,6 +41,24 @@ func refuseOptions(c *call.Call) error {
 	if c.Args.Has("expireAfterSeconds") {
 		return mongoerr.New(mongoerr.InvalidOptions,
 			"'expireAfterSeconds' is only supported on time-series collections or when the 'clusteredIndex' option is specified")
+	}
+	return nil
+}
+
+// checkTimeSeries refuses a time series that no server would make.
+func checkTimeSeries(c *call.Call) error {
+	series := c.Args.Object("timeseries")
+	if series == nil {
+		return nil
+	}
+	span, isSpan := args.Number(series.Lookup("bucketMaxSpanSeconds"))
+	rounding, isRounding := args.Number(series.Lookup("bucketRoundingSeconds"))
+	if isSpan != isRounding || span != rounding {
+		return mongoerr.New(mongoerr.InvalidOptions,
+			"Time-series 'bucketRoundingSeconds' must be equal to 'bucketMaxSpanSeconds'")
+	}
+	if n, is := args.Number(c.Body.Lookup("expireAfterSeconds")); is && n < 0 {
+		return mongoerr.New(mongoerr.InvalidOptions, "TTL index 'expireAfterSeconds' option cannot be less than 0")
 	}
 	return nil
 }

@@ -35,13 +35,24 @@ func createIndexes(c *call.Call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.BadValue, "Must specify at least one index to create")
 	}
 	specs := make([]store.IndexSpec, len(docs))
+	var unsupported error // what a server could make is refused after what it could not
 	for i, doc := range docs {
 		if c.Args.Truth("ignoreUnknownIndexOptions") {
 			doc = withoutUnknown(doc)
 		}
-		if specs[i], err = readIndex(doc); err != nil {
-			return nil, mongoerr.Wrap(err, "Error in specification "+mongoerr.Text(doc))
+		specs[i], err = readIndex(doc)
+		if err != nil {
+			err = mongoerr.Wrap(err, "Error in specification "+mongoerr.Text(doc))
 		}
+		if mongoerr.Is(err, mongoerr.NotImplemented) {
+			unsupported, err = cmp.Or(unsupported, err), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if unsupported != nil {
+		return nil, cmp.Or(c.Request.CheckIndexes(ns, specs), unsupported)
 	}
 	results, err := c.Request.CreateIndexes(ns, specs)
 	if err != nil {
@@ -242,6 +253,9 @@ func dropIndexes(c *call.Call) (bson.D, error) {
 	ns, err := c.Namespace()
 	if err != nil {
 		return nil, err
+	}
+	if c.DB == "config" || c.DB == "admin" {
+		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot drop indexes in '%s' database in sharded cluster", c.DB)
 	}
 	if err := c.Cluster.Indexes().Changeable(ns); err != nil {
 		return nil, err

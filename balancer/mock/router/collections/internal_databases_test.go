@@ -1,12 +1,35 @@
 package collections_test
 
 import (
+	"strings"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/mock/router/routertest"
 )
+
+// A bulkWrite may insert into config, and nothing there or in admin can be dropped (recording 12, insert into
+// config, whose error is that of the drop).
+func TestConfigIsWrittenAndNotDropped(t *testing.T) {
+	x := routertest.NewRecordedState(t)
+	for _, ns := range []string{"config.probe", "admin.probe"} {
+		db, _, _ := strings.Cut(ns, ".")
+		reply := x.OK("admin", d("bulkWrite", 1, "ops", bson.A{d("insert", 0, "document", d("_id", "g12"))},
+			"nsInfo", bson.A{d("ns", ns)}))
+		if reply.Lookup("nErrors").AsInt64() != 0 || reply.Lookup("nInserted").AsInt64() != 1 {
+			t.Errorf("%s: %s", ns, reply)
+		}
+		if n := x.OK(db, d("count", "probe")).Lookup("n").AsInt64(); n != 1 {
+			t.Errorf("%s has %d documents", ns, n)
+		}
+		dropped := x.Run(db, d("drop", "probe"))
+		want := "Cannot drop collection in '" + db + "' database in sharded cluster"
+		if dropped.Lookup("code").AsInt64() != 20 || dropped.Lookup("errmsg").StringValue() != want {
+			t.Errorf("%s: %s", ns, dropped)
+		}
+	}
+}
 
 // What servers refuse of collections of their own, and of names that are theirs, by the server's
 // own tests.
@@ -29,6 +52,10 @@ func TestCollectionsOfServers(t *testing.T) {
 		{"a validator of system.js", "doc1", d("create", "system.js", "validator", validator), 72},
 		{"a validator for a collection of admin", "admin", d("collMod", "mine", "validator", validator), 72},
 		{"a validator for a collection of config", "config", d("collMod", "shards", "validator", validator), 72},
+		{"a validator for what is not in config", "config", d("collMod", "nope", "validator", validator), 26},
+		{"a validator for what is not in admin", "admin", d("collMod", "nope", "validator", validator), 26},
+		{"a validator for what is not in system", "doc1", d("collMod", "system.nope", "validator", validator), 26},
+		{"indexes of admin dropped", "admin", d("dropIndexes", "mine", "index", "*"), 20},
 		{"an index on $id", "doc1", index("$id"), 67},
 		{"an index on $ref.a", "doc1", index("$ref.a"), 67},
 		{"an index in a reference", "doc1", index("a.$id"), 0},

@@ -115,11 +115,13 @@ func splitPlace(cluster *mock.Cluster, coll catalog.Collection, a splitArgs) (ch
 	switch {
 	case a.middle != nil:
 		if point, err = coll.Pattern.Key(a.middle); err != nil {
-			return chunk, point, errOld(err)
+			return chunk, point, mongoerr.NewNoCode("new split key %s is not valid for shard key pattern %s", a.middle,
+				coll.Pattern.Doc())
 		}
 		chunk = table.Find(point)
 		if chunk.Min.Equal(point) || chunk.Max.Equal(point) {
-			return chunk, point, mongoerr.NewNoCode("new split key %s is a boundary key of existing chunk", a.middle)
+			return chunk, point, mongoerr.NewNoCode("new split key %s is a boundary key of existing chunk [%s,%s)", a.middle,
+				coll.Pattern.Bound(chunk.Min), coll.Pattern.Bound(chunk.Max))
 		}
 		return chunk, point, nil
 	case a.find != nil:
@@ -154,13 +156,20 @@ func boundsOf(values []bson.RawValue) ([]bson.Raw, error) {
 	return bounds, nil
 }
 
+// keysOf returns the keys of bounds, or the old-style error that they are none.
+func keysOf(p catalog.KeyPattern, bounds []bson.Raw) (lower, upper catalog.Key, err error) {
+	if lower, err = p.Key(bounds[0]); err == nil {
+		upper, err = p.Key(bounds[1])
+	}
+	if err != nil {
+		err = mongoerr.NewNoCode("shard key bounds [%s,%s) are not valid for shard key pattern %s", bounds[0], bounds[1], p.Doc())
+	}
+	return lower, upper, err
+}
+
 // exactChunk returns the chunk with exactly these bounds.
 func exactChunk(cluster *mock.Cluster, coll catalog.Collection, bounds []bson.Raw) (catalog.Chunk, error) {
-	lower, err := coll.Pattern.Key(bounds[0])
-	if err != nil {
-		return catalog.Chunk{}, err
-	}
-	upper, err := coll.Pattern.Key(bounds[1])
+	lower, upper, err := keysOf(coll.Pattern, bounds)
 	if err != nil {
 		return catalog.Chunk{}, err
 	}
@@ -182,13 +191,9 @@ func MergeChunks(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	lower, err := coll.Pattern.Key(bounds[0])
+	lower, upper, err := keysOf(coll.Pattern, bounds)
 	if err != nil {
-		return nil, errOld(err)
-	}
-	upper, err := coll.Pattern.Key(bounds[1])
-	if err != nil {
-		return nil, errOld(err)
+		return nil, err
 	}
 	owner := c.Cluster.ConfigDB().Table(coll.Namespace).Find(lower).Shard
 	if lower.Less(upper) && c.Cluster.Migrations().Donating(coll.Namespace, owner) {
@@ -268,7 +273,7 @@ func clearJumboFlag(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	bounds, err := chunkChoice(c.Args)
+	bounds, err := chunkChoice(c.Args, "find")
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func chunkMove(c *call.Call) (req mock.MoveRequest, err error) {
 	if err != nil {
 		return req, err
 	}
-	bounds, err := chunkChoice(c.Args)
+	bounds, err := chunkChoice(c.Args, "query")
 	if err != nil {
 		return req, err
 	}
@@ -85,8 +85,8 @@ func manualForce(a args.Values) policy.ForceJumbo {
 	return policy.ForceNone
 }
 
-// chunkChoice checks that exactly one of find and bounds is given.
-func chunkChoice(a args.Values) ([]bson.Raw, error) {
+// chunkChoice checks that exactly one of find, which messages name otherwise, and bounds is given.
+func chunkChoice(a args.Values, find string) ([]bson.Raw, error) {
 	var bounds []bson.Raw
 	if a.Has("bounds") {
 		var err error
@@ -98,7 +98,7 @@ func chunkChoice(a args.Values) ([]bson.Raw, error) {
 		}
 	}
 	if a.Has("find") == a.Has("bounds") {
-		return nil, mongoerr.New(mongoerr.InvalidOptions, "need to specify query or bounds")
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "need to specify %s or bounds", find)
 	}
 	return bounds, nil
 }
@@ -147,7 +147,7 @@ func rangeMove(c *call.Call) (req mock.MoveRequest, err error) {
 	}
 	to, err := c.Cluster.ConfigDB().ShardByID(c.Args.Text("toShard"))
 	if err != nil {
-		return req, err
+		return req, mongoerr.Wrap(err, "Could not find destination shard")
 	}
 	coll, tracked, err := c.Cluster.ConfigDB().Tracked(ns)
 	if err != nil {
@@ -227,12 +227,24 @@ func move(c *call.Call, request func(*call.Call) (mock.MoveRequest, error)) erro
 		req.Comment = c.Body.Lookup("comment")
 		err = c.Cluster.Migrations().Move(c.Ctx, req, c.Deadline)
 		if !mongoerr.Is(err, mongoerr.StaleConfig) {
-			return err
+			return fromDonor(c, err)
 		}
 		if c.Node.Routes.Refused(req.Namespace, c.Cluster.ConfigDB()); attempt == staleAttempts {
-			return err
+			return fromDonor(c, err)
 		}
 	}
+}
+
+// fromDonor says of what the donor answered that it did. What the router or the network says comes as it is.
+func fromDonor(c *call.Call, err error) error {
+	if err == nil || c.Ctx.Err() != nil || mongoerr.Is(err, mongoerr.HostUnreachable) ||
+		mongoerr.Is(err, mongoerr.MaxTimeMSExpired) || mongoerr.Is(err, mongoerr.ShardNotFound) {
+		return err
+	}
+	if c.Node.Release().ChecksMovedRanges() && (mongoerr.Is(err, mongoerr.InvalidOptions) || mongoerr.Is(err, mongoerr.RangeOfChunks)) {
+		return err // the config server checks bounds
+	}
+	return mongoerr.Wrap(err, "Command request failed on source shard.")
 }
 
 // errOld makes an error into an old-style one, without a code.

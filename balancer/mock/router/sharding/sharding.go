@@ -30,9 +30,6 @@ func enableSharding(c *call.Call) (bson.D, error) {
 
 func shardCollection(c *call.Call) (bson.D, error) {
 	ns := c.Args.Text("shardCollection")
-	if c.Args.Has("timeseries") {
-		return nil, mongoerr.New(mongoerr.NotImplemented, "the mock has no time-series collections")
-	}
 	other := simpleCollation(c, "shardCollection")
 	if other != nil && !mongoerr.Is(other, mongoerr.BadValue) {
 		return nil, other
@@ -47,6 +44,7 @@ func shardCollection(c *call.Call) (bson.D, error) {
 		AcceptNonUnique: !allow.IsZero() && !args.Truth(allow),
 		PresplitZones:   c.Args.Truth("presplitHashedZones"),
 		OtherCollation:  other != nil,
+		TimeSeries:      c.Args.Object("timeseries"),
 	})
 	return bson.D{{Key: "collectionsharded", Value: ns}}, err
 }

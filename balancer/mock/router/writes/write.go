@@ -316,9 +316,13 @@ func UpdateRequest(c *call.Call, q, u bson.RawValue, options bson.Raw) (mock.Upd
 	if let, err = withConstants(c, let, u, options); err != nil {
 		return req, err
 	}
+	supplied, err := suppliedDocument(options)
+	if err != nil {
+		return req, err
+	}
 	update, err := update.Compile(u, update.Options{
 		ArrayFilters: arrayFilters, Filter: filter, Let: let, Now: c.Now, NewID: func() bson.ObjectID { return newID(c) },
-		Stamp: func(doc bson.Raw) bson.Raw { return stampedOutside(c, doc) }, Language: c.Language(),
+		Stamp: func(doc bson.Raw) bson.Raw { return stampedOutside(c, doc) }, Supplied: supplied, Language: c.Language(),
 	})
 	if err != nil {
 		return req, err
@@ -347,20 +351,43 @@ func newID(c *call.Call) bson.ObjectID {
 	return c.Cluster.IDs().NewObjectID()
 }
 
-// withConstants adds an update's own variables, which pipelines may use.
-func withConstants(c *call.Call, let bson.Raw, u bson.RawValue, options bson.Raw) (bson.Raw, error) {
+// constantsOf returns an update's own variables, which an update and a bulkWrite name differently.
+func constantsOf(options bson.Raw) (bson.Raw, bool) {
 	v := options.Lookup("c")
 	if v.IsZero() {
 		v = options.Lookup("constants")
 	}
-	constants, isDoc := v.DocumentOK()
+	return v.DocumentOK()
+}
+
+// suppliedDocument returns what an upsert inserts instead of the pipeline's result: nil without
+// upsertSupplied, as $merge sends it.
+func suppliedDocument(options bson.Raw) (bson.Raw, error) {
+	if !args.Truth(options.Lookup("upsertSupplied")) {
+		return nil, nil
+	}
+	if !args.Truth(options.Lookup("upsert")) {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "cannot specify 'upsertSupplied: true' for a non-upsert operation")
+	}
+	constants, _ := constantsOf(options)
+	doc, isDoc := constants.Lookup("new").DocumentOK()
+	if !isDoc {
+		return nil, mongoerr.New(mongoerr.FailedToParse,
+			"the parameter 'upsertSupplied' is set to 'true', but no document was supplied")
+	}
+	return doc, nil
+}
+
+// withConstants adds an update's own variables, which pipelines may use.
+func withConstants(c *call.Call, let bson.Raw, u bson.RawValue, options bson.Raw) (bson.Raw, error) {
+	constants, isDoc := constantsOf(options)
 	if !isDoc {
 		return let, nil
 	}
 	if u.Type != bson.TypeArray {
 		return nil, mongoerr.New(51198, "Constant values may only be specified for pipeline updates")
 	}
-	var all bson.D
+	all := bson.D{}
 	for _, of := range []bson.Raw{let, constants} {
 		elems, _ := of.Elements()
 		for _, e := range elems {

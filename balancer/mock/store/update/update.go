@@ -7,6 +7,7 @@ package update
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,6 +52,8 @@ type Options struct {
 	// Stamp, if there is one, fills in what a document of the client's own
 	// making left empty: document.StampEmpty with a clock.
 	Stamp func(bson.Raw) bson.Raw
+	// Supplied is what an upsert inserts instead of the pipeline's result; nil for that.
+	Supplied bson.Raw
 }
 
 // Compile compiles an update: a document, or an array for a pipeline.
@@ -123,11 +126,37 @@ func (u *Update) Upsert(ctx context.Context, query bson.Raw) (bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := u.keepsPartialID(f); err != nil {
+		return nil, err
+	}
+	if supplied := u.options.Supplied; supplied != nil {
+		u = &Update{options: u.options, replacement: supplied}
+	}
 	out, err := u.applyTo(ctx, doc, true)
 	if err != nil {
 		return nil, err
 	}
 	return PrepareInsert(out, u.options.NewID)
+}
+
+// keepsPartialID refuses operators that set a whole _id of which the query has parts: servers do so even
+// where the parts stay what they are (SERVER-44615).
+func (u *Update) keepsPartialID(f *filter.Filter) error {
+	setsID := slices.ContainsFunc(u.changes, func(ch change) bool { return len(ch.path) == 1 && ch.path[0] == "_id" })
+	if !setsID {
+		return nil
+	}
+	for path := range f.Equalities() {
+		if strings.HasPrefix(path, "_id.") {
+			return changesID()
+		}
+	}
+	return nil
+}
+
+func changesID() error {
+	return servererr.New(mongoerr.ImmutableField,
+		"Performing an update on the path '_id' would modify the immutable field '_id'")
 }
 
 func (u *Update) applyTo(ctx context.Context, doc bson.Raw, insert bool) (bson.Raw, error) {
@@ -148,8 +177,7 @@ func (u *Update) applyTo(ctx context.Context, doc bson.Raw, insert bool) (bson.R
 	if is := document.Lookup(out, "_id"); !value.IsMissing(id) &&
 		(is.Type != id.Type || !bytes.Equal(is.Value, id.Value)) {
 		if u.changes != nil {
-			return nil, servererr.New(mongoerr.ImmutableField,
-				"Performing an update on the path '_id' would modify the immutable field '_id'")
+			return nil, changesID()
 		}
 		// An _id that compares equal stays what it was.
 		if value.Compare(is, id) == 0 {
@@ -183,6 +211,11 @@ func documentOfEqualities(f *filter.Filter, idOnly bool) (bson.Raw, error) {
 	var set []string
 	var failure error
 	add := func(path string, v value.Value) bool {
+		if idOnly && strings.HasPrefix(path, "_id.") {
+			failure = servererr.New(mongoerr.NotExactValueField,
+				"field at '_id' must be exactly specified, field at sub-path '%s'found", path) // as servers write it
+			return false
+		}
 		if idOnly && path != "_id" {
 			return true
 		}
