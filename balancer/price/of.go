@@ -30,8 +30,8 @@ type Options struct {
 const DefaultDiskLimit = 0.9
 
 // near is how much longer a way may take than the quickest one and be preferred for what it
-// leaves open: the fewer moves, the less is known of which one is the quicker.
-func near(moves int) float64 { return 1.02 + 0.4*granularity(moves) }
+// leaves open.
+const near = 1.02
 
 // Of compares the ways. It needs the routing table and the sizes of the collection, for the
 // time of the balancer all tables, and says better what it can measure on the change log. For
@@ -133,7 +133,7 @@ func (q *Quote) recommend() {
 		return
 	}
 	least := slices.MinFunc(open, func(a, b Way) int { return cmp.Compare(a.counted(), b.counted()) })
-	best := open[slices.IndexFunc(open, func(w Way) bool { return w.counted() <= near(w.Moves)*least.counted() })]
+	best := open[slices.IndexFunc(open, func(w Way) bool { return w.counted() <= near*least.counted() })]
 	q.Recommended = best.Kind
 	others := slices.DeleteFunc(slices.Clone(open), func(w Way) bool { return w.Kind == best.Kind })
 	if len(others) == 0 {

@@ -148,7 +148,8 @@ func (p page) heatMap(course heat.Course, chartWidth float64) Chart {
 		if x+letter*float64(len(layout)) > chartWidth {
 			break // it would be cut off
 		}
-		c.Labels = append(c.Labels, Label{x, c.H - 5, course.From.Add(time.Duration(at) * course.Step).UTC().Format(layout), ""})
+		text := course.From.Add(time.Duration(at) * course.Step).UTC().Format(layout)
+		c.Labels = append(c.Labels, Label{x, c.H - 5, text, ""})
 	}
 	return c
 }
