@@ -177,7 +177,11 @@ func (f chunkForm) document(coll catalog.Collection, chunk catalog.Chunk) bson.R
 		dst = bsoncore.AppendObjectIDElement(dst, "lastmodEpoch", coll.Epoch)
 	}
 	if chunk.Estimate.Known() {
-		dst = bsoncore.AppendInt64Element(dst, "estimatedDataSizeBytes", chunk.Estimate.Bytes())
+		if n := chunk.Estimate.Bytes(); n == int64(int32(n)) { // as servers keep it
+			dst = bsoncore.AppendInt32Element(dst, "estimatedDataSizeBytes", int32(n))
+		} else {
+			dst = bsoncore.AppendInt64Element(dst, "estimatedDataSizeBytes", n)
+		}
 	}
 	if chunk.Jumbo != catalog.JumboUnset {
 		dst = bsoncore.AppendBooleanElement(dst, "jumbo", chunk.Jumbo == catalog.JumboTrue)

@@ -142,11 +142,13 @@ func (m *migration) deliver(then func()) bool {
 	if m.decision == committed {
 		m.donor.addOrphans(m.donorTask, m.recvTask.orphans)
 		m.receiver.removeDeletion(m.recvTask)
-		if then != nil {
-			m.ms.deleter.delete(m.donor, m.donorTask, 0, then)
-		} else {
-			m.ms.deleter.schedule(m.donor, m.donorTask)
-		}
+		m.ms.deleter.afterReaders(m.req.Namespace, m.donor.id, func() {
+			if then != nil {
+				m.ms.deleter.delete(m.donor, m.donorTask, 0, then)
+			} else {
+				m.ms.deleter.schedule(m.donor, m.donorTask)
+			}
+		})
 		return true
 	}
 	if m.ms.flaws.KeepsAbortedDeletions {

@@ -23,6 +23,8 @@ type RangeDeleter struct {
 	faults *Faults
 	pauses *Pauses
 	shards shardSet
+	// readers are the cursors that are open.
+	readers map[*Reader]struct{}
 }
 
 // RangeDeleter is that of the cluster.

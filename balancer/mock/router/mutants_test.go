@@ -2,6 +2,7 @@ package router_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -22,19 +23,27 @@ type validCall struct {
 	body bson.D
 }
 
-func validCalls(t *testing.T) (list []validCall) {
+// drawn draws a call: each command as often as the others.
+func drawn(t *rapid.T, calls map[string][]validCall, names []string, label string) validCall {
+	return rapid.SampledFrom(calls[rapid.SampledFrom(names).Draw(t, label)]).Draw(t, label)
+}
+
+// validCalls are the calls by command.
+func validCalls(t *testing.T) map[string][]validCall {
 	t.Helper()
+	calls := map[string][]validCall{}
+	add := func(db string, body bson.D) { calls[body[0].Key] = append(calls[body[0].Key], validCall{db, body}) }
 	for c := range recordedLines[mutatedCommand](t, "23-mutations.jsonl.gz") {
 		if c.Answer.OK == 1 {
-			list = append(list, validCall{c.DB, c.Body})
+			add(c.DB, c.Body)
 		}
 	}
 	for c := range recordedLines[recordedCall](t, "16-commands.jsonl.gz") {
 		if c.Answer.OK == 1 {
-			list = append(list, validCall{c.DB, c.Body})
+			add(c.DB, c.Body)
 		}
 	}
-	return list
+	return calls
 }
 
 // typesOf are the types that fields of a kind take, by the servers' declarations: of others the error is 14.
@@ -75,7 +84,7 @@ func mutate(t *rapid.T, cmd *commands.Command, body bson.D) mutant {
 		}
 		return cmd.Fields[i], true
 	}
-	switch how := rapid.IntRange(0, 3).Draw(t, "how"); {
+	switch how := rapid.IntRange(0, 4).Draw(t, "how"); {
 	case how == 0:
 		body = append(body, bson.E{Key: "frobnicate", Value: 1})
 		if cmd.Strict {
@@ -86,7 +95,7 @@ func mutate(t *rapid.T, cmd *commands.Command, body bson.D) mutant {
 		name := body[at].Key
 		body = slices.Delete(body, at, at+1)
 		return mutant{"without " + name, body, declaredError(cmd, body)}
-	case how == 2:
+	case how >= 3:
 		deep(t, body, at)
 		return mutant{"something deeper", body, 0}
 	}
@@ -154,6 +163,7 @@ func TestMutantsOfValidCommands(t *testing.T) {
 		t.Skip("thousands of commands")
 	}
 	calls := validCalls(t)
+	names := slices.Sorted(maps.Keys(calls))
 	table := commands.ByName()
 	newest, err := catalog.ParseRelease("9.0")
 	if err != nil {
@@ -162,12 +172,12 @@ func TestMutantsOfValidCommands(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		old, young := beforeMutations(t), mutationsOn(t, mock.Config{Version: newest})
 		for range rapid.IntRange(0, 6).Draw(rt, "before") {
-			before := rapid.SampledFrom(calls).Draw(rt, "call")
+			before := drawn(rt, calls, names, "before")
 			old.Run(before.db, before.body)
 			young.Run(before.db, before.body)
 		}
-		for range 8 {
-			valid := rapid.SampledFrom(calls).Draw(rt, "valid")
+		for range 50 {
+			valid := drawn(rt, calls, names, "valid")
 			cmd := table[valid.body[0].Key]
 			if cmd == nil {
 				continue

@@ -284,8 +284,6 @@ var liveExcuses = []struct {
 	why   string
 }{
 	{regexp.MustCompile(`lockStats\.|flowControlStats\.`), "", "the mock has no locks"},
-	{regexp.MustCompile(`^find chunks: .*estimatedDataSizeBytes is long`), "defragmenting",
-		"catalogs have an int64 here, on servers an int32 where that fits"},
 	{regexp.MustCompile(`^aggregate 1: lacks .*command\.max$`), "defragmenting", "another kind of move is under way here"},
 	{regexp.MustCompile(`^aggregate .*: (has|lacks) (cursor|code|codeName|errmsg)$`), "shard-down",
 		"other collections lay on the shard that is down: the situations before had moved chunks"},

@@ -8,6 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mongoerr"
 )
@@ -58,6 +59,8 @@ type Cursor struct {
 	Held *Weight
 	// bytes are what it holds at most.
 	bytes int64
+	// read tells that it ended to those who wait for that; nil where nobody does.
+	read func()
 }
 
 // Over reports whether there is nothing left to give, now or later.
@@ -73,6 +76,10 @@ func (c *Cursor) Streams() bool { return c.More != nil && c.More.Streams() }
 
 // close ends what the cursor reads. Who is reading is told, and ends it.
 func (c *Cursor) close() {
+	if c.read != nil {
+		c.read()
+		c.read = nil
+	}
 	if c.unwatch != nil {
 		c.unwatch()
 	}
@@ -270,8 +277,25 @@ func OpenCursor(call *Call, c *Cursor, size int, single bool) (Opened, error) {
 	id, err := call.Node.keepCursor(c)
 	if kept = err == nil; kept && c.Rest != nil {
 		call.Node.watchRefusal(id, c)
+		c.keepRanges(call)
 	}
 	return Opened{ID: id, Batch: batch}, err
+}
+
+// keepRanges has the shards that a cursor reads keep the ranges that they give away while it is open.
+func (c *Cursor) keepRanges(call *Call) {
+	if call.Node.Member != nil || c.More != nil {
+		return
+	}
+	var shards []catalog.ShardID
+	call.Request.EachAsked(func(id catalog.ShardID, err error) {
+		if err == nil {
+			shards = append(shards, id)
+		}
+	})
+	deleter := call.Cluster.RangeDeleter()
+	reader := deleter.Reading(c.NS, shards)
+	c.read = func() { deleter.Read(reader) }
 }
 
 // watchRefusal gives back what a cursor keeps when the budget refuses it and

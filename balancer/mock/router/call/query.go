@@ -141,7 +141,8 @@ func FindQuery(c *Call) (Query, error) {
 	if q.Max, err = c.Document("max"); err != nil {
 		return q, err
 	}
-	if hint, is := c.Body.Lookup("hint").DocumentOK(); is && len(hint) <= emptyBytes && len(q.Min)+len(q.Max) > 2*emptyBytes {
+	hint, is := c.Body.Lookup("hint").DocumentOK()
+	if is && len(hint) <= emptyBytes && max(len(q.Min), len(q.Max)) > emptyBytes {
 		return q, mongoerr.New(mongoerr.NoQueryExecutionPlans,
 			"When using min()/max() a hint of which index to use must be provided")
 	}

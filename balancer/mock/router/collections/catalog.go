@@ -140,7 +140,8 @@ func drop(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	if c.DB == "config" || c.DB == "admin" {
-		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot drop collection in '%s' database in sharded cluster", c.DB)
+		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot drop collection in '%s' database in sharded cluster",
+			c.DB)
 	}
 	// Dropping what does not exist is a success since 7.0.
 	c.Cluster.Collections().Drop(ns)

@@ -162,7 +162,8 @@ func keysOf(p catalog.KeyPattern, bounds []bson.Raw) (lower, upper catalog.Key, 
 		upper, err = p.Key(bounds[1])
 	}
 	if err != nil {
-		err = mongoerr.NewNoCode("shard key bounds [%s,%s) are not valid for shard key pattern %s", bounds[0], bounds[1], p.Doc())
+		err = mongoerr.NewNoCode("shard key bounds [%s,%s) are not valid for shard key pattern %s", bounds[0], bounds[1],
+			p.Doc())
 	}
 	return lower, upper, err
 }

@@ -241,8 +241,9 @@ func fromDonor(c *call.Call, err error) error {
 		mongoerr.Is(err, mongoerr.MaxTimeMSExpired) || mongoerr.Is(err, mongoerr.ShardNotFound) {
 		return err
 	}
-	if c.Node.Release().ChecksMovedRanges() && (mongoerr.Is(err, mongoerr.InvalidOptions) || mongoerr.Is(err, mongoerr.RangeOfChunks)) {
-		return err // the config server checks bounds
+	ofBounds := mongoerr.Is(err, mongoerr.InvalidOptions) || mongoerr.Is(err, mongoerr.RangeOfChunks)
+	if ofBounds && c.Node.Release().ChecksMovedRanges() { // the config server checks them
+		return err
 	}
 	return mongoerr.Wrap(err, "Command request failed on source shard.")
 }
