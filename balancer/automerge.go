@@ -36,7 +36,7 @@ func (l *Loop) stopMerging() []policy.MergerEvent {
 // SettingsChanged tells the loop that a command has written settings, or those
 // of a collection, which it has read since. Where they forbid auto-merging, that
 // ends now and not with the next round (rules/02-defragmentation-and-merging §1.4).
-func (l *Loop) SettingsChanged(ctx context.Context, j Journal, now time.Time) {
+func (l *Loop) SettingsChanged(ctx context.Context, j EventLog, now time.Time) {
 	settings := l.inForce()
 	if settings.ShouldAutoMerge(now.In(l.cfg.Location)) {
 		return

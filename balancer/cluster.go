@@ -17,7 +17,7 @@ import (
 type Cluster interface {
 	Reader
 	Splitter
-	Journal
+	EventLog
 	DefragmentationStore
 }
 
@@ -27,7 +27,7 @@ type Cluster interface {
 type EventCluster interface {
 	Cluster
 	StartMove(m policy.Migration, done func(error))
-	StartAction(a policy.Action, done func(policy.ActionResult))
+	StartAction(a policy.StreamAction, done func(policy.ActionResult))
 }
 
 // SharedCluster is a Cluster that several goroutines use at once, each of which

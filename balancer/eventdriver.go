@@ -52,7 +52,7 @@ type eventThread struct {
 	cluster EventCluster
 	logger  *slog.Logger
 	turn    func(now time.Time, result any) Step
-	done    func(context.Context, DefragmentationStore, policy.Action, policy.ActionResult)
+	done    func(context.Context, DefragmentationStore, policy.StreamAction, policy.ActionResult)
 
 	timer   *Event // that ends a Sleep or a Wait
 	waiting bool
@@ -104,7 +104,7 @@ func (t *eventThread) resume(result any) {
 	}
 }
 
-func (t *eventThread) startAction(a policy.Action) {
+func (t *eventThread) startAction(a policy.StreamAction) {
 	done := once(func(r policy.ActionResult) {
 		if t.stopped {
 			return // nobody waits for the reply any more

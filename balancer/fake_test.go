@@ -54,7 +54,7 @@ type fakeCluster struct {
 
 	actions      []startedAction
 	actionTime   time.Duration
-	actionResult func(policy.Action) policy.ActionResult
+	actionResult func(policy.StreamAction) policy.ActionResult
 	noReplies    bool
 	replies      []func(policy.ActionResult)
 	mergeable    []policy.MergeWork
@@ -68,7 +68,7 @@ type fakeCluster struct {
 
 type startedAction struct {
 	at     time.Time
-	action policy.Action
+	action policy.StreamAction
 }
 
 type fakeCollection struct {
@@ -333,7 +333,7 @@ func (f *fakeCluster) LogChange(_ context.Context, what string) error {
 
 // StartAction answers after actionTime what actionResult says; at once and
 // well without it.
-func (f *fakeCluster) StartAction(a policy.Action, done func(policy.ActionResult)) {
+func (f *fakeCluster) StartAction(a policy.StreamAction, done func(policy.ActionResult)) {
 	f.actions = append(f.actions, startedAction{f.queue.Now(), a})
 	if f.noReplies {
 		f.replies = append(f.replies, done)

@@ -16,7 +16,7 @@ type Mover interface {
 	Move(ctx context.Context, m policy.Migration) error
 
 	// Act runs one streaming action to its end (rules/02-defragmentation-and-merging §4.2). It blocks.
-	Act(ctx context.Context, a policy.Action) policy.ActionResult
+	Act(ctx context.Context, a policy.StreamAction) policy.ActionResult
 }
 
 // migrate runs the chosen migrations side by side, in releases of old one

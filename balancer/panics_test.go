@@ -57,7 +57,7 @@ func (c shaky) StartMove(m policy.Migration, done func(error)) {
 	c.fakeCluster.StartMove(m, done)
 }
 
-func (c shaky) StartAction(a policy.Action, done func(policy.ActionResult)) {
+func (c shaky) StartAction(a policy.StreamAction, done func(policy.ActionResult)) {
 	c.trip("action")
 	c.fakeCluster.StartAction(a, done)
 }
@@ -71,7 +71,7 @@ func (c shaky) Move(_ context.Context, m policy.Migration) error {
 	return nil
 }
 
-func (c shaky) Act(context.Context, policy.Action) policy.ActionResult {
+func (c shaky) Act(context.Context, policy.StreamAction) policy.ActionResult {
 	c.trip("action")
 	return policy.ActionResult{}
 }

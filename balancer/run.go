@@ -90,7 +90,7 @@ func runStreams(ctx context.Context, s *Streams, c SharedCluster) {
 	}
 }
 
-func act(ctx context.Context, log *slog.Logger, c SharedCluster, a policy.Action) (result policy.ActionResult) {
+func act(ctx context.Context, log *slog.Logger, c SharedCluster, a policy.StreamAction) (result policy.ActionResult) {
 	err := mongoerr.Guard(log, "an action of the balancer", func() error {
 		result = c.Act(ctx, a)
 		return nil

@@ -31,7 +31,7 @@ func (c *timedCluster) Move(ctx context.Context, m policy.Migration) error {
 	return nil
 }
 
-func (c *timedCluster) Act(_ context.Context, a policy.Action) policy.ActionResult {
+func (c *timedCluster) Act(_ context.Context, a policy.StreamAction) policy.ActionResult {
 	return policy.ActionResult{Err: fmt.Errorf("nobody asked for the action %s", a.Kind)}
 }
 

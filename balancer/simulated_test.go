@@ -136,12 +136,12 @@ func (s *simulated) StartMove(m policy.Migration, done func(error)) {
 func (s *simulated) LogAction(context.Context, string, bson.D) error { return nil }
 
 // StartAction merges and measures at once.
-func (s *simulated) StartAction(a policy.Action, done func(policy.ActionResult)) {
+func (s *simulated) StartAction(a policy.StreamAction, done func(policy.ActionResult)) {
 	s.actions++
 	s.queue.After(5*time.Millisecond, func() { done(s.act(a)) })
 }
 
-func (s *simulated) act(a policy.Action) policy.ActionResult {
+func (s *simulated) act(a policy.StreamAction) policy.ActionResult {
 	if err := s.commit(); err != nil {
 		return policy.ActionResult{Err: err}
 	}
@@ -155,7 +155,7 @@ func (s *simulated) act(a policy.Action) policy.ActionResult {
 	return policy.ActionResult{}
 }
 
-func (s *simulated) merge(a policy.Action) error {
+func (s *simulated) merge(a policy.StreamAction) error {
 	merged, size := catalog.Chunk{}, int64(0)
 	for c := range s.coll.table.Overlapping(a.Min, a.Max) {
 		if size == 0 && merged.Shard == "" {

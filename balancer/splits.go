@@ -118,18 +118,18 @@ func failsRound(err error) bool {
 	return mongoerr.Is(err, mongoerr.BoundFieldMismatch) || mongoerr.Is(err, mongoerr.KeyPatternShorterThanBound)
 }
 
-// mostSplitPoints is how many points one split command takes (rules/02-defragmentation-and-merging
+// maxSplitPoints is how many points one split command takes (rules/02-defragmentation-and-merging
 // §4.3).
-const mostSplitPoints = 8192
+const maxSplitPoints = 8192
 
 // split sends one split to the owner of the chunk, around the scheduler. Points
 // beyond the limit are left for the next round; one at a bound of the chunk is
 // refused here.
 func (l *Loop) split(s policy.Split) error {
-	if n := len(s.Points); n > mostSplitPoints {
+	if n := len(s.Points); n > maxSplitPoints {
 		l.cfg.Logger.Warn("too many split points for one command, the rest is dropped", "id", 6320300,
-			"ns", s.Namespace, "points", n, "limit", mostSplitPoints)
-		s.Points = s.Points[:mostSplitPoints]
+			"ns", s.Namespace, "points", n, "limit", maxSplitPoints)
+		s.Points = s.Points[:maxSplitPoints]
 	}
 	if n := len(s.Points); n > 0 && (s.Points[0].Equal(s.Min) || s.Points[n-1].Equal(s.Max)) {
 		return mongoerr.New(mongoerr.CannotSplit, "a split point of %s is a bound of its chunk", s.Namespace)

@@ -28,7 +28,7 @@ type Wait struct{ Until time.Time }
 
 // Act asks for a streaming action to be started. Its result is nil, at once;
 // how the action ends goes to Streams.Done.
-type Act struct{ Action policy.Action }
+type Act struct{ Action policy.StreamAction }
 
 // Call asks for one exchange with the cluster that takes no time worth
 // modelling. The result is what Do returns.

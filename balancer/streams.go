@@ -118,10 +118,10 @@ func (s *Streams) count(by int) {
 
 // next asks the active streams in a random order for one action. The error is
 // that of the last stream that failed, also when another one had an action.
-func (s *Streams) next() (policy.Action, bool, error) {
+func (s *Streams) next() (policy.StreamAction, bool, error) {
 	settings := s.loop.inForce()
 	now := s.now.In(s.loop.cfg.Location)
-	var streams []func() (policy.Action, bool, error)
+	var streams []func() (policy.StreamAction, bool, error)
 	if settings.ShouldAutoMerge(now) {
 		streams = append(streams, s.mergerAction)
 	}
@@ -131,7 +131,7 @@ func (s *Streams) next() (policy.Action, bool, error) {
 	s.loop.rand.Shuffle(len(streams), func(i, j int) { streams[i], streams[j] = streams[j], streams[i] })
 	var failure error
 	for _, stream := range streams {
-		var action policy.Action
+		var action policy.StreamAction
 		ok := false
 		err := mongoerr.Guard(s.logger, "a stream of the balancer", func() (err error) {
 			action, ok, err = stream()
@@ -139,7 +139,7 @@ func (s *Streams) next() (policy.Action, bool, error) {
 		})
 		switch {
 		case errors.Is(err, errTerminated):
-			return policy.Action{}, false, err
+			return policy.StreamAction{}, false, err
 		case err != nil:
 			s.loop.cfg.Logger.Warn("a stream of the balancer failed", "id", 6441900, "error", err)
 			failure = err
@@ -147,10 +147,10 @@ func (s *Streams) next() (policy.Action, bool, error) {
 			return action, true, failure
 		}
 	}
-	return policy.Action{}, false, failure
+	return policy.StreamAction{}, false, failure
 }
 
-func (s *Streams) mergerAction() (policy.Action, bool, error) {
+func (s *Streams) mergerAction() (policy.StreamAction, bool, error) {
 	l := s.loop
 	l.checkAutoMergeRound(&s.thread)
 	wants := false
@@ -160,11 +160,11 @@ func (s *Streams) mergerAction() (policy.Action, bool, error) {
 			return c.Mergeable(ctx)
 		})
 		if err != nil {
-			return policy.Action{}, false, err
+			return policy.StreamAction{}, false, err
 		}
 		l.locked(func() { l.merger.GiveWork(work) })
 	}
-	var action policy.Action
+	var action policy.StreamAction
 	var ok bool
 	var events []policy.MergerEvent
 	l.locked(func() { action, ok, events = l.merger.Next() })
@@ -174,10 +174,10 @@ func (s *Streams) mergerAction() (policy.Action, bool, error) {
 
 // defragmentationAction visits the collections once, beginning at a random
 // one, and lets the next phase follow where one is complete.
-func (s *Streams) defragmentationAction() (policy.Action, bool, error) {
+func (s *Streams) defragmentationAction() (policy.StreamAction, bool, error) {
 	all := s.loop.defragmentations.all()
 	if len(all) == 0 {
-		return policy.Action{}, false, nil
+		return policy.StreamAction{}, false, nil
 	}
 	first := s.loop.rand.IntN(len(all))
 	for i := range all {
@@ -185,7 +185,7 @@ func (s *Streams) defragmentationAction() (policy.Action, bool, error) {
 		action, ok, err := s.actionOf(d)
 		switch {
 		case errors.Is(err, errTerminated):
-			return policy.Action{}, false, err
+			return policy.StreamAction{}, false, err
 		case err != nil:
 			s.loop.cfg.Logger.Error("defragmentation given up until the next round", "id", 6172700, "ns", d.ns, "error", err)
 			s.loop.defragmentations.remove(d)
@@ -193,10 +193,10 @@ func (s *Streams) defragmentationAction() (policy.Action, bool, error) {
 			return action, true, nil
 		}
 	}
-	return policy.Action{}, false, nil
+	return policy.StreamAction{}, false, nil
 }
 
-func (s *Streams) actionOf(d *defragmentation) (policy.Action, bool, error) {
+func (s *Streams) actionOf(d *defragmentation) (policy.StreamAction, bool, error) {
 	running := &s.loop.defragmentations
 	for {
 		var complete bool
@@ -207,11 +207,11 @@ func (s *Streams) actionOf(d *defragmentation) (policy.Action, bool, error) {
 		}
 		phase, err := s.loop.enterPhase(&s.thread, d.ns, d.uuid, next, true)
 		if err != nil {
-			return policy.Action{}, false, err
+			return policy.StreamAction{}, false, err
 		}
 		if phase == nil {
 			running.remove(d)
-			return policy.Action{}, false, nil
+			return policy.StreamAction{}, false, nil
 		}
 		s.mu.Lock()
 		d.phase = phase
@@ -225,7 +225,7 @@ func (s *Streams) actionOf(d *defragmentation) (policy.Action, bool, error) {
 
 // throttle sleeps before an action that has to keep a distance from the last
 // one that had to; all collections share one clock (rules/02-defragmentation-and-merging §1.3).
-func (s *Streams) throttle(a policy.Action) {
+func (s *Streams) throttle(a policy.StreamAction) {
 	var distance time.Duration
 	switch p := s.loop.cfg.Parameters(); {
 	case a.Kind == policy.MergeRange:
@@ -243,7 +243,7 @@ func (s *Streams) throttle(a policy.Action) {
 
 // Done takes over how an action ended. It may be called from any goroutine, with
 // a lock of the cluster's held.
-func (s *Streams) Done(ctx context.Context, store DefragmentationStore, a policy.Action, r policy.ActionResult) {
+func (s *Streams) Done(ctx context.Context, store DefragmentationStore, a policy.StreamAction, r policy.ActionResult) {
 	s.count(-1)
 	err := mongoerr.Guard(s.logger, "the end of an action", func() error {
 		s.takeOver(ctx, store, a, r)
@@ -254,7 +254,9 @@ func (s *Streams) Done(ctx context.Context, store DefragmentationStore, a policy
 	}
 }
 
-func (s *Streams) takeOver(ctx context.Context, store DefragmentationStore, a policy.Action, r policy.ActionResult) {
+func (s *Streams) takeOver(
+	ctx context.Context, store DefragmentationStore, a policy.StreamAction, r policy.ActionResult,
+) {
 	if a.Kind == policy.MergeAll {
 		s.mergeAllDone(ctx, a, r)
 		return
@@ -272,7 +274,7 @@ func (s *Streams) takeOver(ctx context.Context, store DefragmentationStore, a po
 	s.wake()
 }
 
-func (s *Streams) mergeAllDone(ctx context.Context, a policy.Action, r policy.ActionResult) {
+func (s *Streams) mergeAllDone(ctx context.Context, a policy.StreamAction, r policy.ActionResult) {
 	if r.Err != nil {
 		level := slog.LevelDebug
 		if mongoerr.Is(r.Err, mongoerr.KeyPatternShorterThanBound) || mongoerr.Is(r.Err, mongoerr.BoundFieldMismatch) {

@@ -47,7 +47,7 @@ func (f *fakeCluster) defragment(t testing.TB, ns string, perShard int) *fakeCol
 
 // merging lets merges and moves change the fake's chunks.
 func (f *fakeCluster) merging(c *fakeCollection, measured int64) {
-	f.actionResult = func(a policy.Action) policy.ActionResult {
+	f.actionResult = func(a policy.StreamAction) policy.ActionResult {
 		if a.Kind == policy.MeasureRange {
 			return policy.ActionResult{Size: measured}
 		}

@@ -45,7 +45,7 @@ func (c throttleCase) play(t *testing.T) {
 			if step.PickedAt > s.now.Sub(start).Milliseconds() {
 				s.yield(Wait{Until: at(step.PickedAt)})
 			}
-			a := policy.Action{Throttled: step.Throttled}
+			a := policy.StreamAction{Throttled: step.Throttled}
 			for a.Kind.String() != step.Action {
 				a.Kind++
 			}

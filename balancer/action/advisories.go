@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	mostAdvisories   = 1 << 20 // bytes
+	maxAdvisories    = 1 << 20 // bytes
 	advisoryPatience = 30 * time.Second
 )
 
@@ -25,7 +25,7 @@ func Advisories(file string) (advisory.List, error) {
 	if file == "" {
 		return advisory.Known(), nil
 	}
-	text, err := safefile.Read(file, mostAdvisories, advisoryPatience)
+	text, err := safefile.Read(file, maxAdvisories, advisoryPatience)
 	if err != nil {
 		return advisory.List{}, refuse("{advisories}: %s", err)
 	}

@@ -134,9 +134,9 @@ func (a Audit) Run(ctx context.Context, c Cluster, r Reporter) (result AuditResu
 	}
 	began := c.Clock.Now()
 	report := &serial{next: r}
-	run := &auditing{
-		Audit: a, cluster: c, report: report, result: &result, tables: map[string]*placed{},
-		rate: readRate{clock: c.Clock, most: a.MaxRate}, reread: rereading{c.Clock, report},
+	run := &auditRun{
+		Audit: a, cluster: c, report: report, result: &result, tables: map[string]*ownerTable{},
+		rate: readRate{clock: c.Clock, most: a.MaxRate}, reread: readRetry{c.Clock, report},
 	}
 	if err := run.resumeAudit(); err != nil {
 		return result, err
@@ -170,39 +170,39 @@ func (a Audit) Run(ctx context.Context, c Cluster, r Reporter) (result AuditResu
 	return result, err
 }
 
-// auditing is a run of Audit.
-type auditing struct {
+// auditRun is a run of Audit.
+type auditRun struct {
 	Audit
 	cluster Cluster
 	report  *serial
 	gate    *pace.Gate
 	rate    readRate
-	reread  rereading
+	reread  readRetry
 	shards  *holdings.Shards
 	config  holdings.Config
 	colls   []*placement.Collection
 	result  *AuditResult
 	kept    *checkpoint
 
-	tables map[string]*placed // as they were at the latest look
+	tables map[string]*ownerTable // as they were at the latest look
 
 	docs, docsRead int64
 }
 
-func (a *auditing) unseen(format string, args ...any) {
+func (a *auditRun) unseen(format string, args ...any) {
 	a.result.Unseen = append(a.result.Unseen, fmt.Sprintf(format, args...))
 }
 
-func (a *auditing) unsettled(format string, args ...any) {
+func (a *auditRun) unsettled(format string, args ...any) {
 	a.result.Unsettled = append(a.result.Unsettled, fmt.Sprintf(format, args...))
 }
 
-func (a *auditing) add(list ...placement.Finding) {
+func (a *auditRun) add(list ...placement.Finding) {
 	a.result.Findings = append(a.result.Findings, list...)
 }
 
 // all audits the metadata of all collections, then the documents of each.
-func (a *auditing) all(ctx context.Context) error {
+func (a *auditRun) all(ctx context.Context) error {
 	for _, s := range a.shards.List {
 		if s.Problem != "" {
 			a.unseen("what %s has (%s): %s", s.ID, s.Host, s.Problem)
@@ -269,7 +269,7 @@ func unreadable(c *placement.Collection) string {
 }
 
 // cost says what is to be read, before that begins.
-func (a *auditing) cost(read []*placement.Collection) {
+func (a *auditRun) cost(read []*placement.Collection) {
 	if len(read) == 0 {
 		return
 	}
@@ -288,7 +288,7 @@ func (a *auditing) cost(read []*placement.Collection) {
 }
 
 // find reads documents of a shard.
-func (a *auditing) find(
+func (a *auditRun) find(
 	ctx context.Context, s *holdings.Shard, ns string, filter, projection bson.D,
 ) ([]bson.Raw, error) {
 	return again(ctx, a.reread, func() ([]bson.Raw, error) { return s.Find(ctx, ns, filter, projection) })

@@ -19,11 +19,11 @@ import (
 const (
 	// checkpointFormat is what the file calls itself.
 	checkpointFormat = "shardsh audit 1"
-	// mostKept is how many documents that look wrong a checkpoint has: with more of them it
+	// maxKept is how many documents that look wrong a checkpoint has: with more of them it
 	// stays where it is.
-	mostKept = 200_000
-	// mostCheckpoint is how large the file may be.
-	mostCheckpoint = 1 << 28
+	maxKept = 200_000
+	// maxCheckpoint is how large the file may be.
+	maxCheckpoint = 1 << 28
 )
 
 // checkpoint is how far an audit of documents is. Of the collection that is being read it has the
@@ -65,12 +65,12 @@ type auditedPart struct {
 }
 
 // resumeAudit reads the checkpoint of an earlier run; an empty one where there is none.
-func (a *auditing) resumeAudit() error {
+func (a *auditRun) resumeAudit() error {
 	a.kept = &checkpoint{Format: checkpointFormat, Names: slices.Clone(a.Namespaces), file: a.Checkpoint}
 	if a.Checkpoint == "" || !exists(a.Checkpoint) {
 		return nil
 	}
-	text, err := safefile.Read(a.Checkpoint, mostCheckpoint, time.Minute)
+	text, err := safefile.Read(a.Checkpoint, maxCheckpoint, time.Minute)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (k *checkpoint) remove() error {
 }
 
 // earlier takes over what an earlier run has found out of a collection.
-func (a *auditing) earlier(c *placement.Collection) (done bool, err error) {
+func (a *auditRun) earlier(c *placement.Collection) (done bool, err error) {
 	for _, d := range a.kept.Done {
 		if !d.UUID.Equal(c.UUID) {
 			continue
@@ -136,7 +136,7 @@ func (a *auditing) earlier(c *placement.Collection) (done bool, err error) {
 }
 
 // finished keeps what was found out of a collection: all that the result has since it began.
-func (a *auditing) finished(c *placement.Collection, began AuditResult) error {
+func (a *auditRun) finished(c *placement.Collection, began AuditResult) error {
 	if a.kept.file == "" {
 		return nil
 	}
@@ -154,7 +154,7 @@ func (a *auditing) finished(c *placement.Collection, began AuditResult) error {
 }
 
 // goOn returns where an earlier run has got to in a collection; nil for its beginning.
-func (d *documented) goOn() *auditedPart {
+func (d *documentAudit) goOn() *auditedPart {
 	at := d.kept.At
 	if at == nil || at.Namespace != d.c.Namespace || !at.UUID.Equal(d.c.UUID) {
 		return nil
@@ -169,8 +169,8 @@ func (d *documented) goOn() *auditedPart {
 }
 
 // reached keeps that all before a document is read, now and then.
-func (d *documented) reached(doc bson.Raw) error {
-	if d.kept.file == "" || len(d.all) > mostKept {
+func (d *documentAudit) reached(doc bson.Raw) error {
+	if d.kept.file == "" || len(d.all) > maxKept {
 		return nil
 	}
 	id, err := bson.Marshal(bson.D{{Key: "_id", Value: doc.Lookup("_id")}})

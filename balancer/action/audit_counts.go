@@ -11,7 +11,7 @@ import (
 
 // counts compares how many documents shards count with how many they have. Where that differs
 // all are counted again, until the difference stays the same while the number does.
-func (d *documented) counts(ctx context.Context) error {
+func (d *documentAudit) counts(ctx context.Context) error {
 	for _, s := range d.shards.Seen() {
 		told, err := d.count(ctx, s)
 		if err != nil {
@@ -27,17 +27,17 @@ func (d *documented) counts(ctx context.Context) error {
 	return nil
 }
 
-// mostCounts is how often documents are counted again, sureCounts how often it has to come out
+// maxCounts is how often documents are counted again, sureCounts how often it has to come out
 // the same in a row.
 const (
-	mostCounts = 12
+	maxCounts  = 12
 	sureCounts = 5
 )
 
-func (d *documented) countAgain(ctx context.Context, s *holdings.Shard) error {
+func (d *documentAudit) countAgain(ctx context.Context, s *holdings.Shard) error {
 	latest, same := int64(0), 0
 	var told int64
-	for range mostCounts {
+	for range maxCounts {
 		before, err := d.count(ctx, s)
 		if err != nil {
 			return err
@@ -74,6 +74,6 @@ func (d *documented) countAgain(ctx context.Context, s *holdings.Shard) error {
 	return nil
 }
 
-func (d *documented) count(ctx context.Context, s *holdings.Shard) (int64, error) {
+func (d *documentAudit) count(ctx context.Context, s *holdings.Shard) (int64, error) {
 	return again(ctx, d.reread, func() (int64, error) { return s.Count(ctx, d.c.Namespace) })
 }

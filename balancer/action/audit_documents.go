@@ -17,8 +17,8 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// mostSuspects is how many documents are gathered before they are read again.
-const mostSuspects = 5000
+// maxSuspects is how many documents are gathered before they are read again.
+const maxSuspects = 5000
 
 var byID = bsonOf(bson.D{{Key: "_id", Value: int32(1)}})
 
@@ -30,16 +30,16 @@ func bsonOf(doc bson.D) bson.Raw {
 	return raw
 }
 
-// documented is the audit of one collection's documents.
-type documented struct {
-	*auditing
+// documentAudit is the audit of one collection's documents.
+type documentAudit struct {
+	*auditRun
 	c        *placement.Collection
-	t        *placed
+	t        *ownerTable
 	read     AuditCollection
 	each     map[catalog.ShardID]int64 // documents that were read
 	suspects []bson.RawValue           // _ids
 	all      []bson.RawValue           // those of all that were found to look wrong, for a checkpoint
-	record   *recorded
+	record   *documentFindings
 	size     int64 // of a document, on average
 	step     int64
 	opened   time.Time
@@ -50,12 +50,12 @@ type documented struct {
 var errSampled = errors.New("the sample is read")
 
 // documents reads all copies of all documents of a collection.
-func (a *auditing) documents(ctx context.Context, c *placement.Collection) error {
+func (a *auditRun) documents(ctx context.Context, c *placement.Collection) error {
 	t, err := a.look(ctx, c.Namespace, a.tables[c.Namespace])
 	if err != nil {
 		return err
 	}
-	d := &documented{auditing: a, c: c, t: t, each: map[catalog.ShardID]int64{}, step: verifyStep,
+	d := &documentAudit{auditRun: a, c: c, t: t, each: map[catalog.ShardID]int64{}, step: verifyStep,
 		read: AuditCollection{Namespace: c.Namespace, Sharded: true}, record: newRecorded(a, c)}
 	if err := d.measure(ctx); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (a *auditing) documents(ctx context.Context, c *placement.Collection) error
 }
 
 // measure finds out how large a document is.
-func (d *documented) measure(ctx context.Context) error {
+func (d *documentAudit) measure(ctx context.Context) error {
 	size, err := again(ctx, d.reread, func() (int64, error) {
 		docs, bytes, err := documents.Sizes(ctx, d.cluster.Client, d.c.Namespace)
 		return bytes / max(1, docs), err
@@ -92,7 +92,7 @@ func (d *documented) measure(ctx context.Context) error {
 	return err
 }
 
-func (d *documented) uniqueIndexes() (kept, apart []bson.Raw, untold []string) {
+func (d *documentAudit) uniqueIndexes() (kept, apart []bson.Raw, untold []string) {
 	seen := map[string]bool{}
 	var all []bson.Raw
 	for _, h := range d.c.Holdings {
@@ -106,7 +106,7 @@ func (d *documented) uniqueIndexes() (kept, apart []bson.Raw, untold []string) {
 	return placement.UniqueIndexes(d.t.coll.Pattern, all)
 }
 
-func (d *documented) merge(shards []*holdings.Shard, order bson.Raw, from bson.Raw) *holdings.Merge {
+func (d *documentAudit) merge(shards []*holdings.Shard, order bson.Raw, from bson.Raw) *holdings.Merge {
 	return &holdings.Merge{
 		Namespace: d.c.Namespace, Shards: shards, Order: order, From: from, Secondary: d.Secondary,
 		Fields: append(d.t.coll.Pattern.Fields(), holdings.FieldsOf(order)...), MaxTime: 2 * cursorAge, Again: d.readsOn,
@@ -114,7 +114,7 @@ func (d *documented) merge(shards []*holdings.Shard, order bson.Raw, from bson.R
 }
 
 // readsOn waits before a read that broke goes on.
-func (d *documented) readsOn(ctx context.Context, failures int, err error) error {
+func (d *documentAudit) readsOn(ctx context.Context, failures int, err error) error {
 	if err := d.reread.wait(ctx, failures, err); err != nil {
 		return fmt.Errorf("reading %s: %w", d.c.Namespace, err)
 	}
@@ -122,14 +122,14 @@ func (d *documented) readsOn(ctx context.Context, failures int, err error) error
 }
 
 // scan judges all documents, and gathers those that look wrong.
-func (d *documented) scan(ctx context.Context) error {
+func (d *documentAudit) scan(ctx context.Context) error {
 	from, err := d.begin(ctx)
 	if err != nil {
 		return err
 	}
 	if at := d.goOn(); at != nil {
 		from = at.From
-		for ids := range slices.Chunk(at.Suspects, mostSuspects) {
+		for ids := range slices.Chunk(at.Suspects, maxSuspects) {
 			d.suspects = ids
 			if err := d.settle(ctx); err != nil {
 				return err
@@ -165,7 +165,7 @@ func (d *documented) scan(ctx context.Context) error {
 		if d.kept.file != "" {
 			d.all = append(d.all, id)
 		}
-		if len(d.suspects) < mostSuspects {
+		if len(d.suspects) < maxSuspects {
 			return nil
 		}
 		m.Reopen(ctx) // for it takes a while
@@ -174,7 +174,7 @@ func (d *documented) scan(ctx context.Context) error {
 }
 
 // begin returns where a sample begins.
-func (d *documented) begin(ctx context.Context) (bson.Raw, error) {
+func (d *documentAudit) begin(ctx context.Context) (bson.Raw, error) {
 	if d.Sample == 0 {
 		return nil, nil
 	}
@@ -188,7 +188,7 @@ func (d *documented) begin(ctx context.Context) (bson.Raw, error) {
 }
 
 // pace counts documents, and waits until more may be read.
-func (d *documented) pace(ctx context.Context, m *holdings.Merge, docs int64) error {
+func (d *documentAudit) pace(ctx context.Context, m *holdings.Merge, docs int64) error {
 	d.read.Docs += docs
 	d.docsRead += docs
 	if d.step += docs * d.size; d.step >= cmp.Or(d.portion, verifyStep) {

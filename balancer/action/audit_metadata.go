@@ -19,7 +19,7 @@ import (
 
 // metadata compares what the shards have with the config database, again and again until it
 // comes out the same twice.
-func (a *auditing) metadata(ctx context.Context) error {
+func (a *auditRun) metadata(ctx context.Context) error {
 	before, err := a.compare(ctx)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (a *auditing) metadata(ctx context.Context) error {
 }
 
 // missing is the error of a collection or database that is not there.
-func (a *auditing) missing(ctx context.Context) error {
+func (a *auditRun) missing(ctx context.Context) error {
 	for _, ns := range a.Namespaces {
 		database, name, dotted := strings.Cut(ns, ".")
 		_, known := a.config.Primaries[database]
@@ -84,11 +84,11 @@ func key(f placement.Finding) string {
 }
 
 // compare reads all metadata once, and returns what looks wrong.
-func (a *auditing) compare(ctx context.Context) ([]placement.Finding, error) {
+func (a *auditRun) compare(ctx context.Context) ([]placement.Finding, error) {
 	return again(ctx, a.reread, func() ([]placement.Finding, error) { return a.compareOnce(ctx) })
 }
 
-func (a *auditing) compareOnce(ctx context.Context) (found []placement.Finding, err error) {
+func (a *auditRun) compareOnce(ctx context.Context) (found []placement.Finding, err error) {
 	if a.config, err = a.shards.Config(ctx); err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (a *auditing) compareOnce(ctx context.Context) (found []placement.Finding, 
 }
 
 // busy returns what commands work on, such as movePrimary.
-func (a *auditing) busy(ctx context.Context) (names []string, err error) {
+func (a *auditRun) busy(ctx context.Context) (names []string, err error) {
 	for _, s := range a.shards.Seen() {
 		list, err := s.Busy(ctx)
 		if err != nil && !mongoerr.Is(err, mongoerr.Unauthorized) {
@@ -135,7 +135,7 @@ func (a *auditing) busy(ctx context.Context) (names []string, err error) {
 }
 
 // holdings reads what the shards have, by collection.
-func (a *auditing) holdings(ctx context.Context) (map[string]*placement.Collection, error) {
+func (a *auditRun) holdings(ctx context.Context) (map[string]*placement.Collection, error) {
 	colls := map[string]*placement.Collection{}
 	of := func(ns string) *placement.Collection {
 		if colls[ns] == nil {
@@ -179,7 +179,7 @@ func (a *auditing) holdings(ctx context.Context) (map[string]*placement.Collecti
 }
 
 // held reads what one shard has, by collection.
-func (a *auditing) held(
+func (a *auditRun) held(
 	ctx context.Context, s *holdings.Shard, databases []string,
 ) (map[string]*placement.Holding, error) {
 	held, err := s.Held(ctx, databases)
@@ -202,7 +202,7 @@ func (a *auditing) held(
 }
 
 // collection compares one collection.
-func (a *auditing) collection(ctx context.Context, c *placement.Collection) (found []placement.Finding, err error) {
+func (a *auditRun) collection(ctx context.Context, c *placement.Collection) (found []placement.Finding, err error) {
 	if !c.Tracked {
 		return c.Compare(), nil
 	}
@@ -226,7 +226,7 @@ func (a *auditing) collection(ctx context.Context, c *placement.Collection) (fou
 }
 
 // reported adds what checkMetadataConsistency finds, twice, where the release has it.
-func (a *auditing) reported(ctx context.Context) error {
+func (a *auditRun) reported(ctx context.Context) error {
 	list, err := a.inconsistencies(ctx)
 	waited := new(live.NoAnswerError)
 	switch {
@@ -261,7 +261,7 @@ func (a *auditing) reported(ctx context.Context) error {
 	return nil
 }
 
-func (a *auditing) inconsistencies(ctx context.Context) ([]catalog.Inconsistency, error) {
+func (a *auditRun) inconsistencies(ctx context.Context) ([]catalog.Inconsistency, error) {
 	list, err := live.Inconsistencies(ctx, live.NewCommandRunner(a.cluster.Client), len(a.shards.Unseen()) > 0)
 	return slices.DeleteFunc(list, func(i catalog.Inconsistency) bool {
 		return !a.selects(i.Namespace) || strings.HasPrefix(i.Namespace, "config.")

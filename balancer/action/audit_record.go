@@ -16,16 +16,16 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// mostNamed is how many documents of a finding are named, mostCompared how many lone ones are
+// maxNamedDocuments is how many documents of a finding are named, maxCompared how many lone ones are
 // compared with the unique indexes of other shards.
 const (
-	mostNamed    = 20
-	mostCompared = 1000
+	maxNamedDocuments = 20
+	maxCompared       = 1000
 )
 
-// recorded are the findings of one collection's documents, and the files with them.
-type recorded struct {
-	a        *auditing
+// documentFindings are the findings of one collection's documents, and the files with them.
+type documentFindings struct {
+	a        *auditRun
 	c        *placement.Collection
 	list     []*foundDocuments
 	compared int
@@ -46,9 +46,11 @@ type foundDocuments struct {
 	first   []bson.Raw // for DuplicateID: copies of the first one
 }
 
-func newRecorded(a *auditing, c *placement.Collection) *recorded { return &recorded{a: a, c: c} }
+func newRecorded(a *auditRun, c *placement.Collection) *documentFindings {
+	return &documentFindings{a: a, c: c}
+}
 
-func (r *recorded) of(kind placement.Kind, shard catalog.ShardID, waiting bool) *foundDocuments {
+func (r *documentFindings) of(kind placement.Kind, shard catalog.ShardID, waiting bool) *foundDocuments {
 	i := slices.IndexFunc(r.list, func(f *foundDocuments) bool {
 		return f.kind == kind && f.shard == shard && f.waiting == waiting
 	})
@@ -59,14 +61,14 @@ func (r *recorded) of(kind placement.Kind, shard catalog.ShardID, waiting bool) 
 	return r.list[i]
 }
 
-// kindOf are the findings that states of copies are.
+// kindOf maps the state of a copy to the kind of its finding.
 var kindOf = map[placement.State]placement.Kind{
 	placement.Stray: placement.Orphan, placement.LoneStray: placement.Lone, placement.LoneWaiting: placement.Lone,
 	placement.Nowhere: placement.Unplaced,
 }
 
-// put records a document by what its copies are.
-func (r *recorded) put(ctx context.Context, d *documented, s *suspected) error {
+// put adds a document to the findings that match the states of its copies.
+func (r *documentFindings) put(ctx context.Context, d *documentAudit, s *suspectDocument) error {
 	for i, c := range s.copies {
 		state := s.verdict.States[i]
 		kind, found := kindOf[state]
@@ -78,7 +80,7 @@ func (r *recorded) put(ctx context.Context, d *documented, s *suspected) error {
 		if err := r.save(ctx, f, c); err != nil {
 			return err
 		}
-		if kind == placement.Lone && r.compared < mostCompared {
+		if kind == placement.Lone && r.compared < maxCompared {
 			r.compared++
 			if err := d.conflicts(ctx, c); err != nil {
 				return err
@@ -105,12 +107,12 @@ func (r *recorded) put(ctx context.Context, d *documented, s *suspected) error {
 }
 
 // save names a document, and writes it to the finding's file.
-func (r *recorded) save(ctx context.Context, f *foundDocuments, c placement.Copy) error {
+func (r *documentFindings) save(ctx context.Context, f *foundDocuments, c placement.Copy) error {
 	id := c.Doc.Lookup("_id")
 	if !slices.Contains(f.shards, c.Shard) {
 		f.shards = append(f.shards, c.Shard)
 	}
-	if len(f.named) < mostNamed {
+	if len(f.named) < maxNamedDocuments {
 		named := placement.Document{ID: extended(id), Shard: c.Shard}
 		if len(c.Doc) > 0 {
 			if text, err := bson.MarshalExtJSON(c.Doc, true, false); err == nil {
@@ -139,7 +141,7 @@ func (r *recorded) save(ctx context.Context, f *foundDocuments, c placement.Copy
 }
 
 // export appends a document to the file of a finding, a line of canonical extended JSON.
-func (r *recorded) export(f *foundDocuments, doc bson.Raw) (err error) {
+func (r *documentFindings) export(f *foundDocuments, doc bson.Raw) (err error) {
 	if r.a.Export == "" {
 		return nil
 	}
@@ -164,9 +166,9 @@ func (r *recorded) export(f *foundDocuments, doc bson.Raw) (err error) {
 	return err
 }
 
-// create makes a new file. A run that goes on leaves those of the earlier one, whose documents
-// may be mended since, and numbers its own.
-func (r *recorded) create(name string) (file *os.File, path string, err error) {
+// create makes a new file. A resumed run keeps the files of the earlier one, whose documents
+// may have been mended since, and numbers its own.
+func (r *documentFindings) create(name string) (file *os.File, path string, err error) {
 	path = name + ".json"
 	for n := 2; ; n++ {
 		file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -186,7 +188,7 @@ func plainName(r rune) rune {
 }
 
 // finish closes the files, and makes the findings.
-func (r *recorded) finish() (err error) {
+func (r *documentFindings) finish() (err error) {
 	for _, f := range r.list {
 		if f.file != nil {
 			err = errors.Join(err, f.file.Sync(), f.file.Close())
@@ -221,7 +223,7 @@ func (f *foundDocuments) text() string {
 	return fmt.Sprintf("%s on several shards with different shard keys", humanize.Count(f.count, "_id"))
 }
 
-func (r *recorded) mend(f *foundDocuments) []string {
+func (r *documentFindings) mend(f *foundDocuments) []string {
 	switch f.kind {
 	case placement.Lone:
 		lone := f.docs
@@ -236,7 +238,7 @@ func (r *recorded) mend(f *foundDocuments) []string {
 		}
 		ids := f.ids
 		if f.count > int64(len(ids)) && f.path == "" {
-			return []string{"// enter it again with --export DIR: the documents are saved there, and it says how to delete them"}
+			return []string{"// run the audit again with --export DIR: it saves the documents there and shows how to delete them"}
 		}
 		return placement.MendOrphans(r.c.Namespace, f.shard, host, ids, f.path)
 	case placement.Unplaced:

@@ -13,15 +13,15 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// mostAsked is how many documents are asked for at once by their _ids.
-const mostAsked = 1000
+// maxIDsPerFind is how many documents are asked for at once by their _ids.
+const maxIDsPerFind = 1000
 
 // unknownMove is how far back deletions are looked for where range deletions don't tell when
 // their migrations began.
 const unknownMove = time.Hour
 
-// suspected is a document that looks wrong.
-type suspected struct {
+// suspectDocument is a document that looks wrong.
+type suspectDocument struct {
 	id      bson.RawValue
 	copies  []placement.Copy
 	verdict placement.Verdict
@@ -30,10 +30,10 @@ type suspected struct {
 
 // settle reads suspects again until each looks the same twice while nothing moves, and records
 // what is still wrong.
-func (d *documented) settle(ctx context.Context) error {
-	list := make([]*suspected, 0, len(d.suspects))
+func (d *documentAudit) settle(ctx context.Context) error {
+	list := make([]*suspectDocument, 0, len(d.suspects))
 	for _, id := range d.suspects {
-		list = append(list, &suspected{id: id})
+		list = append(list, &suspectDocument{id: id})
 	}
 	d.suspects = nil
 	for attempt := 0; attempt <= d.Settle && len(list) > 0; attempt++ {
@@ -61,7 +61,9 @@ func (d *documented) settle(ctx context.Context) error {
 
 // readAgain reads all copies of suspects. Sure are those that look wrong as before; those that
 // look right are left out.
-func (d *documented) readAgain(ctx context.Context, list []*suspected) (still, sure []*suspected, err error) {
+func (d *documentAudit) readAgain(
+	ctx context.Context, list []*suspectDocument,
+) (still, sure []*suspectDocument, err error) {
 	before, err := d.look(ctx, d.c.Namespace, d.t)
 	if err != nil {
 		return nil, nil, err
@@ -96,16 +98,16 @@ func (d *documented) readAgain(ctx context.Context, list []*suspected) (still, s
 }
 
 // copies reads what all shards have of suspects.
-func (d *documented) copies(ctx context.Context, list []*suspected) error {
+func (d *documentAudit) copies(ctx context.Context, list []*suspectDocument) error {
 	projection := bson.D{{Key: "_id", Value: int32(1)}}
 	for _, f := range d.t.coll.Pattern.Fields() {
 		if f != "_id" {
 			projection = append(projection, bson.E{Key: f, Value: int32(1)})
 		}
 	}
-	for begin := 0; begin < len(list); begin += mostAsked {
-		part := list[begin:min(begin+mostAsked, len(list))]
-		of, ids := map[string]*suspected{}, bson.A{}
+	for begin := 0; begin < len(list); begin += maxIDsPerFind {
+		part := list[begin:min(begin+maxIDsPerFind, len(list))]
+		of, ids := map[string]*suspectDocument{}, bson.A{}
 		for _, s := range part {
 			s.copies = nil
 			of[string(keyorder.Append(nil, s.id))] = s
@@ -135,8 +137,8 @@ func inIDs(ids bson.A) bson.D {
 
 // confirm records suspects. Lone documents are looked up through the router as well. One that was
 // deleted since its range moved is expected, and no finding.
-func (d *documented) confirm(ctx context.Context, sure []*suspected) error {
-	var waiting []*suspected
+func (d *documentAudit) confirm(ctx context.Context, sure []*suspectDocument) error {
+	var waiting []*suspectDocument
 	for _, s := range sure {
 		if s.verdict.Is(placement.LoneStray) || s.verdict.Is(placement.LoneWaiting) {
 			if err := d.route(ctx, s); err != nil {
@@ -162,7 +164,7 @@ func (d *documented) confirm(ctx context.Context, sure []*suspected) error {
 }
 
 // route asks the router for a lone document: its owner may be a shard that can't be reached.
-func (d *documented) route(ctx context.Context, s *suspected) error {
+func (d *documentAudit) route(ctx context.Context, s *suspectDocument) error {
 	doc, err := again(ctx, d.reread, func() (bson.Raw, error) { return d.shards.Routed(ctx, d.c.Namespace, s.id) })
 	if doc == nil || err != nil {
 		if mongoerr.Is(err, mongoerr.Unauthorized) {
@@ -183,11 +185,11 @@ func (d *documented) route(ctx context.Context, s *suspected) error {
 
 // deleted finds out which documents were deleted since the migrations of their ranges began:
 // range deletions may take those.
-func (d *documented) deleted(ctx context.Context, waiting []*suspected) error {
+func (d *documentAudit) deleted(ctx context.Context, waiting []*suspectDocument) error {
 	if len(waiting) == 0 {
 		return nil
 	}
-	of, since := map[string]*suspected{}, bson.Timestamp{}
+	of, since := map[string]*suspectDocument{}, bson.Timestamp{}
 	for _, s := range waiting {
 		of[string(keyorder.Append(nil, s.id))] = s
 		if since.IsZero() || s.verdict.Since.Compare(since) < 0 {

@@ -12,11 +12,11 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// mostTables is how often a routing table is read that changes meanwhile.
-const mostTables = 10
+// maxTables is how often a routing table is read that changes meanwhile.
+const maxTables = 10
 
-// placed is where documents of a collection belong at a time.
-type placed struct {
+// ownerTable is where documents of a collection belong at a time.
+type ownerTable struct {
 	coll     catalog.Collection
 	newest   bson.Timestamp
 	findings []placement.Finding // of the chunks
@@ -27,11 +27,11 @@ type placed struct {
 
 // look reads where documents belong. What has not changed since an earlier look is not read
 // again.
-func (a *auditing) look(ctx context.Context, ns string, was *placed) (*placed, error) {
-	return again(ctx, a.reread, func() (*placed, error) { return a.lookOnce(ctx, ns, was) })
+func (a *auditRun) look(ctx context.Context, ns string, was *ownerTable) (*ownerTable, error) {
+	return again(ctx, a.reread, func() (*ownerTable, error) { return a.lookOnce(ctx, ns, was) })
 }
 
-func (a *auditing) lookOnce(ctx context.Context, ns string, was *placed) (*placed, error) {
+func (a *auditRun) lookOnce(ctx context.Context, ns string, was *ownerTable) (*ownerTable, error) {
 	for attempt := 0; ; attempt++ {
 		t, err := a.glance(ctx, ns)
 		if err != nil {
@@ -54,19 +54,19 @@ func (a *auditing) lookOnce(ctx context.Context, ns string, was *placed) (*place
 		if again.stamp == t.stamp {
 			return t, nil
 		}
-		if attempt == mostTables {
+		if attempt == maxTables {
 			return nil, fmt.Errorf("the routing table of %s changes while it is read, %d times", ns, attempt)
 		}
 	}
 }
 
 // glance is look without the chunks themselves.
-func (a *auditing) glance(ctx context.Context, ns string) (*placed, error) {
+func (a *auditRun) glance(ctx context.Context, ns string) (*ownerTable, error) {
 	coll, err := a.shards.Collection(ctx, ns)
 	if err != nil {
 		return nil, err
 	}
-	t := &placed{coll: coll, judge: placement.Judge{Pattern: coll.Pattern, UUID: coll.UUID,
+	t := &ownerTable{coll: coll, judge: placement.Judge{Pattern: coll.Pattern, UUID: coll.UUID,
 		Deletions: map[catalog.ShardID][]placement.Deletion{}}}
 	if t.newest, err = a.shards.Newest(ctx, coll); err != nil {
 		return nil, err

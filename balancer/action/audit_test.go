@@ -256,7 +256,7 @@ func auditFaults() []auditFault {
 				w.must(err)
 			}
 			for _, id := range []catalog.ShardID{"s0", "s1", "s2"} {
-				w.must(w.mock.Plants().Index(id, "db.c", store.IndexSpec{
+				w.must(w.mock.Plants().AddIndex(id, "db.c", store.IndexSpec{
 					Name: "k_1", Key: w.raw(bson.D{{Key: "k", Value: 1}}), Unique: true,
 				}))
 			}
@@ -274,21 +274,21 @@ func auditFaults() []auditFault {
 		{kind: placement.IndexDiffers, plant: func(w *audited, i int) {
 			id := w.owner(at(i))
 			w.must(w.mock.Plants().DropIndex(id, "db.c", "s_1"))
-			w.must(w.mock.Plants().Index(id, "db.c", store.IndexSpec{Name: "s_1", Key: w.raw(bson.D{{Key: "s", Value: -1}})}))
+			w.must(w.mock.Plants().AddIndex(id, "db.c", store.IndexSpec{Name: "s_1", Key: w.raw(bson.D{{Key: "s", Value: -1}})}))
 		}},
 		{kind: placement.OptionsDiffer, plant: func(w *audited, i int) {
-			w.must(w.mock.Plants().Options(w.owner(at(i)), "db.c", bson.D{
+			w.must(w.mock.Plants().SetOptions(w.owner(at(i)), "db.c", bson.D{
 				{Key: "validator", Value: w.raw(bson.D{{Key: "x", Value: bson.D{{Key: "$exists", Value: true}}}})}}))
 		}},
 		{kind: placement.UUIDDiffers, quiet: true, besides: []placement.Kind{placement.Lone, placement.Orphan}, plant: func(w *audited, i int) {
-			w.must(w.mock.Plants().UUID(w.owner(at(i)), "db.c", uuid))
+			w.must(w.mock.Plants().SetUUID(w.owner(at(i)), "db.c", uuid))
 		}},
 		{kind: placement.Misplaced, plant: func(w *audited, _ int) {
 			w.must(w.mock.Plants().Collection([]catalog.ShardID{"s1", "s2"}[w.r.IntN(2)], "db.plain", uuid))
 		}},
 		{kind: placement.ChunkGap, quiet: true, besides: []placement.Kind{placement.Unplaced}, plant: func(w *audited, _ int) {
 			n, hole := 0, w.r.IntN(4)
-			w.mock.Plants().Chunks("db.c", func(chunk bson.Raw) bson.Raw {
+			w.mock.Plants().OverrideConfigChunks("db.c", func(chunk bson.Raw) bson.Raw {
 				if n++; (n-1)%4 == hole {
 					return nil
 				}
@@ -296,7 +296,7 @@ func auditFaults() []auditFault {
 			})
 		}},
 		{kind: placement.ChunkOverlap, quiet: true, besides: []placement.Kind{placement.Lone, placement.Orphan, placement.CountDiffers}, plant: func(w *audited, _ int) {
-			w.mock.Plants().Chunks("db.c", func(chunk bson.Raw) bson.Raw {
+			w.mock.Plants().OverrideConfigChunks("db.c", func(chunk bson.Raw) bson.Raw {
 				if n, ok := chunk.Lookup("min", "x").AsInt64OK(); !ok || n != 100 {
 					return chunk
 				}
@@ -304,7 +304,7 @@ func auditFaults() []auditFault {
 			})
 		}},
 		{kind: placement.ChunkInvalid, quiet: true, besides: []placement.Kind{placement.Lone, placement.Orphan, placement.CountDiffers}, plant: func(w *audited, _ int) {
-			w.mock.Plants().Chunks("db.c", func(chunk bson.Raw) bson.Raw {
+			w.mock.Plants().OverrideConfigChunks("db.c", func(chunk bson.Raw) bson.Raw {
 				if n, ok := chunk.Lookup("min", "x").AsInt64OK(); !ok || n != 100 {
 					return chunk
 				}

@@ -16,7 +16,7 @@ import (
 
 // conflicts looks for documents on other shards that have the same value of a unique index as
 // a lone one: a range with both can't be moved.
-func (d *documented) conflicts(ctx context.Context, c placement.Copy) error {
+func (d *documentAudit) conflicts(ctx context.Context, c placement.Copy) error {
 	if len(d.unique) == 0 {
 		return nil
 	}
@@ -77,7 +77,7 @@ func inArray(doc bson.Raw, field string) bool {
 }
 
 // duplicateKey records two documents, once for each index.
-func (d *documented) duplicateKey(spec bson.Raw, copies []placement.Copy) {
+func (d *documentAudit) duplicateKey(spec bson.Raw, copies []placement.Copy) {
 	name, _ := spec.Lookup("name").StringValueOK()
 	text := "documents on different shards have the same value of the unique index " + name
 	var shards []catalog.ShardID
@@ -93,7 +93,7 @@ func (d *documented) duplicateKey(spec bson.Raw, copies []placement.Copy) {
 		f := &d.result.Findings[i]
 		if f.Kind == placement.DuplicateKey && f.Namespace == d.c.Namespace && f.Text == text {
 			f.Count++
-			if len(f.Documents) < mostNamed {
+			if len(f.Documents) < maxNamedDocuments {
 				f.Documents = append(f.Documents, docs...)
 			}
 			f.Shards = slices.Compact(slices.Sorted(slices.Values(append(f.Shards, shards...))))
@@ -107,7 +107,7 @@ func (d *documented) duplicateKey(spec bson.Raw, copies []placement.Copy) {
 }
 
 // apart compares the values of unique indexes that shards keep for themselves alone.
-func (d *documented) apart(ctx context.Context, indexes []bson.Raw) error {
+func (d *documentAudit) apart(ctx context.Context, indexes []bson.Raw) error {
 	for _, spec := range indexes {
 		key, _ := spec.Lookup("key").DocumentOK()
 		var having []*holdings.Shard
@@ -147,7 +147,7 @@ func inArrays(doc, key bson.Raw) bool {
 }
 
 // owned is how many copies are on the shards that own their keys.
-func (d *documented) owned(copies []placement.Copy) (n int) {
+func (d *documentAudit) owned(copies []placement.Copy) (n int) {
 	for _, c := range copies {
 		n += d.t.judge.Of([]placement.Copy{c}).Owned()
 	}
@@ -155,7 +155,9 @@ func (d *documented) owned(copies []placement.Copy) (n int) {
 }
 
 // collision reads documents of one value again, twice, before they are recorded.
-func (d *documented) collision(ctx context.Context, m *holdings.Merge, spec bson.Raw, copies []placement.Copy) error {
+func (d *documentAudit) collision(
+	ctx context.Context, m *holdings.Merge, spec bson.Raw, copies []placement.Copy,
+) error {
 	m.Reopen(ctx)
 	filter, _ := equalTo(copies[0].Doc, spec)
 	for range 2 {

@@ -26,18 +26,18 @@ type Cluster struct {
 	Settings *options.ClientOptions
 	// Address is that of Client, as it may be shown, for command lines; empty names none.
 	Address string
-	// Runner sends commands that change something; nil is by Client.
+	// Runner sends the commands that change something; if it is nil, Client does.
 	Runner live.CommandRunner
 	// Guarded says that Runner answers those commands in place of the cluster: every
 	// run is a dry run.
 	Guarded bool
 	Clock   apply.Clock
 	Consent
-	// Computing is called around what takes long and much memory; nil is not.
+	// Computing wraps computations that take long or need much memory; if it is nil, they run directly.
 	Computing func(compute func() (*plan.Plan, error)) (*plan.Plan, error)
 
 	zone *time.Location // of the config servers, if it was named
-	// disks has snapshots have the volumes of shards, and what files there are.
+	// disks makes snapshots include the shards' volumes and the reusable space in their data files.
 	disks bool
 }
 
@@ -137,8 +137,8 @@ func needs(s *catalog.Snapshot, namespaces []string) error {
 	return nil
 }
 
-// needSizes returns an error for a collection that goes by its sizes, of which a dump of config has
-// none: nothing could be told from uneven.
+// needSizes returns an error for a collection that is balanced by size when its sizes are
+// missing, as in a dump of config: balanced and unbalanced would look the same.
 func needSizes(s *catalog.Snapshot, namespaces []string) error {
 	if !s.Release().BalancesBySize() || s.Parts().Source.Origin.Name != catalog.MongoDump {
 		return nil
@@ -170,8 +170,8 @@ func (c Command) MarshalJSON() ([]byte, error) { return bson.MarshalExtJSON(c.Bo
 // recorder keeps the commands that change something in place of sending them.
 type recorder struct {
 	live.CommandRunner
-	report *serial
-	sent   []Command
+	report         *serial
+	unsentCommands []Command
 }
 
 // RunCommand answers what changes something by itself.
@@ -185,13 +185,13 @@ func (r *recorder) RunCommand(ctx context.Context, database string, command bson
 	return bson.Marshal(bson.D{{Key: "ok", Value: 1.0}, {Key: "dryRun", Value: true}})
 }
 
-// would keeps a command.
+// would records a command that a dry run does not send.
 func (r *recorder) would(database string, command bson.D) error {
 	raw, err := bson.Marshal(command)
 	if err != nil {
 		return err
 	}
-	r.sent = append(r.sent, Command{database, raw})
+	r.unsentCommands = append(r.unsentCommands, Command{database, raw})
 	r.report.Report(WouldSend{database, raw})
 	return nil
 }

@@ -30,10 +30,10 @@ func (d Defragment) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult,
 	if err := d.Validate(); err != nil {
 		return PlanResult{}, err
 	}
-	return d.aim().run(ctx, c, &serial{next: r})
+	return d.runGoal().run(ctx, c, &serial{next: r})
 }
 
-func (d Defragment) aim() runGoal {
+func (d Defragment) runGoal() runGoal {
 	return runGoal{
 		kind: plan.Defragment, RunOptions: d.RunOptions, namespaces: d.Namespaces,
 		goal: func(context.Context, *catalog.Snapshot) (plan.Goal, error) {

@@ -22,7 +22,7 @@ type Direct struct {
 	clock   apply.Clock
 
 	mu     sync.Mutex
-	audits map[*mongo.Client]*auditor // of the clusters to which a script has sent such commands
+	audits map[*mongo.Client]*changeLogger // of the clusters to which a script has sent such commands
 }
 
 // NewDirect returns a Direct; nil where there is no policy and no audit.
@@ -30,7 +30,7 @@ func NewDirect(c Consent, clock apply.Clock) *Direct {
 	if len(c.Policies)+len(c.Audits()) == 0 {
 		return nil
 	}
-	return &Direct{consent: c, clock: clock, audits: map[*mongo.Client]*auditor{}}
+	return &Direct{consent: c, clock: clock, audits: map[*mongo.Client]*changeLogger{}}
 }
 
 // distributing are the commands that a Direct looks at, besides writes to config.
@@ -99,7 +99,7 @@ func databasesAsPatterns(name string, names []string) []string {
 var ofDatabases = []string{"enableSharding", "enablesharding", "movePrimary", "moveprimary"}
 
 // auditor opens the audit at the first command to a cluster; nil where none is asked for.
-func (d *Direct) auditor(ctx context.Context, c Cluster) (*auditor, error) {
+func (d *Direct) auditor(ctx context.Context, c Cluster) (*changeLogger, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	destinations, a := c.Audits(), d.audits[c.Client]

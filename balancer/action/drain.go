@@ -51,8 +51,8 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 		return PlanResult{}, err
 	}
 	reporter := &serial{next: r}
-	var end *drainEnd
-	result, err := d.aim(c, reporter, &end).run(ctx, c, reporter)
+	var end *drainCompletion
+	result, err := d.runGoal(c, reporter, &end).run(ctx, c, reporter)
 	already, is := errors.AsType[*alreadyError](err)
 	if d.Preflight && result.Preflight != nil {
 		return result, err
@@ -74,8 +74,8 @@ func (d Drain) Run(ctx context.Context, c Cluster, r Reporter) (PlanResult, erro
 	return result, err
 }
 
-// aim returns what a run is to reach. It sets end when it begins.
-func (d *Drain) aim(c Cluster, r *serial, end **drainEnd) runGoal {
+// runGoal returns what a run is to reach. It sets end when it begins.
+func (d *Drain) runGoal(c Cluster, r *serial, end **drainCompletion) runGoal {
 	var alsoMoves func(context.Context) ([]string, error)
 	if d.MovePrimaries {
 		alsoMoves = func(ctx context.Context) ([]string, error) { return d.unshardedOn(ctx, c) }
@@ -83,20 +83,21 @@ func (d *Drain) aim(c Cluster, r *serial, end **drainEnd) runGoal {
 	return runGoal{
 		kind: plan.Drain, RunOptions: d.RunOptions, alsoMoves: alsoMoves,
 		goal:         func(ctx context.Context, s *catalog.Snapshot) (plan.Goal, error) { return d.goal(ctx, c, s) },
-		fits:         d.fits,
+		fits:         d.adoptJournal,
 		preflightRun: preflight.Run{Shard: d.Shard, Remove: d.Remove, MovePrimaries: d.MovePrimaries},
 		around: func(l *leasedRun, work *apply.Execution, o *apply.Options) {
-			*end = &drainEnd{
+			*end = &drainCompletion{
 				leasedRun: l, shard: work.Plan.Goal.Shard, remove: d.Remove, movePrimaries: d.MovePrimaries,
 				limited: l.pace.limits(work.Plan.Totals), journal: work, note: r.note,
 				gate: o.Pace,
 			}
-			o.Ready, o.Last, o.Finish, o.Unfinished = (*end).ready, (*end).start, (*end).finish, (*end).unfinished
+			o.Ready, o.Last = (*end).markBeforeSteps, (*end).markDraining
+			o.Finish, o.Unfinished = (*end).finish, (*end).unmarkOrWarn
 		},
 	}
 }
 
-func (d *Drain) fits(p *plan.Plan) error {
+func (d *Drain) adoptJournal(p *plan.Plan) error {
 	if of := p.Goal.Shard; d.Shard != "" && d.Shard != of {
 		return refuse("the journal is for {shard} %s, not %s", of, d.Shard)
 	}
@@ -117,8 +118,9 @@ func WasRemoved(ctx context.Context, client *mongo.Client, id catalog.ShardID) b
 	return client.Database("config").Collection("changelog").FindOne(ctx, entry).Err() == nil
 }
 
-// drainEnd is what belongs to the emptying of a shard besides its ranges.
-type drainEnd struct {
+// drainCompletion handles what a drain needs besides moving ranges: the draining mark, unsharded
+// data and the removal.
+type drainCompletion struct {
 	*leasedRun
 	shard                 catalog.ShardID
 	remove, movePrimaries bool
@@ -132,21 +134,21 @@ type drainEnd struct {
 	warning string
 }
 
-// ready marks the shard before the first step: from then on nothing new comes to it.
-// What goes on when the run ends early is then the cluster's balancer, without limits:
-// where no command takes the mark back, a run with limits marks it at last.
-func (d *drainEnd) ready(ctx context.Context) error {
-	if d.limited && !d.unmarks() {
+// markBeforeSteps marks the shard before the first step: from then on nothing new comes to it.
+// If the run ends early, the cluster's balancer continues without limits; so where no command
+// can remove the mark, a run with limits sets it last.
+func (d *drainCompletion) markBeforeSteps(ctx context.Context) error {
+	if d.limited && !d.canUnmark() {
 		return nil
 	}
-	return d.start(ctx)
+	return d.markDraining(ctx)
 }
 
-// unmarks reports whether a command takes the mark back.
-func (d *drainEnd) unmarks() bool { return d.lease.Router().HasDrainCommands() }
+// canUnmark reports whether a command takes the mark back.
+func (d *drainCompletion) canUnmark() bool { return d.lease.Router().HasDrainCommands() }
 
-// start marks the shard as draining, where it is to be removed.
-func (d *drainEnd) start(ctx context.Context) error {
+// markDraining marks the shard as draining, where it is to be removed.
+func (d *drainCompletion) markDraining(ctx context.Context) error {
 	if !d.remove {
 		return nil
 	}
@@ -157,7 +159,7 @@ func (d *drainEnd) start(ctx context.Context) error {
 	case !found:
 		return fmt.Errorf("the cluster has no shard %s any more", d.shard)
 	case state.State != diagnosis.DrainOff:
-		return nil // once more would remove it before 8.3, when it is empty
+		return nil // before 8.3, repeating the command would remove an empty shard
 	}
 	if err := d.record(apply.Marked); err != nil {
 		return err
@@ -170,7 +172,7 @@ func (d *drainEnd) start(ctx context.Context) error {
 }
 
 // record writes down what becomes of the shard.
-func (d *drainEnd) record(what apply.What) error {
+func (d *drainCompletion) record(what apply.What) error {
 	d.marked = what == apply.Marked
 	if d.journal == nil {
 		return nil
@@ -178,9 +180,9 @@ func (d *drainEnd) record(what apply.What) error {
 	return d.journal.Note(what, d.shard, d.Clock.Now())
 }
 
-// unfinished takes the mark back that this run has set, or says that the cluster's
+// unmarkOrWarn takes the mark back that this run has set, or says that the cluster's
 // balancer goes on.
-func (d *drainEnd) unfinished(ctx context.Context) error {
+func (d *drainCompletion) unmarkOrWarn(ctx context.Context) error {
 	state, found, err := d.lease.Drain(ctx, d.shard)
 	if err != nil || !found || state.State == diagnosis.DrainOff {
 		return err
@@ -189,16 +191,16 @@ func (d *drainEnd) unfinished(ctx context.Context) error {
 		earlier, _ := d.journal.Marked()
 		d.marked = d.marked || earlier == d.shard
 	}
-	if d.marked && d.unmarks() {
+	if d.marked && d.canUnmark() {
 		if _, err := d.lease.Admin(ctx, live.StopDrainCommand(d.shard)); err != nil {
 			return err
 		}
 		d.note(fmt.Sprintf("Shard %s is not marked as draining any more: it is not empty yet.", d.shard))
 		return d.record(apply.Unmarked)
 	}
-	d.warning = fmt.Sprintf("Shard %s is still marked as draining: the cluster's balancer moves what is left off it, "+
+	d.warning = fmt.Sprintf("Shard %s is still marked as draining: the cluster's balancer keeps moving data off it, "+
 		"without the limits of this run, unless it is stopped: sh.stopBalancer()", d.shard)
-	if d.unmarks() {
+	if d.canUnmark() {
 		d.warning += fmt.Sprintf(", or sh.stopDrain(%q)", string(d.shard))
 	} else {
 		d.warning += "; servers before 8.3 have no command that takes the mark back"
@@ -209,7 +211,7 @@ func (d *drainEnd) unfinished(ctx context.Context) error {
 
 // finish moves what is left on a shard without ranges, as far as it may, and removes
 // the shard. The error says what is to be moved by hand.
-func (d *drainEnd) finish(ctx context.Context) error {
+func (d *drainCompletion) finish(ctx context.Context) error {
 	left, others, err := d.left(ctx)
 	if err != nil {
 		return err
@@ -229,14 +231,14 @@ func (d *drainEnd) finish(ctx context.Context) error {
 	if !d.remove {
 		return nil
 	}
-	if err := d.start(ctx); err != nil { // somebody may have stopped it
+	if err := d.markDraining(ctx); err != nil { // somebody may have stopped it
 		return err
 	}
 	return d.leaveCluster(ctx)
 }
 
 // admin sends a command that moves data, once nobody holds the run.
-func (d *drainEnd) admin(ctx context.Context, command bson.D) (bson.Raw, error) {
+func (d *drainCompletion) admin(ctx context.Context, command bson.D) (bson.Raw, error) {
 	for d.gate != nil {
 		if err := d.gate.Await(ctx); err != nil {
 			return nil, err
@@ -249,7 +251,7 @@ func (d *drainEnd) admin(ctx context.Context, command bson.D) (bson.Raw, error) 
 }
 
 // left reads what is on the shard, and which shards can take it.
-func (d *drainEnd) left(ctx context.Context) (left diagnosis.Drain, others Takers, err error) {
+func (d *drainCompletion) left(ctx context.Context) (left diagnosis.Drain, others Takers, err error) {
 	s, err := live.NewReader(d.Client, live.ReaderOptions{Parts: live.Current}).Read(ctx)
 	if err != nil {
 		return left, nil, err
@@ -278,7 +280,7 @@ const removalPause = 2 * time.Second
 // leaveCluster removes the shard. Config servers that leave must have deleted what
 // they gave away, which is waited for. A chunk whose migration had begun before the
 // shard was marked as draining is an *apply.ChangedError.
-func (d *drainEnd) leaveCluster(ctx context.Context) error {
+func (d *drainCompletion) leaveCluster(ctx context.Context) error {
 	noted := false
 	for {
 		state, found, err := d.lease.Drain(ctx, d.shard)

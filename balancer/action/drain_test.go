@@ -26,10 +26,10 @@ func TestDrainOfWhatCame(t *testing.T) {
 	for _, release := range releases() {
 		w := newWorld(t, scattered(rand.New(rand.NewPCG(1, 9)), stopped), release, 1)
 		r, err := w.reach(plan.Goal{Kind: plan.Drain, Shard: "s0"}, func(o *apply.Options, turn *leasedRun) {
-			d := &drainEnd{leasedRun: turn, shard: "s0", remove: true, movePrimaries: true, note: func(string) {}}
+			d := &drainCompletion{leasedRun: turn, shard: "s0", remove: true, movePrimaries: true, note: func(string) {}}
 			o.Ready = func(ctx context.Context) error {
 				w.moveTo("s0")
-				return d.start(ctx)
+				return d.markDraining(ctx)
 			}
 			o.Finish = d.finish
 		})

@@ -160,7 +160,7 @@ func (c *exportTarget) open(ctx context.Context) (err error) {
 		return err
 	}
 	if c.source.Snapshot != nil {
-		return errors.New("a file does not change: name a cluster")
+		return errors.New("a snapshot file never changes: give the address of a cluster")
 	}
 	for i, parts := range []live.Part{exportParts, exportParts | live.Flags} {
 		c.readers[i] = c.source.Reader(live.ReaderOptions{Parts: parts, Source: c.source.Origin, LogEntries: logEntries,
@@ -214,7 +214,7 @@ func (c *exportTarget) linesOf(r export.Reading) [][]byte {
 	return lines
 }
 
-// askForecast has the time to balance computed, where that is due and nobody else's is.
+// askForecast requests a forecast of the time to balance if one is due; if the worker is busy with another cluster, it is requested at the next read.
 func (c *exportTarget) askForecast(ctx context.Context) {
 	c.mu.Lock()
 	due := c.ForecastEvery > 0 && c.up && c.snapshot != nil && !c.forecasting &&
@@ -234,7 +234,7 @@ func (c *exportTarget) askForecast(ctx context.Context) {
 	}
 }
 
-// forecast computes the time to balance. One that takes too long is not known.
+// forecast computes the time to balance. If that takes too long, there is none.
 func (c *exportTarget) forecast(ctx context.Context) {
 	c.mu.Lock()
 	s := c.snapshot

@@ -100,7 +100,7 @@ func freezes() map[string]struct {
 			"paused: the feature compatibility version is being changed to 7.0"},
 		"quiesce": {
 			func(w *world) error {
-				return (&live.Quiesced{Host: "ops2", Since: time.Now(), Until: w.cluster.Clock().Now().Add(time.Hour)}).Save(w.Context(), w.client)
+				return (&live.QuiesceRecord{Host: "ops2", Since: time.Now(), Until: w.cluster.Clock().Now().Add(time.Hour)}).Save(w.Context(), w.client)
 			},
 			func(w *world) error { return live.ForgetQuiesced(w.Context(), w.client) },
 			"paused: shardsh quiesce on ops2 keeps the cluster quiet"},

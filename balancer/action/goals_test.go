@@ -125,8 +125,8 @@ func testDrain(w *world, remove bool) {
 	w.Helper()
 	goal := plan.Goal{Kind: plan.Drain, Shard: "s0"}
 	w.mustReach(goal, func(o *apply.Options, t *leasedRun) {
-		d := &drainEnd{leasedRun: t, shard: "s0", remove: remove, movePrimaries: true, note: func(s string) { w.Log(s) }}
-		o.Ready, o.Finish = d.start, d.finish
+		d := &drainCompletion{leasedRun: t, shard: "s0", remove: remove, movePrimaries: true, note: func(s string) { w.Log(s) }}
+		o.Ready, o.Finish = d.markDraining, d.finish
 	})
 	s := w.snapshot()
 	shard, there := s.Shard("s0")

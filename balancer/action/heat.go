@@ -42,8 +42,8 @@ type Heat struct {
 // samplesBack is how old samples may be that runs go by: of load as it is now.
 const samplesBack = 15 * time.Minute
 
-// mostSampled is the largest samplesPerSecond of servers.
-const mostSampled = 50
+// maxSampled is the largest samplesPerSecond of servers.
+const maxSampled = 50
 
 // Validate refuses values that can't be.
 func (h Heat) Validate() error {
@@ -56,8 +56,8 @@ func (h Heat) Validate() error {
 		return refuse("{top} is how many chunks are named")
 	case h.Sample > 0 && len(h.Logs) > 0:
 		return refuse("{log} is in place of {sample}")
-	case h.Sample < 0 || h.Sample > mostSampled:
-		return refuse("{sample} is up to %d queries a second", mostSampled)
+	case h.Sample < 0 || h.Sample > maxSampled:
+		return refuse("{sample} is up to %d queries a second", maxSampled)
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ func (h Heat) on(ctx context.Context, source Source, s *catalog.Snapshot, report
 		return HeatResult{}, err
 	}
 	list, err := load.Read(ctx, runner, s, names, load.Options{For: h.For, Back: h.Back,
-		Sample: h.Sample, Logged: lines, Clock: source.Clock, Tell: report.note})
+		SampleRate: h.Sample, Logged: lines, Clock: source.Clock, Tell: report.note})
 	if err = ended("", err); err != nil {
 		return HeatResult{}, &AccessError{err}
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// mostLogged is how many operations of a collection are kept, the newest ones.
-	mostLogged = 50_000
+	// maxLogged is how many operations of a collection are kept, the newest ones.
+	maxLogged = 50_000
 	// longestLine is how long a line of a log may be, in bytes; longer ones are left out.
 	longestLine = 1 << 20
 )
@@ -32,7 +32,7 @@ func logged(ctx context.Context, files, namespaces []string, back time.Duration)
 			if !wanted {
 				return
 			}
-			if list = append(list, one); len(list) >= 2*mostLogged {
+			if list = append(list, one); len(list) >= 2*maxLogged {
 				list = newestLogged(list, back)
 			}
 			all[one.Namespace] = list
@@ -54,7 +54,7 @@ func newestLogged(list []heat.Logged, back time.Duration) []heat.Logged {
 	slices.SortStableFunc(list, func(a, b heat.Logged) int { return a.At.Compare(b.At) })
 	since := list[len(list)-1].At.Add(-back)
 	list = slices.DeleteFunc(list, func(l heat.Logged) bool { return l.At.Before(since) })
-	return slices.Clip(list[max(0, len(list)-mostLogged):])
+	return slices.Clip(list[max(0, len(list)-maxLogged):])
 }
 
 func readLog(ctx context.Context, path string, take func(heat.Logged)) error {

@@ -52,9 +52,9 @@ type JobStatus struct {
 	Updated time.Time `json:"updated,omitzero"`
 }
 
-// Good reports whether nobody has to do anything: the job is done, or goes on with the next
+// OnTrack reports whether nobody has to do anything: the job is done, or goes on with the next
 // call.
-func (s JobStatus) Good() bool {
+func (s JobStatus) OnTrack() bool {
 	switch s.State {
 	case live.JobNone, live.JobBlocked, live.JobFailed, live.JobCancelled:
 		return false
@@ -62,8 +62,8 @@ func (s JobStatus) Good() bool {
 	return true
 }
 
-// Over reports whether nothing is left to cancel.
-func (s JobStatus) Over() bool { return s.State == live.JobNone || s.State.Ended() }
+// NothingToCancel reports whether nothing is left to cancel.
+func (s JobStatus) NothingToCancel() bool { return s.State == live.JobNone || s.State.Ended() }
 
 // Validate refuses options that exclude each other.
 func (s JobStart) Validate() error {
@@ -83,7 +83,7 @@ func (s JobStart) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, er
 	if err := s.Validate(); err != nil {
 		return JobStatus{}, err
 	}
-	if err := c.mayChange(ctx); err != nil {
+	if err := c.refuseIfGuarded(ctx); err != nil {
 		return JobStatus{}, err
 	}
 	id, opts, err := s.Of.asJob()
@@ -133,12 +133,12 @@ func (s JobStart) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, er
 	if s.WorkFor == 0 {
 		return c.statusOf(job), nil
 	}
-	call := &jobCall{Cluster: c, JobStart: s, jobs: jobs, job: job, o: opts, r: &serial{next: r}}
+	call := &jobCall{Cluster: c, JobStart: s, jobs: jobs, job: job, jobOpts: opts, r: &serial{next: r}}
 	return call.run(ctx)
 }
 
-// mayChange asks a guard, if there is one, and refuses: a job goes on after the process.
-func (c Cluster) mayChange(ctx context.Context) error {
+// refuseIfGuarded asks a guard, if there is one, and refuses: a job goes on after the process.
+func (c Cluster) refuseIfGuarded(ctx context.Context) error {
 	if !c.Guarded {
 		return nil
 	}
@@ -148,11 +148,11 @@ func (c Cluster) mayChange(ctx context.Context) error {
 	return refuse("a job can't be rehearsed: use {dryRun} without a job")
 }
 
-// JobLook returns how far a job is. It changes nothing.
-type JobLook struct{ Of JobVerb }
+// JobQuery returns how far a job is. It changes nothing.
+type JobQuery struct{ Of JobVerb }
 
 // Run reads the job.
-func (l JobLook) Run(ctx context.Context, c Cluster) (JobStatus, error) {
+func (l JobQuery) Run(ctx context.Context, c Cluster) (JobStatus, error) {
 	id, opts, err := l.Of.asJob()
 	if err != nil {
 		return JobStatus{}, err
@@ -200,7 +200,7 @@ func (l JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, e
 	if err != nil {
 		return JobStatus{}, err
 	}
-	if err := c.mayChange(ctx); err != nil {
+	if err := c.refuseIfGuarded(ctx); err != nil {
 		return JobStatus{}, err
 	}
 	jobs := live.JobsOf(c.Client)
@@ -218,7 +218,7 @@ func (l JobCancel) Run(ctx context.Context, c Cluster, r Reporter) (JobStatus, e
 	}
 	call := &jobCall{
 		Cluster: c, JobStart: JobStart{Of: l.Of, WorkFor: l.WorkFor, Hard: l.Hard}, jobs: jobs, job: job,
-		o: optionsOf(job), r: &serial{next: r},
+		jobOpts: optionsOf(job), r: &serial{next: r},
 	}
 	return call.run(ctx)
 }

@@ -23,9 +23,9 @@ import (
 type jobCall struct {
 	Cluster
 	JobStart
-	jobs *live.Jobs
-	o    jobOptions
-	r    *serial
+	jobs    *live.Jobs
+	jobOpts jobOptions
+	r       *serial
 
 	stop context.CancelCauseFunc // ends the start of steps; nil before the work
 
@@ -58,11 +58,11 @@ const (
 
 // run works, and writes what it does to the audit.
 func (j *jobCall) run(ctx context.Context) (JobStatus, error) {
-	c, err := j.in(j.o.TimeZone)
+	c, err := j.in(j.jobOpts.TimeZone)
 	if err != nil {
 		return JobStatus{}, err
 	}
-	c, ended, err := c.begin(ctx, runStart{verb: j.o.Verb, namespaces: j.o.Namespaces})
+	c, ended, err := c.begin(ctx, runStart{verb: j.jobOpts.Verb, namespaces: j.jobOpts.Namespaces})
 	if err != nil {
 		return JobStatus{}, err
 	}
@@ -94,7 +94,7 @@ func (j *jobCall) whileLeased(ctx context.Context) (JobStatus, error) {
 		if l.restoredNote != "" {
 			j.r.note(l.restoredNote)
 		}
-		return j.leased(ctx, l, j.rest(j.WorkFor, began))
+		return j.leased(ctx, l, j.timeLeft(j.WorkFor, began))
 	}
 }
 
@@ -118,7 +118,7 @@ func (j *jobCall) leased(ctx context.Context, l *leasedRun, left time.Duration) 
 	job, err := j.jobs.Begin(ctx, j.job, l.lease.Holder().Host)
 	if err == nil {
 		j.job = job
-		if o := optionsOf(job); !job.Cancel && o.text() != j.o.text() {
+		if o := optionsOf(job); !job.Cancel && o.text() != j.jobOpts.text() {
 			err = live.ErrJobTaken // its options were replaced meanwhile
 		}
 	}
@@ -167,9 +167,9 @@ func (j *jobCall) save(ctx context.Context) (JobStatus, error) {
 	return j.statusOf(job), nil
 }
 
-// asPlan returns the goal of the job as an aim.
-func (j *jobCall) asPlan(end **drainEnd) (runGoal, error) {
-	e, err := j.o.runOptions()
+// goalOfRun returns the goal of the job as an aim.
+func (j *jobCall) goalOfRun(end **drainCompletion) (runGoal, error) {
+	e, err := j.jobOpts.runOptions()
 	if err != nil {
 		return runGoal{}, err
 	}
@@ -177,11 +177,11 @@ func (j *jobCall) asPlan(end **drainEnd) (runGoal, error) {
 		return runGoal{}, err
 	}
 	e.Hard = j.Hard
-	switch j.o.Verb {
+	switch j.jobOpts.Verb {
 	case "defragment":
-		return Defragment{Namespaces: j.o.Namespaces, All: j.o.All, RunOptions: e}.aim(), nil
+		return Defragment{Namespaces: j.jobOpts.Namespaces, All: j.jobOpts.All, RunOptions: e}.runGoal(), nil
 	case "balance":
-		b := Balance{Namespaces: j.o.Namespaces, All: j.o.All}
+		b := Balance{Namespaces: j.jobOpts.Namespaces, All: j.jobOpts.All}
 		return runGoal{
 			kind: plan.Balance, RunOptions: e, namespaces: b.Namespaces,
 			goal: func(_ context.Context, s *catalog.Snapshot) (plan.Goal, error) {
@@ -190,8 +190,8 @@ func (j *jobCall) asPlan(end **drainEnd) (runGoal, error) {
 			},
 		}, nil
 	}
-	d := &Drain{Shard: j.o.Shard, Remove: j.o.Remove, MovePrimaries: j.o.MovePrimaries, RunOptions: e}
-	a := d.aim(j.Cluster, j.r, end)
+	d := &Drain{Shard: j.jobOpts.Shard, Remove: j.jobOpts.Remove, MovePrimaries: j.jobOpts.MovePrimaries, RunOptions: e}
+	a := d.runGoal(j.Cluster, j.r, end)
 	around := a.around
 	a.around = func(l *leasedRun, work *apply.Execution, o *apply.Options) {
 		around(l, work, o)
@@ -200,8 +200,8 @@ func (j *jobCall) asPlan(end **drainEnd) (runGoal, error) {
 	return a, nil
 }
 
-// open prepares what a journal has, or a plan that it makes for the first call.
-func (j *jobCall) open(
+// prepareExecution prepares what a journal has, or a plan that it makes for the first call.
+func (j *jobCall) prepareExecution(
 	ctx context.Context, l *leasedRun, a runGoal, journal *live.JobJournal, h *apply.History,
 ) (*apply.Execution, error) {
 	if h == nil {
@@ -281,7 +281,7 @@ func (j *jobCall) rules(ctx context.Context, e RunOptions, h *apply.History) (pa
 type jobWork struct {
 	runGoal
 	*apply.Execution
-	end   *drainEnd
+	end   *drainCompletion
 	gate  *pace.Gate
 	leave func() // the gate
 }
@@ -290,7 +290,7 @@ type jobWork struct {
 type movingError struct{ catalog.ActiveMigration }
 
 func (e *movingError) Error() string {
-	return fmt.Sprintf("the move of %s from %s to %s that an earlier call began goes on", e.Namespace, e.From, e.To)
+	return fmt.Sprintf("a move of %s from %s to %s, begun by an earlier call, is still running", e.Namespace, e.From, e.To)
 }
 
 // prepare returns what is to be carried out, when that may begin. A job that waited at the
@@ -298,7 +298,7 @@ func (e *movingError) Error() string {
 func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration) (w jobWork, err error) {
 	began := time.Now()
 	w.leave = func() {}
-	if w.runGoal, err = j.asPlan(&w.end); err != nil {
+	if w.runGoal, err = j.goalOfRun(&w.end); err != nil {
 		return w, err
 	}
 	if gone, err := j.alreadyGone(ctx); err != nil || gone {
@@ -323,15 +323,15 @@ func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration)
 	j.gate = w.gate
 	j.mu.Unlock()
 	if j.job.State == live.JobWaiting {
-		if err := j.opens(ctx, w.gate, left); err != nil {
+		if err := j.awaitGate(ctx, w.gate, left); err != nil {
 			return w, err
 		}
 	}
-	if w.Execution, err = j.open(ctx, l, w.runGoal, journal, h); err != nil {
+	if w.Execution, err = j.prepareExecution(ctx, l, w.runGoal, journal, h); err != nil {
 		return w, err
 	}
 	// The hours of a policy are waited for, as a window is.
-	if err := j.permit(consent.Order{Verb: j.o.Verb, Namespaces: namesOf(w.Plan)}); err != nil {
+	if err := j.permit(consent.Order{Verb: j.jobOpts.Verb, Namespaces: namesOf(w.Plan)}); err != nil {
 		return w, err
 	}
 	if h != nil {
@@ -342,20 +342,20 @@ func (j *jobCall) prepare(ctx context.Context, l *leasedRun, left time.Duration)
 	if w.Left() == 0 { // what is left to do moves nothing
 		return w, nil
 	}
-	return w, j.opens(ctx, w.gate, j.rest(left, began))
+	return w, j.awaitGate(ctx, w.gate, j.timeLeft(left, began))
 }
 
-// opens waits until a move may begin, as long as this call works.
-func (j *jobCall) opens(ctx context.Context, gate *pace.Gate, left time.Duration) error {
+// awaitGate waits until a move may begin, as long as this call works.
+func (j *jobCall) awaitGate(ctx context.Context, gate *pace.Gate, left time.Duration) error {
 	over, end := context.WithCancelCause(ctx) // the driver takes a deadline for a cluster that is slow
 	defer end(nil)
 	defer time.AfterFunc(left, func() { end(errWorkedFor) }).Stop()
 	return gate.Opens(over)
 }
 
-// rest is what is left of the time of a call, with some for what has taken long to prepare:
+// timeLeft is what is left of the time of a call, with some for what has taken long to prepare:
 // else no call would ever begin it.
-func (j *jobCall) rest(left time.Duration, began time.Time) time.Duration {
+func (j *jobCall) timeLeft(left time.Duration, began time.Time) time.Duration {
 	return max(left-time.Since(began), min(j.WorkFor, jobPollInterval))
 }
 
@@ -371,7 +371,7 @@ func (j *jobCall) work(ctx context.Context, l *leasedRun, left time.Duration) (k
 	defer func() { w.leave() }()
 	if err != nil {
 		leave := j.releaseLease
-		if j.keeps(err) {
+		if j.keepsPaused(err) {
 			leave = func(ctx context.Context, l *leasedRun) error { return l.lease.Suspend(ctx, j.Hard) }
 		}
 		if ctx.Err() != nil {
@@ -379,7 +379,7 @@ func (j *jobCall) work(ctx context.Context, l *leasedRun, left time.Duration) (k
 		}
 		return j.settle(apply.Result{}, j.withRoles(ctx, errors.Join(err, leave(ctx, l))))
 	}
-	result, err := j.execute(ctx, running, l, w, j.rest(left, began))
+	result, err := j.execute(ctx, running, l, w, j.timeLeft(left, began))
 	if left := unreached(result); err == nil && left != nil && w.kind != plan.Balance { // which ends as even as it can
 		err = &goalError{left}
 	}
@@ -389,9 +389,9 @@ func (j *jobCall) work(ctx context.Context, l *leasedRun, left time.Duration) (k
 	return j.settle(result, j.withRoles(ctx, err))
 }
 
-// keeps reports whether what is paused and marked stays so for the next call, as this one
+// keepsPaused reports whether what is paused and marked stays so for the next call, as this one
 // ends for a reason for which the job goes on. A window or a pause may last.
-func (j *jobCall) keeps(err error) bool {
+func (j *jobCall) keepsPaused(err error) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.job.Cancel || j.waits != nil && slices.Contains([]pace.Reason{pace.Shut, pace.Held}, j.waits.Reason) {
@@ -412,15 +412,15 @@ func (j *jobCall) releaseLease(ctx context.Context, l *leasedRun) error {
 
 // alreadyGone reports whether the shard has left the cluster.
 func (j *jobCall) alreadyGone(ctx context.Context) (bool, error) {
-	if !j.o.Remove {
+	if !j.jobOpts.Remove {
 		return false, nil
 	}
 	s, err := live.NewReader(j.Client, live.ReaderOptions{Parts: live.Shards, Required: live.Shards}).Read(ctx)
 	if err != nil {
 		return false, &AccessError{live.ServerError(err)}
 	}
-	_, there := s.Shard(j.o.Shard)
-	return !there && WasRemoved(ctx, j.Client, j.o.Shard), nil
+	_, there := s.Shard(j.jobOpts.Shard)
+	return !there && WasRemoved(ctx, j.Client, j.jobOpts.Shard), nil
 }
 
 // cancelled gives back what is paused and marked, and ends the job.
@@ -450,19 +450,19 @@ func (j *jobCall) cancelled(ctx context.Context, l *leasedRun) (JobStatus, error
 // unmark takes the mark back that the job has set.
 func (j *jobCall) unmark(ctx context.Context, l *leasedRun) error {
 	journal, h, err := j.jobs.Journal(ctx, j.job)
-	if err != nil || h == nil || j.o.Shard == "" {
+	if err != nil || h == nil || j.jobOpts.Shard == "" {
 		return err
 	}
 	work := apply.ResumeKept(h, journal)
 	if marked, removed := work.Marked(); marked == "" || removed {
 		return nil
 	}
-	state, found, err := l.lease.Drain(ctx, j.o.Shard)
+	state, found, err := l.lease.Drain(ctx, j.jobOpts.Shard)
 	if err != nil || !found || state.State == diagnosis.DrainOff {
 		return err
 	}
-	end := &drainEnd{leasedRun: l, shard: j.o.Shard, journal: work, note: j.r.note}
-	if err := end.unfinished(ctx); err != nil {
+	end := &drainCompletion{leasedRun: l, shard: j.jobOpts.Shard, journal: work, note: j.r.note}
+	if err := end.unmarkOrWarn(ctx); err != nil {
 		return err
 	}
 	if end.warning != "" {

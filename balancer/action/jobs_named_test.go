@@ -54,7 +54,7 @@ func TestJobNextSteps(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", s.State, s.NextSteps, err, want)
 		}
 	}
-	status := func() (JobStatus, error) { return JobLook{Of: d}.Run(t.Context(), c) }
+	status := func() (JobStatus, error) { return JobQuery{Of: d}.Run(t.Context(), c) }
 	start := func(workFor time.Duration) func() (JobStatus, error) {
 		return func() (JobStatus, error) { return JobStart{Of: d, WorkFor: workFor}.Run(t.Context(), c, nil) }
 	}
@@ -95,7 +95,7 @@ func TestJobLimitsOfAPolicy(t *testing.T) {
 				if s, err = start.Run(t.Context(), c, nil); err != nil {
 					t.Fatal(err)
 				}
-				if !s.Good() || s.State == live.JobDone {
+				if !s.OnTrack() || s.State == live.JobDone {
 					return s
 				}
 				start.Replace = false

@@ -60,7 +60,7 @@ func TestJobWaits(t *testing.T) {
 			if s.State == live.JobDone {
 				break
 			}
-			if !s.Good() || calls > 100 {
+			if !s.OnTrack() || calls > 100 {
 				t.Fatalf("%s: %+v", what, s)
 			}
 		}
@@ -114,7 +114,7 @@ func TestJobPausesBetween(t *testing.T) {
 		}
 		s := w.start(JobStart{Of: d, WorkFor: workFor})
 		hours := int(w.cluster.Clock().Now().Sub(began) / time.Hour)
-		if s.Progress.MovesDone > hours+1 || !s.Good() || calls > 300 {
+		if s.Progress.MovesDone > hours+1 || !s.OnTrack() || calls > 300 {
 			t.Fatalf("call %d: %+v after %d hours", calls, s, hours)
 		}
 		if done := s.Progress.MovesDone; done > 1 && done < 16 && s.Progress.ETA < 3000 {
@@ -139,7 +139,7 @@ func TestJobHasEndedMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	late := &jobCall{
-		Cluster: c, JobStart: JobStart{Of: d, WorkFor: time.Second}, jobs: live.JobsOf(c.Client), o: o, r: &serial{},
+		Cluster: c, JobStart: JobStart{Of: d, WorkFor: time.Second}, jobs: live.JobsOf(c.Client), jobOpts: o, r: &serial{},
 	}
 	if late.job, err = late.jobs.Get(t.Context(), id); err != nil {
 		t.Fatal(err)
@@ -211,7 +211,7 @@ func TestJobWorksForSomeNights(t *testing.T) {
 		if s.State == live.JobDone {
 			break
 		}
-		if calls > 400 || !s.Good() {
+		if calls > 400 || !s.OnTrack() {
 			t.Fatalf("call %d: %+v", calls, s)
 		}
 		w.admin(bson.D{{Key: "mockAdvance", Value: (10 * time.Minute).Milliseconds()}})

@@ -130,7 +130,7 @@ func TestJobIsKilled(t *testing.T) {
 		if !killed && status.State == live.JobDone {
 			break
 		}
-		if !killed && !status.Good() || calls > 1000 {
+		if !killed && !status.OnTrack() || calls > 1000 {
 			t.Fatalf("call %d: %+v", calls, status)
 		}
 		w.admin(bson.D{{Key: "mockAdvance", Value: (10 * time.Second).Milliseconds()}})
@@ -192,7 +192,7 @@ func (w *world) start(s JobStart) JobStatus {
 
 func (w *world) jobStatus(d Drain) JobStatus {
 	w.Helper()
-	status, err := JobLook{Of: d}.Run(w.Context(), w.actionCluster())
+	status, err := JobQuery{Of: d}.Run(w.Context(), w.actionCluster())
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -213,11 +213,11 @@ func (w *world) cancelJob(d Drain) JobStatus {
 func TestJobStart(t *testing.T) {
 	w := newWorld(t, crowded(10), catalog.Release80, 1)
 	d := jobDrain()
-	if s := w.jobStatus(d); s.State != live.JobNone || s.Good() || s.NextSteps[0] !=
+	if s := w.jobStatus(d); s.State != live.JobNone || s.OnTrack() || s.NextSteps[0] !=
 		"shardsh drain start --shard s0 --remove --move-primaries --pause-balancing" {
 		t.Errorf("without a job: %+v", s)
 	}
-	if s := w.start(JobStart{Of: d}); s.State != live.JobPending || s.Job != "drain:s0" || !s.Good() {
+	if s := w.start(JobStart{Of: d}); s.State != live.JobPending || s.Job != "drain:s0" || !s.OnTrack() {
 		t.Errorf("recorded: %+v", s)
 	}
 	other := d
@@ -228,7 +228,7 @@ func TestJobStart(t *testing.T) {
 		t.Errorf("other options: %v", err)
 	}
 	s := w.start(JobStart{Of: other, WorkFor: 10 * time.Second, Replace: true})
-	if s.State != live.JobBlocked || len(s.BlockedBy) != 1 || s.BlockedBy[0].What != "limit" || s.Progress.MovesDone != 2 || s.Good() {
+	if s.State != live.JobBlocked || len(s.BlockedBy) != 1 || s.BlockedBy[0].What != "limit" || s.Progress.MovesDone != 2 || s.OnTrack() {
 		t.Errorf("at its limit: %+v", s)
 	}
 	w.well()
@@ -260,7 +260,7 @@ func TestJobIsBlocked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s = w.start(JobStart{Of: d, WorkFor: 10 * time.Millisecond}); s.State != live.JobWaiting || s.BlockedBy[0].What != "lease" || !s.Good() {
+	if s = w.start(JobStart{Of: d, WorkFor: 10 * time.Millisecond}); s.State != live.JobWaiting || s.BlockedBy[0].What != "lease" || !s.OnTrack() {
 		t.Errorf("beside another run: %+v", s)
 	}
 	if err := l.lease.Leave(t.Context(), nil); err != nil {
@@ -302,7 +302,7 @@ func TestJobIsCancelled(t *testing.T) {
 		if s := w.cancelJob(jobDrain()); s.State != live.JobCancelled || w.draining() {
 			t.Errorf("%s: once more %+v", release, s)
 		}
-		if s := w.start(JobStart{Of: jobDrain(), WorkFor: time.Second}); s.State != live.JobCancelled || s.Good() {
+		if s := w.start(JobStart{Of: jobDrain(), WorkFor: time.Second}); s.State != live.JobCancelled || s.OnTrack() {
 			t.Errorf("%s: started again: %+v", release, s)
 		}
 		w.well()
@@ -395,7 +395,7 @@ func TestJobsOfCollections(t *testing.T) {
 			})
 			if killed {
 				kills++
-			} else if err != nil || !s.Good() || calls > 200 {
+			} else if err != nil || !s.OnTrack() || calls > 200 {
 				t.Fatalf("%s, call %d: %+v, %v", kind, calls, s, err)
 			} else if s.State == live.JobDone {
 				break

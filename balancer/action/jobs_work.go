@@ -46,7 +46,7 @@ func (j *jobCall) execute(
 		tell(e)
 	}
 	o.Checked = j.resumed
-	o.Keeps = func() bool { return j.keeps(context.Cause(running)) }
+	o.Keeps = func() bool { return j.keepsPaused(context.Cause(running)) }
 	l.steps = cancellableSteps{l.steps, j}
 	result, err := l.run(running, w.Execution, o, nil, j.r)
 	j.progress(result.Progress)

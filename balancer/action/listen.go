@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// Listen is where pages can be asked for.
+// Listen says at which address, and to whom, pages are served over HTTP.
 type Listen struct {
 	// Address is host:port, or a port alone: without a host only this machine can ask.
 	Address string
 	// TLS is for https; nil is http.
 	TLS *tls.Config
-	// Users have passwords, by name; none is everybody.
+	// Users maps user names to passwords; if it is empty, no login is needed.
 	Users map[string]string
 }
 
@@ -78,7 +78,7 @@ func (l Listen) known(pages http.Handler) http.Handler {
 		given, wanted := sha256.Sum256([]byte(password)), sha256.Sum256([]byte(want))
 		if same := subtle.ConstantTimeCompare(given[:], wanted[:]) == 1; !same || !there {
 			w.Header().Set("WWW-Authenticate", `Basic realm="shardsh"`)
-			http.Error(w, "who are you?", http.StatusUnauthorized)
+			http.Error(w, "authentication required", http.StatusUnauthorized)
 			return
 		}
 		pages.ServeHTTP(w, r)

@@ -21,7 +21,7 @@ func (s Source) outlining(ctx context.Context, goal plan.Goal, o live.ReaderOpti
 	default: // it has something to do in all of them
 		return o
 	}
-	if s.Client == nil || s.chunks(ctx) <= cmp.Or(s.tabled, mostTabled) {
+	if s.Client == nil || s.chunks(ctx) <= cmp.Or(s.tabled, maxTabled) {
 		return o
 	}
 	if o.Parts == 0 {

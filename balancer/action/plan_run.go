@@ -123,7 +123,7 @@ func (p planRun) confirmed(ctx context.Context, c Cluster, work *apply.Execution
 }
 
 // execute takes the lease and carries the plan out; proof is nil without one.
-func (p planRun) execute(ctx context.Context, c Cluster, work *apply.Execution, proof *proving, r *serial) (
+func (p planRun) execute(ctx context.Context, c Cluster, work *apply.Execution, proof *documentProof, r *serial) (
 	result PlanResult, err error) {
 	planned, dryRun := work.Plan, p.rehearses(c)
 	var lease atomic.Pointer[live.LeasedCluster]
@@ -147,7 +147,7 @@ func (p planRun) execute(ctx context.Context, c Cluster, work *apply.Execution, 
 		err = notApproved(err)
 	}
 	result = resultOf(did, err, dryRun)
-	result.Commands = recorded.sent
+	result.Commands = recorded.unsentCommands
 	if work.Acted() {
 		result.Journal = work.Path()
 	}

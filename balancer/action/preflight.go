@@ -210,8 +210,8 @@ func (l *preflightLook) indexes(ctx context.Context) {
 	}
 }
 
-// mostJumbo is how many flagged chunks are looked at before a run.
-const mostJumbo = 100
+// maxJumbo is how many flagged chunks are looked at before a run.
+const maxJumbo = 100
 
 // jumbo has the donors say which flagged chunks can't be cut, and how large they are. A
 // chunk that nobody has flagged yet shows itself when it is reached.
@@ -222,7 +222,7 @@ func (l *preflightLook) jumbo(ctx context.Context) {
 	for _, ns := range slices.Sorted(maps.Keys(donors)) {
 		of := l.facts.Snapshot.Collection(ns)
 		for _, from := range donors[ns] {
-			if of == nil || of.CountOn(from).Jumbo == 0 || looked >= mostJumbo || l.away(from) {
+			if of == nil || of.CountOn(from).Jumbo == 0 || looked >= maxJumbo || l.away(from) {
 				continue
 			}
 			var err error
@@ -232,7 +232,7 @@ func (l *preflightLook) jumbo(ctx context.Context) {
 					return
 				}
 			}
-			found, err := unmovable(ctx, steps, ns, from, mostJumbo-looked)
+			found, err := unmovable(ctx, steps, ns, from, maxJumbo-looked)
 			l.failed("jumbo chunks of "+ns, err)
 			looked += len(found)
 			l.facts.Unmovable = append(l.facts.Unmovable, found...)

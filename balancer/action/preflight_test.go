@@ -196,7 +196,7 @@ func waysNotToDrain() []way {
 			}
 		}},
 		{name: "the cluster is kept quiet", code: diagnosis.Quiesced, says: "quiesce", drain: whole, prepare: func(w *world) {
-			record := live.Quiesced{Host: "ops1", PID: 42, Mode: catalog.ModeOff, Until: w.cluster.Clock().Now().Add(time.Hour)}
+			record := live.QuiesceRecord{Host: "ops1", PID: 42, Mode: catalog.ModeOff, Until: w.cluster.Clock().Now().Add(time.Hour)}
 			if err := record.Save(w.Context(), w.client); err != nil {
 				w.Fatal(err)
 			}

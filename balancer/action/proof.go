@@ -35,8 +35,8 @@ func (p Proof) validate() error {
 // digestSuffix ends the name of a run's digest, which lies beside its journal.
 const digestSuffix = ".digest"
 
-// proving is a run whose documents are compared.
-type proving struct {
+// documentProof is a run whose documents are compared.
+type documentProof struct {
 	Cluster
 	report *serial
 	work   *apply.Execution
@@ -45,9 +45,9 @@ type proving struct {
 
 // prove makes the digest of what a run is about to move, or finds the one of the run that
 // goes on; nil where nothing is to be compared. It takes as long as reading all documents.
-func (p planRun) prove(ctx context.Context, c Cluster, work *apply.Execution, r *serial) (*proving, error) {
+func (p planRun) prove(ctx context.Context, c Cluster, work *apply.Execution, r *serial) (*documentProof, error) {
 	verb := Verify{Settle: DefaultSettle, SettlePause: DefaultSettlePause, MaxRate: p.VerifyRate, Window: p.Window}
-	proof := &proving{Cluster: c, report: r, work: work}
+	proof := &documentProof{Cluster: c, report: r, work: work}
 	if path := work.Path(); path != "" && !strings.HasPrefix(path, live.JobPrefix) {
 		verb.Output = path + digestSuffix
 		if work.Plan.Goal.Kind == plan.Undo { // whose journal is that of the run
@@ -112,7 +112,7 @@ func (p planRun) moved(ctx context.Context, work *apply.Execution) ([]string, er
 
 // compare reads the documents again, and says whether they are the same; nil where the run has
 // done nothing, or was interrupted.
-func (p *proving) compare(ctx context.Context) (*VerifyResult, error) {
+func (p *documentProof) compare(ctx context.Context) (*VerifyResult, error) {
 	if p.verb.Against != "" && !p.work.Acted() {
 		return nil, os.Remove(p.verb.Against)
 	}

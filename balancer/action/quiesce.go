@@ -179,7 +179,7 @@ type quiesceRun struct {
 	result QuiesceResult
 
 	lease  *live.Lease
-	record *live.Quiesced
+	record *live.QuiesceRecord
 	lost   bool // the cluster did not answer when it was asked last
 }
 
@@ -226,7 +226,7 @@ func (q *quiesceRun) rehearse(ctx context.Context) error {
 			return err
 		}
 	}
-	q.result.Commands = recorded.sent
+	q.result.Commands = recorded.unsentCommands
 	return nil
 }
 
@@ -243,7 +243,7 @@ func (q *quiesceRun) estimateWait(ctx context.Context, busy []live.Busy) {
 	for _, b := range busy {
 		takes := b.Left
 		if b.Kind == live.BusyMigration {
-			takes = delay + max(time.Second, q.look.MigrationTook(ctx)-b.Running)
+			takes = delay + max(time.Second, q.look.MedianMigrationTime(ctx)-b.Running)
 		}
 		expected = max(expected, takes)
 	}
@@ -319,7 +319,7 @@ func (q *quiesceRun) failedRestoreText() string {
 }
 
 // hurriedAnswerTimeout is how soon the cluster has to answer once nobody wants to wait any more;
-// answeringAtLeisure is how soon before that, after one pause.
+// answerTimeout is how soon before that, after one pause.
 const (
 	hurriedAnswerTimeout = 400 * time.Millisecond
 	answerTimeout        = 4 * time.Second
@@ -434,7 +434,7 @@ func (q *quiesceRun) stoppedByOthers(ctx context.Context) (bool, error) {
 	if q.record.Mode == catalog.ModeOff || q.record.Restarting {
 		return false, nil
 	}
-	entries, found, err := q.look.After(ctx, live.MarkAt("actionlog", q.record.Actions))
+	entries, found, err := q.look.After(ctx, live.MarkAt("actionlog", q.record.ActionLogMark))
 	if err != nil || !found {
 		return false, err
 	}
@@ -455,13 +455,13 @@ func (q *quiesceRun) restart(ctx context.Context) error {
 		return err
 	}
 	if q.record.Mode != catalog.ModeFull { // autoSplitOnly, up to 4.2
-		return q.send(ctx, "config", live.SetSetting("balancer", "mode", string(q.record.Mode)))
+		return q.send(ctx, "config", live.SetSettingCommand("balancer", "mode", string(q.record.Mode)))
 	}
 	if err := q.send(ctx, "admin", startCommand()); err != nil {
 		return err
 	}
 	for _, id := range q.record.Disabled {
-		if err := q.send(ctx, "config", live.SetSetting(id, "enabled", false)); err != nil {
+		if err := q.send(ctx, "config", live.SetSettingCommand(id, "enabled", false)); err != nil {
 			return err
 		}
 	}

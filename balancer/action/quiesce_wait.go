@@ -103,7 +103,7 @@ func (q *quiesceRun) open(ctx context.Context) error {
 			q.record.Restarting = false
 		}
 	} else {
-		q.record = &live.Quiesced{Mode: status.Mode}
+		q.record = &live.QuiesceRecord{Mode: status.Mode}
 		if q.record.Disabled, err = q.look.DisabledSwitches(ctx); err != nil {
 			return &AccessError{err}
 		}
@@ -111,7 +111,7 @@ func (q *quiesceRun) open(ctx context.Context) error {
 		if err != nil {
 			return &AccessError{err}
 		}
-		q.record.Actions = mark.Text()
+		q.record.ActionLogMark = mark.Text()
 	}
 	q.record.Host, q.record.PID, q.record.Since, q.record.Until = self.Host, self.PID, now, time.Time{}
 	q.result.Was, q.result.Stopped = q.record.Mode, now
@@ -138,7 +138,7 @@ const (
 
 // quietCheck is what a look has seen.
 type quietCheck struct {
-	mark          live.Mark // of the change log, before anything else was read
+	mark          live.LogPosition // of the change log, before anything else was read
 	before, after live.BalancerStatus
 	busy          []live.Busy
 	at            time.Time
@@ -300,7 +300,7 @@ func (q *quiesceRun) stop(ctx context.Context, left time.Duration) error {
 	return err
 }
 
-func (q *quiesceRun) movesSince(ctx context.Context, mark live.Mark, left time.Duration) ([]string, error) {
+func (q *quiesceRun) movesSince(ctx context.Context, mark live.LogPosition, left time.Duration) ([]string, error) {
 	ctx, cancel := limited(ctx, max(min(left, checkTimeout), minCheckTimeout))
 	defer cancel()
 	entries, found, err := q.look.After(ctx, mark)
@@ -308,7 +308,7 @@ func (q *quiesceRun) movesSince(ctx context.Context, mark live.Mark, left time.D
 	if err == nil && !found {
 		err = errors.New("the change log has lost what it had")
 	}
-	return live.Moved(entries), err
+	return live.DescribeMoves(entries), err
 }
 
 // isQuiet records that the cluster is quiet.
@@ -323,8 +323,8 @@ func (q *quiesceRun) isQuiet(ctx context.Context, clean, last *quietCheck, left 
 	if err != nil {
 		return &AccessError{err}
 	}
-	q.record.Starts = actions.Text()
-	q.record.Quiet, q.record.Term, q.record.Changes = now, last.after.Term, clean.mark.Text()
+	q.record.StartsMark = actions.Text()
+	q.record.Quiet, q.record.Term, q.record.ChangeLogMark = now, last.after.Term, clean.mark.Text()
 	if err := q.record.Save(ctx, q.c.Client); err != nil {
 		return &AccessError{err}
 	}
@@ -430,7 +430,7 @@ func (q *quiesceRun) watch(ctx context.Context) {
 	}
 	if status.Mode != catalog.ModeOff {
 		q.result.Broken = []string{"the balancer was started"}
-	} else if moved, err := q.movesSince(ctx, live.MarkAt("changelog", q.record.Changes), watchEvery); err == nil {
+	} else if moved, err := q.movesSince(ctx, live.MarkAt("changelog", q.record.ChangeLogMark), watchEvery); err == nil {
 		q.result.Broken = moved
 	}
 	if len(q.result.Broken) > 0 {
@@ -452,7 +452,7 @@ func (q *quiesceRun) broken(ctx context.Context) (list []string) {
 	if status.Mode != catalog.ModeOff {
 		list = append(list, "the balancer was started")
 	}
-	moved, err := q.movesSince(ctx, live.MarkAt("changelog", q.record.Changes), finalCheckTimeout)
+	moved, err := q.movesSince(ctx, live.MarkAt("changelog", q.record.ChangeLogMark), finalCheckTimeout)
 	if err != nil {
 		q.lost = !answered(err)
 		return append(list, fmt.Sprintf("the change log can't be read: %v", err))
@@ -470,7 +470,7 @@ func (q *quiesceRun) broken(ctx context.Context) (list []string) {
 
 // startedByOthers reports whether the action log says that the balancer was started since.
 func (q *quiesceRun) startedByOthers(ctx context.Context) (bool, error) {
-	entries, _, err := q.look.After(ctx, live.MarkAt("actionlog", q.record.Starts))
+	entries, _, err := q.look.After(ctx, live.MarkAt("actionlog", q.record.StartsMark))
 	for _, e := range entries {
 		if e.What == "balancer.start" {
 			return true, err

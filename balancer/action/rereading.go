@@ -8,19 +8,19 @@ import (
 	"shardsh/balancer/apply"
 )
 
-// mostRereads is how often in a row a read that failed is tried again.
-const mostRereads = 5
+// maxRereads is how often in a row a read that failed is tried again.
+const maxRereads = 5
 
-// rereading tries reads again whose failure may pass.
-type rereading struct {
+// readRetry tries reads again whose failure may pass.
+type readRetry struct {
 	clock  apply.Clock
 	report *serial
 }
 
 // wait waits before a read that failed so many times in a row is tried again. It returns err
 // where that is of no use.
-func (r rereading) wait(ctx context.Context, failures int, err error) error {
-	if failures > mostRereads || ctx.Err() != nil || !passes(err) {
+func (r readRetry) wait(ctx context.Context, failures int, err error) error {
+	if failures > maxRereads || ctx.Err() != nil || !passes(err) {
 		return err
 	}
 	pause := time.Second << failures
@@ -29,7 +29,7 @@ func (r rereading) wait(ctx context.Context, failures int, err error) error {
 }
 
 // again does what may be done again until it does not fail any more.
-func again[T any](ctx context.Context, r rereading, do func() (T, error)) (T, error) {
+func again[T any](ctx context.Context, r readRetry, do func() (T, error)) (T, error) {
 	for failures := 1; ; failures++ {
 		v, err := do()
 		if err == nil {

@@ -40,7 +40,7 @@ type Source struct {
 	Computing func(compute func() error) error
 
 	report *serial // of how far a read is; may be nil
-	tabled int64   // how many chunks a cluster may have of which plans keep all tables; 0 is mostTabled
+	tabled int64   // how many chunks a cluster may have of which plans keep all tables; 0 is maxTabled
 }
 
 // Read reads parts of the cluster. A Snapshot that was read before is what it is.

@@ -223,9 +223,9 @@ func (v Verify) Run(ctx context.Context, c Cluster, r Reporter) (result VerifyRe
 	}
 	began := c.Clock.Now()
 	report := &serial{next: r}
-	run := &verifying{
+	run := &verifyRun{
 		Verify: v, cluster: c, report: report, rate: readRate{clock: c.Clock, most: v.MaxRate},
-		reread: rereading{c.Clock, report},
+		reread: readRetry{c.Clock, report},
 	}
 	if v.compares() {
 		if run.before, run.file.Against, err = run.Verify.before(); err != nil {
@@ -258,7 +258,7 @@ func isDir(path string) bool {
 }
 
 // all reads all collections, then judges them.
-func (v *verifying) all(ctx context.Context, result *VerifyResult) error {
+func (v *verifyRun) all(ctx context.Context, result *VerifyResult) error {
 	if err := v.inspect(ctx); err != nil {
 		return err
 	}
@@ -300,7 +300,7 @@ func worse(a, b string) string {
 }
 
 // inspect says what the read costs, before it begins.
-func (v *verifying) inspect(ctx context.Context) error {
+func (v *verifyRun) inspect(ctx context.Context) error {
 	v.facts = map[string]documents.Facts{}
 	for _, ns := range v.Namespaces {
 		f, err := documents.Inspect(ctx, v.cluster.Client, ns)

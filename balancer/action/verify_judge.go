@@ -18,8 +18,8 @@ import (
 	"shardsh/balancer/verify"
 )
 
-// suspect is a range that differs.
-type suspect struct {
+// differingRange is a range that differs.
+type differingRange struct {
 	index       int
 	from, to    bson.RawValue
 	before, now verify.Sum
@@ -28,7 +28,7 @@ type suspect struct {
 }
 
 // judge compares a collection with what it was.
-func (v *verifying) judge(ctx context.Context, ns string) (result VerifyCollection, err error) {
+func (v *verifyRun) judge(ctx context.Context, ns string) (result VerifyCollection, err error) {
 	c := v.file.Collection(ns)
 	total := c.Total()
 	result = VerifyCollection{
@@ -75,9 +75,9 @@ func (v *verifying) judge(ctx context.Context, ns string) (result VerifyCollecti
 }
 
 // settle reads ranges that differ again, until they come out the same twice.
-func (v *verifying) settle(ctx context.Context, was, c *verify.Collection) (suspects []*suspect, err error) {
+func (v *verifyRun) settle(ctx context.Context, was, c *verify.Collection) (suspects []*differingRange, err error) {
 	for _, i := range verify.Differ(was.Digest, c.Digest) {
-		suspects = append(suspects, &suspect{
+		suspects = append(suspects, &differingRange{
 			index: i, from: was.Ranges[i].From, to: was.End(i), before: was.Ranges[i].Sum, now: c.Ranges[i].Sum, unsettled: true,
 		})
 	}
@@ -86,7 +86,7 @@ func (v *verifying) settle(ctx context.Context, was, c *verify.Collection) (susp
 			humanize.Count(len(suspects), "range")))
 	}
 	for range v.Settle {
-		if !slices.ContainsFunc(suspects, func(s *suspect) bool { return s.unsettled }) {
+		if !slices.ContainsFunc(suspects, func(s *differingRange) bool { return s.unsettled }) {
 			break
 		}
 		if err := v.cluster.Clock.Sleep(ctx, v.SettlePause); err != nil {
@@ -104,14 +104,14 @@ func (v *verifying) settle(ctx context.Context, was, c *verify.Collection) (susp
 			s.now = sum
 			c.Ranges[s.index].Sum = sum
 		}
-		suspects = slices.DeleteFunc(suspects, func(s *suspect) bool { return s.now == s.before })
+		suspects = slices.DeleteFunc(suspects, func(s *differingRange) bool { return s.now == s.before })
 	}
 	return suspects, nil
 }
 
 // freshen reads all suspects once more where a list names what differs of them: some that came out the
 // same twice were written after that, and the writes are known up to now.
-func (v *verifying) freshen(ctx context.Context, c *verify.Collection, suspects []*suspect) (err error) {
+func (v *verifyRun) freshen(ctx context.Context, c *verify.Collection, suspects []*differingRange) (err error) {
 	for _, s := range suspects {
 		if v.Documents == "" {
 			break
@@ -125,7 +125,7 @@ func (v *verifying) freshen(ctx context.Context, c *verify.Collection, suspects 
 }
 
 // sum reads one range.
-func (v *verifying) sum(ctx context.Context, c *verify.Collection, s *suspect) (verify.Sum, error) {
+func (v *verifyRun) sum(ctx context.Context, c *verify.Collection, s *differingRange) (verify.Sum, error) {
 	return again(ctx, v.reread, func() (verify.Sum, error) {
 		scan := verify.NewScanLike(verify.Digest{Ranges: make([]verify.Range, 1)})
 		err := v.once(ctx, c, s, scan.Put)
@@ -134,7 +134,7 @@ func (v *verifying) sum(ctx context.Context, c *verify.Collection, s *suspect) (
 }
 
 // once reads a range as it is now.
-func (v *verifying) once(ctx context.Context, c *verify.Collection, s *suspect, put func(bson.Raw) error) error {
+func (v *verifyRun) once(ctx context.Context, c *verify.Collection, s *differingRange, put func(bson.Raw) error) error {
 	after, _, err := documents.ClusterTime(ctx, v.cluster.Client)
 	if err != nil {
 		return err
@@ -151,8 +151,8 @@ func (v *verifying) once(ctx context.Context, c *verify.Collection, s *suspect, 
 
 // writes finds out which documents of suspects were written since the digest was begun. Where
 // that can't be known, all count as different, and a note says so.
-func (v *verifying) writes(
-	ctx context.Context, was *verify.Collection, suspects []*suspect, result *VerifyCollection,
+func (v *verifyRun) writes(
+	ctx context.Context, was *verify.Collection, suspects []*differingRange, result *VerifyCollection,
 ) error {
 	until, _, err := documents.ClusterTime(ctx, v.cluster.Client)
 	if err != nil {
@@ -191,8 +191,8 @@ func (v *verifying) writes(
 }
 
 // holds returns the suspect with an _id; nil for none. They are in the order of _id.
-func holds(suspects []*suspect, id bson.RawValue) *suspect {
-	i, _ := slices.BinarySearchFunc(suspects, id, func(s *suspect, id bson.RawValue) int {
+func holds(suspects []*differingRange, id bson.RawValue) *differingRange {
+	i, _ := slices.BinarySearchFunc(suspects, id, func(s *differingRange, id bson.RawValue) int {
 		if s.to.Type != 0 && keyorder.Compare(id, s.to) >= 0 {
 			return -1
 		}
@@ -206,8 +206,8 @@ func holds(suspects []*suspect, id bson.RawValue) *suspect {
 
 // name reads a range for the last time, and tells what of it differs: which documents, where a list
 // has those that were.
-func (v *verifying) name(
-	ctx context.Context, c *verify.Collection, s *suspect, list *verify.ListReader,
+func (v *verifyRun) name(
+	ctx context.Context, c *verify.Collection, s *differingRange, list *verify.ListReader,
 ) (d VerifyDifference, err error) {
 	var listed []verify.Listed
 	if list != nil {
@@ -249,7 +249,7 @@ func (v *verifying) name(
 }
 
 // namely names what can be told by the sums of a range.
-func (v *verifying) namely(s *suspect) (put func(bson.Raw), told func(*VerifyDifference)) {
+func (v *verifyRun) namely(s *differingRange) (put func(bson.Raw), told func(*VerifyDifference)) {
 	n := verify.NewNamer(s.before, s.now, &s.writes)
 	return n.Put, func(d *VerifyDifference) {
 		d.Verdict = n.Verdict()
@@ -260,7 +260,7 @@ func (v *verifying) namely(s *suspect) (put func(bson.Raw), told func(*VerifyDif
 }
 
 // write writes the digest and the differences, and ends the progress.
-func (v *verifying) write(result *VerifyResult) error {
+func (v *verifyRun) write(result *VerifyResult) error {
 	text, _, err := v.file.Marshal()
 	if err != nil {
 		return err
@@ -286,7 +286,7 @@ func (v *verifying) write(result *VerifyResult) error {
 	return nil
 }
 
-func (v *verifying) differences(result *VerifyResult) func(io.Writer) error {
+func (v *verifyRun) differences(result *VerifyResult) func(io.Writer) error {
 	return func(to io.Writer) error {
 		lines := json.NewEncoder(to)
 		lines.SetEscapeHTML(false)

@@ -12,8 +12,8 @@ import (
 	"shardsh/balancer/verify"
 )
 
-// mostDiffering is how many documents that differ are named, of all collections.
-const mostDiffering = 1_000_000
+// maxDiffering is how many documents that differ are named, of all collections.
+const maxDiffering = 1_000_000
 
 // listing writes the list of documents of a digest. A nil one writes nothing.
 type listing struct {
@@ -26,7 +26,7 @@ type listing struct {
 }
 
 // list opens the list that is to be written, in the place that an earlier run has reached.
-func (v *verifying) list() (err error) {
+func (v *verifyRun) list() (err error) {
 	if v.Documents == "" || v.compares() {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (v *verifying) list() (err error) {
 
 // reached checks what an earlier run has listed, and returns where it goes on, and whether the
 // collection is to be begun: the progress has it first.
-func (v *verifying) reached(file *os.File) (at int64, owes bool, err error) {
+func (v *verifyRun) reached(file *os.File) (at int64, owes bool, err error) {
 	reader := verify.NewListReader(file)
 	for _, c := range v.file.Collections {
 		at = reader.At()
@@ -131,7 +131,7 @@ func (l *listing) begin(ns string) error {
 }
 
 // beginList begins a collection, which the progress has before: a list without progress is not ours.
-func (v *verifying) beginList(ns string) error {
+func (v *verifyRun) beginList(ns string) error {
 	if v.listing == nil {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (l *listing) close() error {
 }
 
 // openList opens the list that was written beside the digest; nil without one.
-func (v *verifying) openList(ns string) (reader *verify.ListReader, end func() error, err error) {
+func (v *verifyRun) openList(ns string) (reader *verify.ListReader, end func() error, err error) {
 	if v.Documents == "" {
 		return nil, func() error { return nil }, nil
 	}
@@ -183,12 +183,14 @@ func (v *verifying) openList(ns string) (reader *verify.ListReader, end func() e
 }
 
 // exactly reads a range for the last time, and names all documents of it that differ.
-func (v *verifying) exactly(s *suspect, list []verify.Listed) (put func(bson.Raw), told func(*VerifyDifference)) {
+func (v *verifyRun) exactly(
+	s *differingRange, list []verify.Listed,
+) (put func(bson.Raw), told func(*VerifyDifference)) {
 	exact := verify.NewExact(list, &s.writes)
 	return exact.Put, func(d *VerifyDifference) {
 		docs, verdict := exact.Documents()
 		d.Verdict = verdict
-		shown := min(len(docs), mostDiffering-v.listed)
+		shown := min(len(docs), maxDiffering-v.listed)
 		d.More = len(docs) - shown
 		v.listed += shown
 		for _, doc := range docs[:shown] {

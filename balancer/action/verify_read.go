@@ -38,8 +38,8 @@ type Verifying struct {
 
 func (Verifying) isEvent() {}
 
-// verifying is a run of Verify.
-type verifying struct {
+// verifyRun is a run of Verify.
+type verifyRun struct {
 	Verify
 	cluster Cluster
 	report  *serial
@@ -53,14 +53,14 @@ type verifying struct {
 	saved               time.Time
 	kept                bool // there is progress in a file
 	rate                readRate
-	reread              rereading
+	reread              readRetry
 
 	listing *listing
 	listed  int // documents that differ and are named
 }
 
 // resume reads the progress of an earlier run.
-func (v *verifying) resume() error {
+func (v *verifyRun) resume() error {
 	path := v.part()
 	if path == "" || v.Restart || !exists(path) {
 		return nil
@@ -81,7 +81,7 @@ func (v *verifying) resume() error {
 }
 
 // keep writes the progress.
-func (v *verifying) keep() error {
+func (v *verifyRun) keep() error {
 	path := v.part()
 	if path == "" || len(v.file.Collections) == 0 {
 		return nil
@@ -109,7 +109,7 @@ func writing(text []byte) func(io.Writer) error {
 }
 
 // like is the digest whose ranges a collection gets; nil to choose them.
-func (v *verifying) like(ns string) *verify.Digest {
+func (v *verifyRun) like(ns string) *verify.Digest {
 	if v.before == nil {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (v *verifying) like(ns string) *verify.Digest {
 }
 
 // collection reads a collection to its end, from where an earlier run has left it.
-func (v *verifying) collection(ctx context.Context, ns string) error {
+func (v *verifyRun) collection(ctx context.Context, ns string) error {
 	c := v.file.Collection(ns)
 	if c != nil && c.Finished {
 		v.count(c.Total())
@@ -180,7 +180,7 @@ func (v *verifying) collection(ctx context.Context, ns string) error {
 }
 
 // count takes what an earlier run has read from what is left.
-func (v *verifying) count(s verify.Sum) {
+func (v *verifyRun) count(s verify.Sum) {
 	v.docs, v.bytes = max(0, v.docs-s.Docs), max(0, v.bytes-s.Bytes)
 }
 
@@ -189,7 +189,7 @@ var errReopen = errors.New("the cursor is old")
 
 // scan reads what is left, and returns the Scan as it is then, also with an error. What
 // breaks is read again from the last range on.
-func (v *verifying) scan(ctx context.Context, c *verify.Collection, scan *verify.Scan) (*verify.Scan, error) {
+func (v *verifyRun) scan(ctx context.Context, c *verify.Collection, scan *verify.Scan) (*verify.Scan, error) {
 	for failures := 0; ; {
 		before := scan.State()
 		err := v.read(ctx, c, scan)
@@ -232,7 +232,7 @@ func passes(err error) bool {
 }
 
 // read puts documents into a Scan, from where it is, as long as a cursor is good for.
-func (v *verifying) read(ctx context.Context, c *verify.Collection, scan *verify.Scan) error {
+func (v *verifyRun) read(ctx context.Context, c *verify.Collection, scan *verify.Scan) error {
 	opened := v.cluster.Clock.Now()
 	step := int64(verifyStep) // which is due at once
 	return v.rangeOf(c, scan.State().Next(), bson.RawValue{}).Each(ctx, v.cluster.Client, func(doc bson.Raw) error {
@@ -255,13 +255,13 @@ func (v *verifying) read(ctx context.Context, c *verify.Collection, scan *verify
 	})
 }
 
-func (v *verifying) rangeOf(c *verify.Collection, from, to bson.RawValue) documents.Range {
+func (v *verifyRun) rangeOf(c *verify.Collection, from, to bson.RawValue) documents.Range {
 	return documents.Range{Namespace: c.Namespace, From: from, To: to, After: c.Since, Secondary: v.Secondary,
 		MaxTime: 2 * cursorAge}
 }
 
 // step waits until more may be read, and keeps the progress now and then.
-func (v *verifying) step(ctx context.Context, c *verify.Collection, scan *verify.Scan, opened time.Time) error {
+func (v *verifyRun) step(ctx context.Context, c *verify.Collection, scan *verify.Scan, opened time.Time) error {
 	began := v.cluster.Clock.Now()
 	if err := v.gate.Enter(ctx, pace.Move{Namespace: c.Namespace, Stays: true}); err != nil {
 		return err

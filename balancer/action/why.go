@@ -62,8 +62,8 @@ func (w Why) Validate() error {
 	return err
 }
 
-// mostTabled is how many chunks a cluster may have of which all routing tables are read.
-const mostTabled = 500_000
+// maxTabled is how many chunks a cluster may have of which all routing tables are read.
+const maxTabled = 500_000
 
 // reads is what the question needs: the routing tables of the collection that is named, or
 // of those that may not be balanced; in a small cluster of all.
@@ -90,7 +90,7 @@ func mayBeUneven() func(*catalog.Snapshot, *catalog.CollectionState) bool {
 				chunks += c.Count().Chunks
 			}
 		}
-		return chunks <= mostTabled || !c.Unsplittable && !diagnosis.Evident(s, c)
+		return chunks <= maxTabled || !c.Unsplittable && !diagnosis.Evident(s, c)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// mostCuts is how often what is still too large is cut again: a half may be, many times.
-const mostCuts = 1000
+// maxCuts is how often what is still too large is cut again: a half may be, many times.
+const maxCuts = 1000
 
 // cut notes where what a command could not move at once is to be split: where the
 // donor says. How much lies where, a plan could only guess.

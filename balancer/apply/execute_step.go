@@ -132,7 +132,7 @@ type retryError struct {
 func (e *retryError) Error() string { return e.err.Error() }
 
 // try sends the commands of a step once, but for what is cut. The error is an
-// *againError where the same may succeed later.
+// *retryError where the same may succeed later.
 func (k *stepRun) try(ctx context.Context, t remainder) error {
 	for cuts := 0; ; cuts++ {
 		if asks := t.commands[0]; asks.Kind == plan.Split && asks.Open {
@@ -172,7 +172,7 @@ func (k *stepRun) try(ctx context.Context, t remainder) error {
 					return err
 				}
 				err = nil
-			case cuts < mostCuts:
+			case cuts < maxCuts:
 				err = nil
 			}
 		}

@@ -36,7 +36,7 @@ func (r *run) finish(ctx context.Context) (more bool, err error) {
 			return false, r.mayNot(ctx, err)
 		}
 		changed, is := errors.AsType[*ChangedError](err)
-		if !is || !r.mayReplan() || looks == mostReplans {
+		if !is || !r.mayReplan() || looks == maxReplans {
 			return false, err
 		}
 		p, err := r.newPlan(ctx)
@@ -54,8 +54,8 @@ func (r *run) finish(ctx context.Context) (more bool, err error) {
 	}
 }
 
-// mostReplans is after how many new plans nobody believes in the next one.
-const mostReplans = 20
+// maxReplans is after how many new plans nobody believes in the next one.
+const maxReplans = 20
 
 func (r *run) mayReplan() bool {
 	return r.o.OnChange == Replan && r.o.Replan != nil && !r.o.DryRun && r.plan.Goal.Kind != plan.Undo
@@ -106,9 +106,9 @@ func (r *run) follow(p *plan.Plan, because *ChangedError) error {
 	if because == nil || !because.Contents { // which takes a step each time
 		r.replans++
 	}
-	if r.replans > mostReplans {
+	if r.replans > maxReplans {
 		return fmt.Errorf(
-			"the goal is not reached after %d new plans: the cluster changes too fast", mostReplans)
+			"the goal is not reached after %d new plans: the cluster changes too fast", maxReplans)
 	}
 	r.closeTally()
 	r.merged = r.merges()

@@ -1,4 +1,4 @@
-// Package catalog has the words of sharding as values: shards, chunks, routing
+// Package catalog models the metadata of sharding as plain values: shards, chunks, routing
 // tables, shard keys, zones, collection entries, balancer settings and
 // versions, and how they are read from and written to the config database
 // (rules/03-catalog-and-keys §3 and §4).

@@ -55,7 +55,7 @@ func (d *Draft) Table() *RoutingTable {
 // RoutingTable.Apply does, with its errors. The slice is the draft's from then on: it
 // must not be changed.
 func (d *Draft) Put(changed ...Chunk) error {
-	if len(changed) > mostGathered {
+	if len(changed) > maxGathered {
 		return d.apply(changed)
 	}
 	if !d.replaced(changed) {
@@ -103,9 +103,9 @@ func (d *Draft) count(chunks []Chunk, sign int) {
 	}
 }
 
-// mostGathered is how many changes come at once, at most, that are gathered: the
+// maxGathered is how many changes come at once, at most, that are gathered: the
 // table is quicker with many.
-const mostGathered = 64
+const maxGathered = 64
 
 // apply writes changes, after those gathered.
 func (d *Draft) apply(changed []Chunk) error {

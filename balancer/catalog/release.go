@@ -65,7 +65,7 @@ func ParseRelease(text string) (Release, error) {
 			return r, nil
 		}
 		if patch, found := strings.CutPrefix(text, r.String()+"."); found {
-			if n, err := strconv.ParseUint(patch, 10, 8); err == nil && strconv.FormatUint(n, 10) == patch && n < mostPatches {
+			if n, err := strconv.ParseUint(patch, 10, 8); err == nil && strconv.FormatUint(n, 10) == patch && n < maxPatches {
 				return r.WithPatch(uint8(n)), nil
 			}
 		}
@@ -75,7 +75,7 @@ func ParseRelease(text string) (Release, error) {
 		strings.Join(known, ", "))
 }
 
-const mostPatches = 255
+const maxPatches = 255
 
 // ReleaseOf returns the release of a server by its version, such as 5.0.7. It is of the
 // newest line that is not newer. False when the text is not a version, or the version is
@@ -94,7 +94,7 @@ func ReleaseOf(version string) (r Release, ok bool) {
 	if r.later = ok && is != r.line; r.later {
 		return r, ok
 	}
-	if ok && v.Patch < mostPatches && strings.HasPrefix(version, v.String()) { // not 8.0 alone
+	if ok && v.Patch < maxPatches && strings.HasPrefix(version, v.String()) { // not 8.0 alone
 		r = r.WithPatch(uint8(v.Patch))
 	}
 	return r, ok

@@ -39,8 +39,8 @@ type limitsForm struct {
 	Disk     string `yaml:"disk-limit"`
 }
 
-// mostBytes is more than any policy.
-const mostBytes = 1 << 20
+// maxBytes is more than any policy.
+const maxBytes = 1 << 20
 
 // Load reads a policy from a file in YAML or JSON.
 func Load(file string) (*Policy, error) {
@@ -49,7 +49,7 @@ func Load(file string) (*Policy, error) {
 		return nil, fmt.Errorf("the policy can't be read, and nothing is changed without it: %w", err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	text, err := io.ReadAll(io.LimitReader(f, mostBytes))
+	text, err := io.ReadAll(io.LimitReader(f, maxBytes))
 	if err != nil {
 		return nil, fmt.Errorf("the policy can't be read, and nothing is changed without it: %w", err)
 	}

@@ -78,8 +78,8 @@ func extended(of, p catalog.KeyPattern, k catalog.Key) catalog.Key {
 	return longer
 }
 
-// mostExamples is how many bounds a change has for examples.
-const mostExamples = 3
+// maxExamples is how many bounds a change has for examples.
+const maxExamples = 3
 
 // tally counts chunks of one kind.
 type tally struct {
@@ -89,7 +89,7 @@ type tally struct {
 
 func (t *tally) add(p catalog.KeyPattern, k catalog.Key) {
 	t.count++
-	if len(t.examples) < mostExamples {
+	if len(t.examples) < maxExamples {
 		t.examples = append(t.examples, humanize.Literal(p.Bound(k)))
 	}
 }
@@ -203,13 +203,13 @@ func (n counts) flows() (list []Flow) {
 	return list
 }
 
-// mostFlows is how many ways are told of in a line.
-const mostFlows = 3
+// maxFlows is how many ways are told of in a line.
+const maxFlows = 3
 
 func flowText(flows []Flow) string {
 	var list []string
 	for i, f := range flows {
-		if i == mostFlows {
+		if i == maxFlows {
 			list = append(list, fmt.Sprintf("and %d more pairs of shards", len(flows)-i))
 			break
 		}

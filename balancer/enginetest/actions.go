@@ -204,7 +204,7 @@ func (s *suite) uuid(db, name string) bson.Binary {
 func (s *suite) act(r balancer.Routing, kind policy.ActionKind, shard catalog.ShardID, min, max int,
 	most int64) policy.ActionResult {
 	s.Helper()
-	a := policy.Action{
+	a := policy.StreamAction{
 		Kind: kind, Namespace: r.Collection.Namespace, UUID: r.Collection.UUID, Shard: shard, MaxBytes: most,
 	}
 	if kind != policy.MergeAll {

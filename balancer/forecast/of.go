@@ -128,7 +128,7 @@ func (f *Forecast) span(k clock, simulations []simulation, r rates, round time.D
 	}
 	var all []time.Duration
 	for _, c := range simulations {
-		unsure := r.logStdDev(c.working(), c.bytes, c.unused(r.links))
+		unsure := r.logStdDev(c.working(), c.bytes, c.unmeasuredShare(r.links))
 		for _, z := range grid() {
 			for _, in := range k.in {
 				took, ok := k.take(c, f.At, in, math.Exp(unsure*z))

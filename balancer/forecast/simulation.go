@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// simulation is how a simulation went, without windows.
+// simulation is the outcome of a simulation that ignores balancer windows.
 type simulation struct {
 	// work are the times in which something moved, in order, apart.
 	work []span
@@ -54,8 +54,9 @@ func (c simulation) longestGap(start time.Time) (longest time.Duration) {
 	return longest
 }
 
-// unused returns the share of the time of moves on links that are not known.
-func (c simulation) unused(l links) float64 {
+// unmeasuredShare returns the share of move time on links without measured migrations, weighted
+// by how little is known of each.
+func (c simulation) unmeasuredShare(l links) float64 {
 	var unused, all float64
 	for pair, took := range c.links {
 		all += took.Seconds()
@@ -177,8 +178,8 @@ func (c *simulation) join() {
 type clock struct {
 	settings catalog.Settings
 	known    catalog.BalancerClock
-	// in are the time zones between which that of the windows lies: the first and the
-	// last are the same where it is known.
+	// in are the candidates for the time zone of the window, in order; the first and the last
+	// are the same when the zone is known.
 	in []*time.Location
 }
 

@@ -89,7 +89,7 @@ func (f Forecast) state() (about, state string) {
 // proviso returns what has to stay as it is.
 func (f Forecast) proviso() string {
 	if f.Windowed {
-		return ", if the window stays"
+		return ", if the balancer window stays as it is"
 	}
 	return ""
 }

@@ -27,8 +27,8 @@ type Options struct {
 // occupied as long as that takes.
 const moveBytes = 20 << 20
 
-// leastRelief is the part of the mean load that a move has to take off a shard.
-const leastRelief = 0.005
+// minRelief is the part of the mean load that a move has to take off a shard.
+const minRelief = 0.005
 
 // Place is a shard as one to put chunks on.
 type Place struct {
@@ -130,13 +130,13 @@ type piece struct {
 	stays    bool
 	whole    bool // it can't be split
 	// anchored says that no shard could have it without having too much.
-	anchored Obstacle
-	key      catalog.Key // the hot one of it
-	keyValue float64
+	unmovable Obstacle
+	key       catalog.Key // the hot one of it
+	keyValue  float64
 }
 
-// seat is a shard with its pieces.
-type seat struct {
+// shardState is a shard with its pieces.
+type shardState struct {
 	Place
 	load float64
 	// scatter and unknown are parts of the load that no chunk has.
@@ -149,7 +149,7 @@ type decider struct {
 	o       Options
 	colls   []Collection
 	weights []Weights
-	seats   []*seat
+	seats   []*shardState
 	mean    float64 // of the load, over the shards that accept some
 	out     Decision
 	moves   int
@@ -157,9 +157,9 @@ type decider struct {
 
 func newDecider(colls []Collection, places []Place, o Options) *decider {
 	d := &decider{o: o, colls: colls}
-	at := map[catalog.ShardID]*seat{}
+	at := map[catalog.ShardID]*shardState{}
 	for _, p := range places {
-		s := &seat{Place: p}
+		s := &shardState{Place: p}
 		at[p.Shard] = s
 		d.seats = append(d.seats, s)
 	}
@@ -193,7 +193,7 @@ func (d *decider) anchor() {
 	for _, s := range d.seats {
 		for _, p := range s.pieces {
 			if p.keyValue > 0 && least+p.keyValue > d.o.Trigger*d.mean {
-				p.anchored = ObstacleKey
+				p.unmovable = ObstacleKey
 			}
 		}
 	}
@@ -216,7 +216,7 @@ func (d *decider) pieceOf(coll, chunk int) *piece {
 	if end := m.Monotonic; end != nil && w.Write > 0 {
 		last := chunk == len(m.Chunks)-1
 		if last && end.AtMax || chunk == 0 && !end.AtMax {
-			p.anchored = ObstacleMonotonic
+			p.unmovable = ObstacleMonotonic
 		}
 	}
 	return p
@@ -255,7 +255,7 @@ func (d *decider) step() bool {
 		return false
 	}
 	if donor.anchored() >= mostlyAnchored*donor.load { // what else it has is not worth a move
-		d.give(donor, d.obstacle(donor))
+		d.keepLoad(donor, d.obstacle(donor))
 		return true
 	}
 	p, to, split := d.choose(donor)
@@ -268,18 +268,18 @@ func (d *decider) step() bool {
 	case d.exchange(donor):
 		return true
 	}
-	d.give(donor, d.obstacle(donor))
+	d.keepLoad(donor, d.obstacle(donor))
 	return true
 }
 
-// mostlyAnchored is the part of a shard's load that no move takes off it, from which on none is
-// made.
+// mostlyAnchored is a limit: if at least this part of a shard's load can't be moved, nothing is
+// moved off the shard.
 const mostlyAnchored = 0.9
 
 // anchored is the load of a shard that no move takes off it.
-func (s *seat) anchored() (sum float64) {
+func (s *shardState) anchored() (sum float64) {
 	for _, p := range s.pieces {
-		switch p.anchored {
+		switch p.unmovable {
 		case ObstacleKey:
 			sum += p.keyValue
 		case ObstacleMonotonic:
@@ -291,7 +291,7 @@ func (s *seat) anchored() (sum float64) {
 
 // donor is the shard with the largest load, if that is too much: to begin with the one above the
 // trigger, later the target.
-func (d *decider) donor() (most *seat) {
+func (d *decider) donor() (most *shardState) {
 	for _, s := range d.seats {
 		if !s.done && (most == nil || s.load > most.load) {
 			most = s
@@ -307,8 +307,9 @@ func (d *decider) donor() (most *seat) {
 	return most
 }
 
-// give has a shard keep what it has. The others are not brought below the mean of all.
-func (d *decider) give(s *seat, why Stuck) {
+// keepLoad marks a shard as done: it keeps its load. The mean stays that of all shards, this
+// one included.
+func (d *decider) keepLoad(s *shardState, why Stuck) {
 	why.Shard, why.Share = s.Shard, s.load/d.mean
 	if s.load > d.o.Trigger*d.mean {
 		d.out.Stuck = append(d.out.Stuck, why)
@@ -317,7 +318,7 @@ func (d *decider) give(s *seat, why Stuck) {
 }
 
 // obstacle names what keeps a shard from giving anything.
-func (d *decider) obstacle(s *seat) Stuck {
+func (d *decider) obstacle(s *shardState) Stuck {
 	why := Stuck{Why: ObstacleChunks}
 	if s.unknown >= s.load-d.mean {
 		why.Why = ObstacleUnknown
@@ -330,8 +331,8 @@ func (d *decider) obstacle(s *seat) Stuck {
 	}
 	if most != nil {
 		why.Namespace = d.namespace(most)
-		if most.anchored != "" && why.Why == ObstacleChunks {
-			why.Why, why.Key = most.anchored, most.key
+		if most.unmovable != "" && why.Why == ObstacleChunks {
+			why.Why, why.Key = most.unmovable, most.key
 		}
 	}
 	return why

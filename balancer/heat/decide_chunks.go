@@ -10,19 +10,19 @@ import (
 
 // choose returns the piece to move and where to, or one that is too hot for that and may
 // be split.
-func (d *decider) choose(donor *seat) (best *piece, to *seat, split *piece) {
+func (d *decider) choose(donor *shardState) (best *piece, to *shardState, split *piece) {
 	others := slices.Clone(d.seats)
-	slices.SortStableFunc(others, func(a, b *seat) int { return cmp.Compare(a.load, b.load) })
+	slices.SortStableFunc(others, func(a, b *shardState) int { return cmp.Compare(a.load, b.load) })
 	for _, r := range others {
 		limit := min(donor.load-d.mean, d.o.Target*d.mean-r.load)
-		if r == donor || r.done || !r.Accepts || limit < leastRelief*d.mean {
+		if r == donor || r.done || !r.Accepts || limit < minRelief*d.mean {
 			continue
 		}
 		var larger *piece
 		for _, p := range donor.pieces {
 			switch {
-			case p.stays || p.anchored == ObstacleMonotonic || !d.fits(p, r) || !d.pays(p):
-			case p.value > limit*(1+slack), p.anchored != "":
+			case p.stays || p.unmovable == ObstacleMonotonic || !d.fits(p, r) || !d.pays(p):
+			case p.value > limit*(1+slack), p.unmovable != "":
 				if !p.whole && (larger == nil || p.value > larger.value) {
 					larger = p
 				}
@@ -43,7 +43,7 @@ func (d *decider) choose(donor *seat) (best *piece, to *seat, split *piece) {
 
 // lesser returns a piece that leaves another shard with too much, but with less than its own
 // has: that one can give other pieces.
-func (d *decider) lesser(donor *seat, others []*seat) (best *piece, to *seat) {
+func (d *decider) lesser(donor *shardState, others []*shardState) (best *piece, to *shardState) {
 	const less = 0.95
 	for _, r := range others {
 		if r == donor || r.done || !r.Accepts {
@@ -61,15 +61,15 @@ func (d *decider) lesser(donor *seat, others []*seat) (best *piece, to *seat) {
 	return best, to
 }
 
-// mostBack is how many pieces come back for one at most.
-const mostBack = 4
+// maxBack is how many pieces come back for one at most.
+const maxBack = 4
 
 // exchange moves a piece away for smaller ones that come back, where no move alone helps: what is
 // too much for any other shard may take the place of something there.
-func (d *decider) exchange(donor *seat) bool {
+func (d *decider) exchange(donor *shardState) bool {
 	var give *piece
 	var take []*piece
-	var with *seat
+	var with *shardState
 	for _, r := range d.seats {
 		if r == donor || r.done || !r.Accepts || !donor.Accepts {
 			continue
@@ -96,8 +96,8 @@ func (d *decider) exchange(donor *seat) bool {
 
 // back returns what may come back from a shard for a piece, so that it has no more than a limit more
 // than before, and something more; nil for nothing.
-func (d *decider) back(p *piece, from, to *seat, limit float64) (list []*piece) {
-	least := 2 * leastRelief * d.mean
+func (d *decider) back(p *piece, from, to *shardState, limit float64) (list []*piece) {
+	least := 2 * minRelief * d.mean
 	if limit < least {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (d *decider) back(p *piece, from, to *seat, limit float64) (list []*piece) 
 		if list, sum = append(list, q), sum+q.value; p.value-sum <= limit {
 			return list
 		}
-		if len(list) == mostBack {
+		if len(list) == maxBack {
 			break
 		}
 	}
@@ -119,8 +119,8 @@ func (d *decider) back(p *piece, from, to *seat, limit float64) (list []*piece) 
 }
 
 // free reports whether a piece may go to a shard as a whole.
-func (d *decider) free(p *piece, to *seat) bool {
-	return !p.stays && p.anchored == "" && d.fits(p, to) && d.pays(p)
+func (d *decider) free(p *piece, to *shardState) bool {
+	return !p.stays && p.unmovable == "" && d.fits(p, to) && d.pays(p)
 }
 
 // slack is by how much a piece may be more than what a shard should give.
@@ -142,7 +142,7 @@ func (p *piece) better(than *piece) bool {
 
 func (d *decider) namespace(p *piece) string { return d.colls[p.coll].Map.Namespace }
 
-func (d *decider) fits(p *piece, to *seat) bool {
+func (d *decider) fits(p *piece, to *shardState) bool {
 	return (to.Room < 0 || p.bytes <= to.Room) && (p.zone == catalog.NoZone || slices.Contains(to.Zones, p.zone)) &&
 		(d.o.Volumes == nil || d.o.Volumes.Lacks(d.namespace(p), to.Shard, p.bytes) == 0)
 }
@@ -150,10 +150,10 @@ func (d *decider) fits(p *piece, to *seat) bool {
 // pays reports whether a move takes off more in time than it costs.
 func (d *decider) pays(p *piece) bool {
 	share := p.value / d.mean
-	return share >= leastRelief && share*d.o.Horizon.Seconds() >= float64(p.bytes)/moveBytes
+	return share >= minRelief && share*d.o.Horizon.Seconds() >= float64(p.bytes)/moveBytes
 }
 
-func (d *decider) move(p *piece, from, to *seat) {
+func (d *decider) move(p *piece, from, to *shardState) {
 	d.out.Steps = append(d.out.Steps, Step{Namespace: d.namespace(p), Min: p.min, Max: p.max,
 		From: from.Shard, To: to.Shard, Share: p.value / d.mean, Bytes: p.bytes})
 	d.moves++
@@ -174,9 +174,9 @@ const splitSamples = 20
 
 // split cuts a piece at the median of its load. A piece that has no other key there
 // stays whole, and so does one with hardly anything but a hot key.
-func (d *decider) split(s *seat, p *piece) bool {
+func (d *decider) split(s *shardState, p *piece) bool {
 	at, below, ok := p.median(d.weights[p.coll])
-	if !ok || p.value-p.keyValue < leastRelief*d.mean {
+	if !ok || p.value-p.keyValue < minRelief*d.mean {
 		p.whole = true
 		return true
 	}
@@ -188,7 +188,7 @@ func (d *decider) split(s *seat, p *piece) bool {
 	p.max, p.keys, p.value, p.bytes = at, p.keys[:cut], p.value*below, p.bytes-p.bytes/2
 	for part, has := range map[*piece]bool{p: p.key.Less(at), &upper: !p.key.Less(at)} {
 		if !has {
-			part.anchored, part.key, part.keyValue = "", catalog.Key{}, 0
+			part.unmovable, part.key, part.keyValue = "", catalog.Key{}, 0
 		}
 	}
 	s.pieces = append(s.pieces, &upper)

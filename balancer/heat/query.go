@@ -15,12 +15,12 @@ import (
 // Range is a stretch of shard keys: From <= key < To. They compare, and have no values.
 type Range struct{ From, To catalog.Key }
 
-// mostRanges is how many stretches of a query are told apart. One with more of them
+// maxRanges is how many stretches of a query are told apart. One with more of them
 // counts as if it went further than it does.
-const mostRanges = 1000
+const maxRanges = 1000
 
-// mostNesting is how deep $and and $or are followed.
-const mostNesting = 20
+// maxNesting is how deep $and and $or are followed.
+const maxNesting = 20
 
 // RangesOf returns the stretches of shard keys that a query can want, as its filter says
 // of the first fields of the key; nothing where it goes to all shards. With a collation
@@ -54,13 +54,13 @@ type reader struct {
 func (r reader) union(filter bson.Raw, known []bounds, depth int) []Range {
 	known = slices.Clone(known)
 	ors := r.conjunction(filter, known, depth)
-	if len(ors) == 0 || depth >= mostNesting {
+	if len(ors) == 0 || depth >= maxNesting {
 		return r.ranges(known)
 	}
 	var all []Range
 	for _, branch := range ors[0] {
 		list := r.union(branch, known, depth+1)
-		if list == nil || len(all)+len(list) > mostRanges {
+		if list == nil || len(all)+len(list) > maxRanges {
 			return r.ranges(known)
 		}
 		all = append(all, list...)
@@ -72,7 +72,7 @@ func (r reader) union(filter bson.Raw, known []bounds, depth int) []Range {
 // $or.
 func (r reader) conjunction(filter bson.Raw, known []bounds, depth int) (ors [][]bson.Raw) {
 	elements, err := filter.Elements()
-	if err != nil || depth > mostNesting {
+	if err != nil || depth > maxNesting {
 		return nil
 	}
 	for _, e := range elements {
@@ -181,7 +181,7 @@ func (r reader) equal(v bson.RawValue, hashed bool) bounds {
 func (r reader) in(v bson.RawValue, hashed bool) bounds {
 	array, _ := v.ArrayOK()
 	values, err := array.Values()
-	if err != nil || len(values) > mostRanges {
+	if err != nil || len(values) > maxRanges {
 		return nil
 	}
 	all := bounds{}
@@ -254,7 +254,7 @@ func (r reader) ranges(known []bounds) []Range {
 	prefixes := [][]byte{{}}
 	for i, b := range known {
 		points := !slices.ContainsFunc(b, func(s span) bool { return !s.point })
-		if b == nil || len(prefixes)*len(b) > mostRanges {
+		if b == nil || len(prefixes)*len(b) > maxRanges {
 			break
 		}
 		if !points {

@@ -18,9 +18,9 @@ const (
 	smallMB = 8
 	// evenWithin is the part of a shard's share by which shards may differ for good.
 	evenWithin = 0.2
-	// mostPerShard is how many chunks a shard may have: routers and config servers hold
+	// maxPerShard is how many chunks a shard may have: routers and config servers hold
 	// the table of all of them.
-	mostPerShard = 10_000
+	maxPerShard = 10_000
 	// docsPerChunk is how many documents a chunk should hold, or it can't be cut evenly.
 	docsPerChunk = 32
 	// longestMove is what the migration of a chunk may take: a window has to have room
@@ -118,9 +118,9 @@ func (f Facts) bySpread(b *bounds) {
 		b.reasons = append(b.reasons, fmt.Sprintf("a shard's share is %s: shards differ by at most %s with any chunk size",
 			shown, Percent(evenWithin)))
 	}
-	if least := math.Ceil(mib(share / mostPerShard)); least > smallMB {
+	if least := math.Ceil(mib(share / maxPerShard)); least > smallMB {
 		b.atLeast(least, "with at least %.0f MB a shard has no more than %d chunks, of which routers hold the table",
-			math.Min(least, mostMB), mostPerShard)
+			math.Min(least, mostMB), maxPerShard)
 	}
 }
 

@@ -13,7 +13,7 @@ const (
 	deepest     = 3    // fields of documents in documents
 	longest     = 64   // bytes of a value on average: longer ones are contents
 	mostlyThere = 0.75 // of the documents have it
-	mostFields  = 60
+	maxFields   = 60
 )
 
 // FieldsOf lists the fields of documents whose values could be those of a shard key:
@@ -32,7 +32,7 @@ func FieldsOf(docs []bson.Raw) []string {
 	}
 	var names []string
 	for _, path := range order {
-		if found[path].suits(len(docs)) && len(names) < mostFields {
+		if found[path].suits(len(docs)) && len(names) < maxFields {
 			names = append(names, path)
 		}
 	}

@@ -53,8 +53,8 @@ type ZonePart struct {
 	Chunks int64   `json:"chunks"`
 }
 
-// mostPoints bounds the chunks that are asked for.
-const mostPoints = 100_000
+// maxPoints bounds the chunks that are asked for.
+const maxPoints = 100_000
 
 // AdvisePresplit says into how many chunks to cut a collection by a key, and where.
 func AdvisePresplit(f Facts, k Key) Presplit {
@@ -110,7 +110,7 @@ func (f Facts) cuts(a *Presplit) {
 	}
 	size := f.expected()
 	full := int64(math.Ceil(float64(size) / float64(shards) / float64(f.ChunkBytes)))
-	a.PerShard = clampCount(full, 1, mostPoints/shards)
+	a.PerShard = clampCount(full, 1, maxPoints/shards)
 	text := fmt.Sprintf("%s on %s with chunks of %s are %s a shard", humanize.Bytes(size), humanize.Count(shards, "shard"),
 		humanize.Bytes(f.ChunkBytes), humanize.Count(full, "chunk"))
 	switch {

@@ -10,8 +10,8 @@ import (
 
 // Bounds of what is proposed.
 const (
-	mostKeys     = 120
-	mostSuffixes = 3
+	maxKeys     = 120
+	maxSuffixes = 3
 	// manyValues is the part of the documents that differ in a field which can end a
 	// key: no value of it gathers much.
 	manyValues = 0.5
@@ -51,7 +51,7 @@ func (p *proposer) keys() []Key {
 
 // add keeps a key that is possible on the release and no other one.
 func (p *proposer) add(k Key) {
-	if len(p.list) >= mostKeys || slices.ContainsFunc(p.list, k.Equal) || len(k) > longestKey+len(p.facts.Zones) {
+	if len(p.list) >= maxKeys || slices.ContainsFunc(p.list, k.Equal) || len(k) > longestKey+len(p.facts.Zones) {
 		return
 	}
 	hashes := 0
@@ -134,5 +134,5 @@ func (p *proposer) suffixes() []string {
 		return w
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(weight(a), weight(b)) })
-	return names[:min(len(names), mostSuffixes)]
+	return names[:min(len(names), maxSuffixes)]
 }

@@ -106,7 +106,7 @@ func onceMore[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	if err != nil && ctx.Err() == nil && broke(err) {
 		v, err = read()
 	}
-	for refused := 1; refused <= mostOverloads && mongoerr.Overloaded(ServerError(err)); refused++ {
+	for refused := 1; refused <= maxOverloads && mongoerr.Overloaded(ServerError(err)); refused++ {
 		delay := time.NewTimer(mongoerr.OverloadDelay(ServerError(err), refused, rand.Float64()))
 		select {
 		case <-delay.C:
@@ -119,8 +119,8 @@ func onceMore[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	return v, err
 }
 
-// mostOverloads is how often is read again, over half a minute at most.
-const mostOverloads = 8
+// maxOverloads is how often is read again, over half a minute at most.
+const maxOverloads = 8
 
 // broke reports whether a connection was lost.
 func broke(err error) bool {

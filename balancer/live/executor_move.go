@@ -91,7 +91,7 @@ func (d *Executor) moveCollection(ctx context.Context, m policy.Migration) error
 }
 
 // Act runs a merge or a measurement to its end.
-func (d *Executor) Act(ctx context.Context, a policy.Action) policy.ActionResult {
+func (d *Executor) Act(ctx context.Context, a policy.StreamAction) policy.ActionResult {
 	if a.Kind == policy.MergeAll {
 		return d.mergeAll(ctx, a)
 	}
@@ -117,7 +117,7 @@ func mergeChunks(p catalog.KeyPattern, ns string, lower, upper catalog.Key) bson
 
 // measure is dataSize with an estimate. Unlike a shard, a mongos before 8.0 reports no
 // maxReached: a size above the limit means the same.
-func (d *Executor) measure(ctx context.Context, coll catalog.Collection, a policy.Action) policy.ActionResult {
+func (d *Executor) measure(ctx context.Context, coll catalog.Collection, a policy.StreamAction) policy.ActionResult {
 	db, _, err := catalog.SplitNamespace(a.Namespace)
 	if err != nil {
 		return policy.ActionResult{Err: err}
@@ -140,7 +140,7 @@ const autoMergeMost = 1000
 
 // mergeAll sends mergeAllChunksOnShard. A mongos does not say how many chunks were merged:
 // the chunks are counted before and after, which other changes may disturb.
-func (d *Executor) mergeAll(ctx context.Context, a policy.Action) (result policy.ActionResult) {
+func (d *Executor) mergeAll(ctx context.Context, a policy.StreamAction) (result policy.ActionResult) {
 	if !d.release.AutoMerges() {
 		result.Err = &UnsupportedError{"merging all chunks of a shard", "mergeAllChunksOnShard requires 7.0 or newer"}
 		return result

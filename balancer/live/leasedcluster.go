@@ -197,7 +197,7 @@ func (t *LeasedCluster) Move(ctx context.Context, m policy.Migration) error {
 }
 
 // Act runs an action for the engine, after a renewal of the lease.
-func (t *LeasedCluster) Act(ctx context.Context, a policy.Action) policy.ActionResult {
+func (t *LeasedCluster) Act(ctx context.Context, a policy.StreamAction) policy.ActionResult {
 	if err := t.ensure(ctx); err != nil {
 		return policy.ActionResult{Err: err}
 	}

@@ -58,7 +58,7 @@ func TestTurnAfterAKill(t *testing.T) {
 	for name, do := range map[string]func() error{
 		"Do":           func() error { return killed.Do(t.Context(), apply.Command{Kind: plan.Split}) },
 		"Move":         func() error { return killed.Move(t.Context(), policy.Migration{}) },
-		"Act":          func() error { return killed.Act(t.Context(), policy.Action{}).Err },
+		"Act":          func() error { return killed.Act(t.Context(), policy.StreamAction{}).Err },
 		"SetBalancing": func() error { return killed.SetBalancing(t.Context(), []string{"shop.orders"}, true) },
 	} {
 		if err := do(); !errors.Is(err, live.ErrLeaseLost) {

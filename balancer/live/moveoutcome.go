@@ -138,15 +138,15 @@ func within(coll catalog.Collection, chunk catalog.Chunk, bound bson.Raw) bool {
 	return err == nil && !key.Less(chunk.Min) && key.Less(chunk.Max)
 }
 
-// mostEntries is how far back the change log is read for a move: each writes five entries.
-const mostEntries = 2000
+// maxEntries is how far back the change log is read for a move: each writes five entries.
+const maxEntries = 2000
 
 // loggedOutcome reads what the shards wrote down since the move was asked for. A donor whose
 // operation was killed can't write; the recipient does.
 func (d *Executor) loggedOutcome(
 	ctx context.Context, coll catalog.Collection, chunk catalog.Chunk, m UnansweredMove,
 ) (MoveState, string, error) {
-	docs, err := d.list(ctx, "config", newestFirst("changelog", bson.D{}, mostEntries))
+	docs, err := d.list(ctx, "config", newestFirst("changelog", bson.D{}, maxEntries))
 	if err != nil {
 		return "", "", err
 	}

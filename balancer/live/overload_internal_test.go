@@ -29,7 +29,7 @@ func TestOnceMoreWaitsForOverload(t *testing.T) {
 		if asked, took, err := read(5); err != nil || asked != 6 || took > 3100*time.Millisecond {
 			t.Errorf("asked %d times in %s: %v", asked, took, err)
 		}
-		if asked, took, err := read(1000); !errors.Is(err, busy) || asked != mostOverloads+1 || took > 30*time.Second {
+		if asked, took, err := read(1000); !errors.Is(err, busy) || asked != maxOverloads+1 || took > 30*time.Second {
 			t.Errorf("asked %d times in %s: %v", asked, took, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)

@@ -11,20 +11,20 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Mark is a place in one of the cluster's logs: the _id of its newest entry. Entries are
+// LogPosition is a place in one of the cluster's logs: the _id of its newest entry. Entries are
 // in the order in which the config server wrote them, whatever their times say.
-type Mark struct {
+type LogPosition struct {
 	log string
 	id  bson.RawValue // zero in an empty log
 }
 
 // MarkOf returns the end of the change log or the action log.
-func (q *Quiet) MarkOf(ctx context.Context, log string) (Mark, error) {
+func (q *Quiet) MarkOf(ctx context.Context, log string) (LogPosition, error) {
 	docs, err := q.newest(ctx, log, bson.D{}, 1)
 	if err != nil || len(docs) == 0 {
-		return Mark{log: log}, err
+		return LogPosition{log: log}, err
 	}
-	return Mark{log, cloneValue(docs[0].Lookup("_id"))}, nil
+	return LogPosition{log, cloneValue(docs[0].Lookup("_id"))}, nil
 }
 
 // cloneValue returns a value that does not share memory with its document.
@@ -34,18 +34,18 @@ func cloneValue(v bson.RawValue) bson.RawValue {
 }
 
 // Text returns the _id, to be stored.
-func (m Mark) Text() string {
+func (m LogPosition) Text() string {
 	text, _ := m.id.StringValueOK()
 	return text
 }
 
-// MarkAt returns the mark that Text was stored of.
-func MarkAt(log, text string) Mark {
+// MarkAt returns the mark whose Text is text.
+func MarkAt(log, text string) LogPosition {
 	if text == "" {
-		return Mark{log: log}
+		return LogPosition{log: log}
 	}
 	kind, data, _ := bson.MarshalValue(text)
-	return Mark{log, bson.RawValue{Type: kind, Value: data}}
+	return LogPosition{log, bson.RawValue{Type: kind, Value: data}}
 }
 
 // markRead is how many entries are read back at most to find a mark.
@@ -53,7 +53,7 @@ const markRead = 20_000
 
 // After returns the entries after a mark, the oldest first. It reports whether the mark
 // was found: a capped log may have lost it.
-func (q *Quiet) After(ctx context.Context, m Mark) (list []catalog.LogEntry, found bool, err error) {
+func (q *Quiet) After(ctx context.Context, m LogPosition) (list []catalog.LogEntry, found bool, err error) {
 	docs, err := q.newest(ctx, m.log, bson.D{}, 100)
 	if err != nil {
 		return nil, false, err
@@ -83,9 +83,9 @@ func (q *Quiet) newest(ctx context.Context, log string, filter bson.D, limit int
 	return q.find(ctx, append(newestFirst(log, filter, limit), bson.E{Key: "batchSize", Value: limit}))
 }
 
-// Moved returns what entries of the change log say about data that has moved or begun to,
+// DescribeMoves returns what entries of the change log say about data that has moved or begun to,
 // and chunks that were merged.
-func Moved(entries []catalog.LogEntry) (list []string) {
+func DescribeMoves(entries []catalog.LogEntry) (list []string) {
 	for _, e := range entries {
 		switch e.What {
 		case "moveChunk.start", catalog.MigrationCommitted, "merge", "autoMerge", "movePrimary.start", "movePrimary.commit":
@@ -104,9 +104,9 @@ func (q *Quiet) CleanupDelay(ctx context.Context) time.Duration {
 	return d.release.CleanupDelay()
 }
 
-// MigrationTook returns how long the newest migrations took, as a median; 0 if the log has
+// MedianMigrationTime returns how long the newest migrations took, as a median; 0 if the log has
 // none.
-func (q *Quiet) MigrationTook(ctx context.Context) time.Duration {
+func (q *Quiet) MedianMigrationTime(ctx context.Context) time.Duration {
 	docs, err := q.newest(ctx, "changelog", bson.D{{Key: "what", Value: catalog.MigrationEnded}}, 20)
 	if err != nil {
 		return 0

@@ -28,9 +28,9 @@ func AcquireQuiesce(ctx context.Context, client *mongo.Client, doing string) (*L
 		LeaseOptions{Name: quiesceLease, For: leaseLasts, Holder: Self(doing)})
 }
 
-// Quiesced is the record of a cluster that is quiesced, with what was before. It is
+// QuiesceRecord is the record of a cluster that is quiesced, with what was before. It is
 // written before anything is changed, and removed when all is given back.
-type Quiesced struct {
+type QuiesceRecord struct {
 	Host  string    `bson:"host"`
 	PID   int       `bson:"pid"`
 	Since time.Time `bson:"since"` // the mongos' clock, as Until
@@ -43,34 +43,34 @@ type Quiesced struct {
 	Disabled []string `bson:"disabled"`
 	// Stops is how often the balancer may have been stopped, after the entry Actions of
 	// the action log; Restarting says that it may have been started again.
-	Stops      int    `bson:"stops"`
-	Actions    string `bson:"actions"`
-	Restarting bool   `bson:"restarting"`
+	Stops         int    `bson:"stops"`
+	ActionLogMark string `bson:"actions"`
+	Restarting    bool   `bson:"restarting"`
 
 	// Quiet is when the cluster was found quiet, in a term, after the entry Changes of the
 	// change log and Starts of the action log.
-	Quiet   time.Time `bson:"quiet"`
-	Term    int64     `bson:"term"`
-	Changes string    `bson:"changes"`
-	Starts  string    `bson:"starts"`
+	Quiet         time.Time `bson:"quiet"`
+	Term          int64     `bson:"term"`
+	ChangeLogMark string    `bson:"changes"`
+	StartsMark    string    `bson:"starts"`
 }
 
 // Holder returns who has quiesced the cluster, as the holder of a lease.
-func (r *Quiesced) Holder() Holder {
+func (r *QuiesceRecord) Holder() Holder {
 	return Holder{
 		Host: r.Host, PID: r.PID, Doing: "quiesce (end it with shardsh quiesce --end)", Since: r.Since, Expires: r.Until,
 	}
 }
 
 // Lasts reports whether the record still counts without a process that holds the lease.
-func (r *Quiesced) Lasts(now time.Time) bool { return now.Before(r.Until) }
+func (r *QuiesceRecord) Lasts(now time.Time) bool { return now.Before(r.Until) }
 
 // HeldError returns the error for others while it lasts.
-func (r *Quiesced) HeldError() *HeldError { return &HeldError{quiesceLease, r.Holder()} }
+func (r *QuiesceRecord) HeldError() *HeldError { return &HeldError{quiesceLease, r.Holder()} }
 
 // ReadQuiesced returns the record; nil if there is none.
-func ReadQuiesced(ctx context.Context, client *mongo.Client) (*Quiesced, error) {
-	var r Quiesced
+func ReadQuiesced(ctx context.Context, client *mongo.Client) (*QuiesceRecord, error) {
+	var r QuiesceRecord
 	err := LeaseCollectionOf(client).FindOne(ctx, bson.D{{Key: "_id", Value: quiescedID}}).Decode(&r)
 	switch {
 	case errors.Is(err, mongo.ErrNoDocuments):
@@ -82,7 +82,7 @@ func ReadQuiesced(ctx context.Context, client *mongo.Client) (*Quiesced, error) 
 }
 
 // Save writes the record, with a majority.
-func (r *Quiesced) Save(ctx context.Context, client *mongo.Client) error {
+func (r *QuiesceRecord) Save(ctx context.Context, client *mongo.Client) error {
 	_, err := LeaseCollectionOf(client).ReplaceOne(ctx, bson.D{{Key: "_id", Value: quiescedID}}, r,
 		options.Replace().SetUpsert(true))
 	if err != nil {
@@ -144,9 +144,9 @@ func (q *Quiet) DisabledSwitches(ctx context.Context) ([]string, error) {
 	return off, nil
 }
 
-// SetSetting returns the command that writes a field of a document of config.settings, for
+// SetSettingCommand returns the command that writes a field of a document of config.settings, for
 // what no command is there.
-func SetSetting(id, field string, value any) bson.D {
+func SetSettingCommand(id, field string, value any) bson.D {
 	return bson.D{
 		{Key: "update", Value: "settings"},
 		{Key: "updates", Value: bson.A{bson.D{
@@ -161,7 +161,7 @@ func SetSetting(id, field string, value any) bson.D {
 // CheckSettings returns an error if the user may not write config.settings, as stopping and
 // starting the balancer needs. It changes nothing: no document has this _id.
 func CheckSettings(ctx context.Context, client *mongo.Client) error {
-	command := SetSetting("shardsh", "checked", true)
+	command := SetSettingCommand("shardsh", "checked", true)
 	update := command[1].Value.(bson.A)[0].(bson.D)
 	command[1].Value = bson.A{update[:2]} // no upsert
 	return ServerError(client.Database("config").RunCommand(ctx, command).Err())

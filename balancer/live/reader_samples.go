@@ -18,8 +18,8 @@ const (
 	sampledColls  = 100  // the largest ones
 	vectorChunks  = 32   // of a collection that may not be sampled
 	vectorPieces  = 500  // into which it is cut
-	leastVector   = 1 << 20
-	mostVector    = 1 << 30
+	minVector     = 1 << 20
+	maxVector     = 1 << 30
 	vectorToPiece = 2 // splitVector cuts into halves of the size that it is given
 )
 
@@ -109,7 +109,7 @@ func (r *reading) vectors(ctx context.Context, c *catalog.CollectionState, bytes
 	if n := c.Table.Len(); n > vectorChunks {
 		return fmt.Errorf("splitVector is not asked for more than %d chunks, and it has %d", vectorChunks, n)
 	}
-	size := min(mostVector, max(leastVector, vectorToPiece*bytes/vectorPieces))
+	size := min(maxVector, max(minVector, vectorToPiece*bytes/vectorPieces))
 	var keys []catalog.Key
 	for chunk := range c.Table.All() {
 		reply, err := r.ask(ctx, db, vectorOf(c.Pattern, c.Namespace, chunk.Min, chunk.Max, size))

@@ -16,7 +16,7 @@ import (
 // have for that: those of a larger one are not kept until its last chunk was read.
 const (
 	tablesTogether = 1000
-	mostTogether   = 20_000
+	maxTogether    = 20_000
 )
 
 // refreshAll brings the tables of collections up to date, of many with each command.
@@ -136,9 +136,9 @@ func (g *chunkBuffer) add(ctx context.Context, i int, doc bson.Raw) error {
 			return err
 		}
 	}
-	if len(g.chunks) == mostTogether {
+	if len(g.chunks) == maxTogether {
 		g.chunks = nil
-		g.told.add(0, -mostTogether) // they are read again
+		g.told.add(0, -maxTogether) // they are read again
 		return errLarge
 	}
 	chunk, err := catalog.ParseChunk(g.batch[i].Pattern, doc)

@@ -28,7 +28,7 @@ var timeOf = map[policy.ActionKind]time.Duration{
 const autoMergeMost = 1000
 
 // StartAction begins a merge or a measurement; done is called by an event.
-func (e engine) StartAction(a policy.Action, done func(policy.ActionResult)) {
+func (e engine) StartAction(a policy.StreamAction, done func(policy.ActionResult)) {
 	takes := timeOf[a.Kind]
 	done = e.b.underWay(a, done)
 	var act func()
@@ -58,14 +58,14 @@ type ActionInfo struct {
 
 // balancerAction is an action that a shard carries out.
 type balancerAction struct {
-	policy.Action
+	policy.StreamAction
 	op      int32
 	started time.Time
 }
 
 // underWay lists an action until it is done. The shard goes on with it when the config
 // server steps down.
-func (b *Balancer) underWay(a policy.Action, done func(policy.ActionResult)) func(policy.ActionResult) {
+func (b *Balancer) underWay(a policy.StreamAction, done func(policy.ActionResult)) func(policy.ActionResult) {
 	b.migrations.lastOp++
 	listed := &balancerAction{a, b.migrations.lastOp, b.clock.Now()}
 	b.acting = append(b.acting, listed)
@@ -78,13 +78,13 @@ func (b *Balancer) underWay(a policy.Action, done func(policy.ActionResult)) fun
 // Actions lists what shards do for the balancer besides migrations.
 func (b *Balancer) Actions() (list []ActionInfo) {
 	for _, a := range b.acting {
-		list = append(list, ActionInfo{a.Namespace, a.Shard, a.op, a.started, b.actionCommand(a.Action)})
+		list = append(list, ActionInfo{a.Namespace, a.Shard, a.op, a.started, b.actionCommand(a.StreamAction)})
 	}
 	return list
 }
 
 // Act waits, as no event may: the event driver uses StartAction.
-func (e engine) Act(ctx context.Context, a policy.Action) policy.ActionResult {
+func (e engine) Act(ctx context.Context, a policy.StreamAction) policy.ActionResult {
 	var result policy.ActionResult
 	ended := false
 	e.StartAction(a, func(r policy.ActionResult) { result, ended = r, true })
@@ -94,7 +94,7 @@ func (e engine) Act(ctx context.Context, a policy.Action) policy.ActionResult {
 	return result
 }
 
-func (b *Balancer) act(a policy.Action) policy.ActionResult {
+func (b *Balancer) act(a policy.StreamAction) policy.ActionResult {
 	if err := b.send(a.Shard, actionNames[a.Kind], func() bson.D { return b.actionCommand(a) }); err != nil {
 		return policy.ActionResult{Err: err}
 	}
@@ -120,7 +120,7 @@ func (b *Balancer) act(a policy.Action) policy.ActionResult {
 
 // mergeWhole merges for the balancer, which names the shard it takes for the
 // owner.
-func (b *Balancer) mergeWhole(coll catalog.Collection, a policy.Action) error {
+func (b *Balancer) mergeWhole(coll catalog.Collection, a policy.StreamAction) error {
 	if owner := b.config.tables[a.Namespace].Find(a.Min).Shard; owner != a.Shard {
 		return b.config.staleConfig(a.Namespace, a.Shard, "the range belongs to shard %s", owner)
 	}
@@ -130,7 +130,7 @@ func (b *Balancer) mergeWhole(coll catalog.Collection, a policy.Action) error {
 // measure is dataSize with an estimate: the truncated average document for
 // every key of the range, until there are more bytes than asked for
 // (rules/02-defragmentation-and-merging §4.4).
-func (b *Balancer) measure(coll catalog.Collection, a policy.Action) policy.ActionResult {
+func (b *Balancer) measure(coll catalog.Collection, a policy.StreamAction) policy.ActionResult {
 	l := b.shards[a.Shard].colls[a.Namespace]
 	if l == nil {
 		return policy.ActionResult{}

@@ -220,7 +220,7 @@ func (s sharedEngine) Move(ctx context.Context, m policy.Migration) (err error) 
 	return err
 }
 
-func (s sharedEngine) Act(ctx context.Context, a policy.Action) (result policy.ActionResult) {
+func (s sharedEngine) Act(ctx context.Context, a policy.StreamAction) (result policy.ActionResult) {
 	s.With(func(balancer.Cluster) { result = engine{b: s.b}.Act(ctx, a) })
 	return result
 }

@@ -143,7 +143,7 @@ func moveCommand(r catalog.Release, req MoveRequest, coll catalog.Collection) bs
 }
 
 // actionCommand returns what a shard is sent for a streaming action.
-func (b *Balancer) actionCommand(a policy.Action) bson.D {
+func (b *Balancer) actionCommand(a policy.StreamAction) bson.D {
 	if a.Kind == policy.MergeAll {
 		return bson.D{
 			{Key: sendsMergeAll, Value: a.Namespace},

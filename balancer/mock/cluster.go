@@ -301,20 +301,20 @@ func (c *Cluster) Term() int64 { return c.balancer.term }
 // Status returns what the engine reports of itself.
 func (b *Balancer) Status() balancer.Status { return b.loop.Status() }
 
-// leastWire is the oldest wire version that drivers of today talk to. Releases
+// minWire is the oldest wire version that drivers of today talk to. Releases
 // before 4.4 show it instead of their own: nobody could connect otherwise.
-const leastWire = 9
+const minWire = 9
 
 // versions are what the mock shows of itself, as a mongos of each release.
 var versions = map[catalog.Release]struct {
 	text string
 	wire int32
 }{
-	catalog.Release24: {"2.4.14", leastWire},
-	catalog.Release34: {"3.4.24", leastWire},
-	catalog.Release36: {"3.6.23", leastWire},
-	catalog.Release40: {"4.0.28", leastWire},
-	catalog.Release42: {"4.2.25", leastWire},
+	catalog.Release24: {"2.4.14", minWire},
+	catalog.Release34: {"3.4.24", minWire},
+	catalog.Release36: {"3.6.23", minWire},
+	catalog.Release40: {"4.0.28", minWire},
+	catalog.Release42: {"4.2.25", minWire},
 	catalog.Release44: {"4.4.6", 9},
 	catalog.Release50: {"5.0.7", 13},
 	catalog.Release60: {"6.0.19", 17},

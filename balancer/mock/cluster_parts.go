@@ -43,7 +43,7 @@ func (c *Cluster) makeParts(configServer string) {
 	c.installed.parameters, c.installed.balancer = c.clusterParameters, c.balancer
 	*c.log = changeLog{
 		setup: c.setup, clock: c.clock, config: c.config, faults: c.faults, ids: c.ids, changes: changelogKept,
-		actions: actionlogKept, placements: mostPlacements,
+		actions: actionlogKept, placements: maxPlacements,
 	}
 	*c.changes = ChangeFeed{
 		clock: c.clock, config: c.config, ids: c.ids, locator: c.locator,

@@ -122,11 +122,11 @@ func (cp *ClusterParameters) BeginCompatibilityChange(version string) error {
 
 // installedFor refuses a version that a member does not know.
 func (cp *ClusterParameters) installedFor(version string) error {
-	if cp.installed.by.Load() == nil {
+	if cp.installed.byHost.Load() == nil {
 		return nil
 	}
 	for _, m := range cp.installed.addresses.Members() {
-		r := cp.installed.On(m.Host)
+		r := cp.installed.ReleaseAt(m.Host)
 		if line := r.Line().String(); version != line && !slices.Contains(olderCompatibility[line], version) {
 			return mongoerr.New(mongoerr.BadValue, "Invalid feature compatibility version value '%s': %s runs %s", version,
 				m.Host, versionOf(r))

@@ -24,9 +24,9 @@ const (
 	actionlogKept  = 2 << 20
 )
 
-// mostPlacements is how many rows config.placementHistory may have until those
+// maxPlacements is how many rows config.placementHistory may have until those
 // go that is not needed: a server, too, keeps them only as long as its oplog.
-const mostPlacements = 4000
+const maxPlacements = 4000
 
 // hostName is the host that log entries name.
 const hostName = "mock"

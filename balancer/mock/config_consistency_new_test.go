@@ -12,26 +12,26 @@ import (
 // The kinds of inconsistencies that are new since 8.1: planted, and found by the releases that know
 // them. Names and releases are those of the manual and of the server's list of types.
 func TestNewInconsistencies(t *testing.T) {
-	index := func(t *testing.T, key string) func(p Plants) error {
-		return func(p Plants) error {
-			return p.Index("b", "db.c", store.IndexSpec{Name: "i", Key: storetest.Raw(t, key), Unique: true})
+	index := func(t *testing.T, key string) func(p Planter) error {
+		return func(p Planter) error {
+			return p.AddIndex("b", "db.c", store.IndexSpec{Name: "i", Key: storetest.Raw(t, key), Unique: true})
 		}
 	}
 	from80, from83, from90 := []string{"8.0.20", "8.3", "9.0"}, []string{"8.3", "9.0"}, []string{"9.0"}
 	for _, c := range []struct {
 		name, kind string
-		plant      func(p Plants) error
+		plant      func(p Planter) error
 		knows      []string
 	}{
 		{"a chunk's history begins elsewhere", "CorruptedChunkHistory",
-			func(p Plants) error { return p.ChunkHistory("db.c", storetest.Raw(t, `{"k": 5}`), "a") }, from80},
+			func(p Planter) error { return p.ResetChunkHistory("db.c", storetest.Raw(t, `{"k": 5}`), "a") }, from80},
 		{"nothing in the history is wrong", "",
-			func(p Plants) error { return p.ChunkHistory("db.c", storetest.Raw(t, `{"k": 5}`), "b") }, nil},
+			func(p Planter) error { return p.ResetChunkHistory("db.c", storetest.Raw(t, `{"k": 5}`), "b") }, nil},
 		{"a unique index without the shard key", "IncompatibleUniqueIndexOnShardedCollection", index(t, `{"x": 1}`), from90},
 		{"a unique index with the shard key behind", "IncompatibleUniqueIndexOnShardedCollection", index(t, `{"x": 1, "k": 1}`), from90},
 		{"a unique index that begins with the shard key", "", index(t, `{"k": 1, "x": 1}`), nil},
 		{"buckets without options", "MalformedTimeseriesBucketsCollection",
-			func(p Plants) error { return p.Collection("a", "db.system.buckets.s", p.c.ids.NewUUID()) }, from83},
+			func(p Planter) error { return p.Collection("a", "db.system.buckets.s", p.c.ids.NewUUID()) }, from83},
 	} {
 		for _, text := range []string{"8.0.19", "8.0.20", "8.1", "8.2.6", "8.3", "9.0"} {
 			release, err := catalog.ParseRelease(text)

@@ -92,7 +92,7 @@ func (t *tracker) capture(c *Cluster, force bool, emit func(disk.Entry)) bool {
 	})
 	t.captureSmall(disk.BucketUsers, t.users, len(c.storage.users), maps.All(c.storage.users))
 	t.captureMeta(disk.MetaParameters, encode(c.parameters.Values()))
-	now := counters{c.ids.LastStamp, c.ids.Made(), c.balancer.term, c.installed.by.Load()}
+	now := counters{c.ids.LastStamp, c.ids.Made(), c.balancer.term, c.installed.byHost.Load()}
 	if t.found || force || t.counters != now {
 		t.counters = now
 		t.captureMeta(disk.MetaState, encode(c.storage.storedState()))

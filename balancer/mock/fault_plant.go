@@ -11,15 +11,15 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Plants puts into a cluster what should not be there: what bugs of servers, restores of single
+// Planter puts into a cluster what should not be there: what bugs of servers, restores of single
 // shards, and commands past the router leave behind. Each takes the lock.
-type Plants struct{ c *Cluster }
+type Planter struct{ c *Cluster }
 
 // Plants returns those of the cluster.
-func (c *Cluster) Plants() Plants { return Plants{c} }
+func (c *Cluster) Plants() Planter { return Planter{c} }
 
 // on runs change on a shard's collection.
-func (p Plants) on(id catalog.ShardID, ns string, change func(*localCollection) error) error {
+func (p Planter) on(id catalog.ShardID, ns string, change func(*localCollection) error) error {
 	p.c.clock.Lock()
 	defer p.c.clock.Unlock()
 	s := p.c.shards[id]
@@ -30,7 +30,7 @@ func (p Plants) on(id catalog.ShardID, ns string, change func(*localCollection) 
 }
 
 // Collection makes a collection on one shard, where it has none.
-func (p Plants) Collection(id catalog.ShardID, ns string, uuid bson.Binary) error {
+func (p Planter) Collection(id catalog.ShardID, ns string, uuid bson.Binary) error {
 	p.c.clock.Lock()
 	defer p.c.clock.Unlock()
 	s := p.c.shards[id]
@@ -45,15 +45,15 @@ func (p Plants) Collection(id catalog.ShardID, ns string, uuid bson.Binary) erro
 }
 
 // Insert stores a document on a shard, whether it owns its key or not.
-func (p Plants) Insert(id catalog.ShardID, ns string, doc bson.Raw) error {
+func (p Planter) Insert(id catalog.ShardID, ns string, doc bson.Raw) error {
 	return p.on(id, ns, func(l *localCollection) error {
 		_, err := l.docs.Insert(slices.Clone(doc))
 		return err
 	})
 }
 
-// Delete takes the document of an _id away from a shard, unless it does not have it.
-func (p Plants) Delete(id catalog.ShardID, ns string, key bson.RawValue) error {
+// Delete removes the document with an _id from a shard, if the shard has it.
+func (p Planter) Delete(id catalog.ShardID, ns string, key bson.RawValue) error {
 	return p.on(id, ns, func(l *localCollection) error {
 		if record, _, found := l.docs.ByID(key); found {
 			l.docs.Delete(record)
@@ -63,7 +63,7 @@ func (p Plants) Delete(id catalog.ShardID, ns string, key bson.RawValue) error {
 }
 
 // Documents returns what a shard has of a collection, orphans included.
-func (p Plants) Documents(id catalog.ShardID, ns string) (docs []bson.Raw) {
+func (p Planter) Documents(id catalog.ShardID, ns string) (docs []bson.Raw) {
 	_ = p.on(id, ns, func(l *localCollection) error {
 		for _, doc := range l.docs.Scan() {
 			docs = append(docs, slices.Clone(doc))
@@ -75,7 +75,7 @@ func (p Plants) Documents(id catalog.ShardID, ns string) (docs []bson.Raw) {
 }
 
 // Indexes returns the names of the indexes that a shard has of a collection.
-func (p Plants) Indexes(id catalog.ShardID, ns string) (names []string) {
+func (p Planter) Indexes(id catalog.ShardID, ns string) (names []string) {
 	_ = p.on(id, ns, func(l *localCollection) error {
 		for _, spec := range l.docs.Indexes() {
 			names = append(names, spec.Name)
@@ -86,8 +86,8 @@ func (p Plants) Indexes(id catalog.ShardID, ns string) (names []string) {
 	return names
 }
 
-// Identity returns the uuid of a collection on one shard; false where there is none.
-func (p Plants) Identity(id catalog.ShardID, ns string) (uuid bson.Binary, there bool) {
+// UUIDOf returns the uuid of a collection on one shard; false where there is none.
+func (p Planter) UUIDOf(id catalog.ShardID, ns string) (uuid bson.Binary, there bool) {
 	_ = p.on(id, ns, func(l *localCollection) error {
 		uuid, there = l.uuid, true
 		return nil
@@ -95,18 +95,18 @@ func (p Plants) Identity(id catalog.ShardID, ns string) (uuid bson.Binary, there
 	return uuid, there
 }
 
-// Index makes an index on one shard.
-func (p Plants) Index(id catalog.ShardID, ns string, spec store.IndexSpec) error {
+// AddIndex makes an index on one shard.
+func (p Planter) AddIndex(id catalog.ShardID, ns string, spec store.IndexSpec) error {
 	return p.on(id, ns, func(l *localCollection) error { return l.docs.CreateIndex(spec) })
 }
 
 // DropIndex takes an index away from one shard.
-func (p Plants) DropIndex(id catalog.ShardID, ns, name string) error {
+func (p Planter) DropIndex(id catalog.ShardID, ns, name string) error {
 	return p.on(id, ns, func(l *localCollection) error { return l.docs.DropIndex(name) })
 }
 
-// Options gives a collection other options on one shard.
-func (p Plants) Options(id catalog.ShardID, ns string, options bson.D) error {
+// SetOptions gives a collection other options on one shard.
+func (p Planter) SetOptions(id catalog.ShardID, ns string, options bson.D) error {
 	return p.on(id, ns, func(l *localCollection) error {
 		made := newLocal(l.docs.Language, l.uuid, options, ns)
 		l.options, l.validator, l.warnOnly, l.lenient = options, made.validator, made.warnOnly, made.lenient
@@ -114,17 +114,17 @@ func (p Plants) Options(id catalog.ShardID, ns string, options bson.D) error {
 	})
 }
 
-// UUID gives a collection another identity on one shard.
-func (p Plants) UUID(id catalog.ShardID, ns string, uuid bson.Binary) error {
+// SetUUID gives a collection another identity on one shard.
+func (p Planter) SetUUID(id catalog.ShardID, ns string, uuid bson.Binary) error {
 	return p.on(id, ns, func(l *localCollection) error {
 		l.uuid = uuid
 		return nil
 	})
 }
 
-// ChunkHistory has the chunk of a bound forget when it came to its shard, as a restore of config
+// ResetChunkHistory has the chunk of a bound forget when it came to its shard, as a restore of config
 // from an older backup does: its history begins with another one.
-func (p Plants) ChunkHistory(ns string, bound bson.Raw, begins catalog.ShardID) error {
+func (p Planter) ResetChunkHistory(ns string, bound bson.Raw, begins catalog.ShardID) error {
 	p.c.clock.Lock()
 	defer p.c.clock.Unlock()
 	coll, err := p.c.config.Sharded(ns)
@@ -143,7 +143,7 @@ func (p Plants) ChunkHistory(ns string, bound bson.Raw, begins catalog.ShardID) 
 
 // ForgetDeletions has a shard forget the range deletions of a collection that wait there; what
 // they were to delete stays.
-func (p Plants) ForgetDeletions(id catalog.ShardID, ns string) {
+func (p Planter) ForgetDeletions(id catalog.ShardID, ns string) {
 	p.c.clock.Lock()
 	defer p.c.clock.Unlock()
 	s := p.c.shards[id]
@@ -157,9 +157,10 @@ func (p Plants) ForgetDeletions(id catalog.ShardID, ns string) {
 	}
 }
 
-// Chunks has config.chunks tell a collection's chunks in another way, or leave one out by nil; the
-// routing tables stay what they are. A nil change tells them as they are again.
-func (p Plants) Chunks(ns string, change func(chunk bson.Raw) bson.Raw) {
+// OverrideConfigChunks makes reads of config.chunks return a collection's chunks as change
+// rewrites them, without those for which it returns nil; the routing tables stay as they are. A
+// nil change ends that.
+func (p Planter) OverrideConfigChunks(ns string, change func(chunk bson.Raw) bson.Raw) {
 	p.c.clock.Lock()
 	defer p.c.clock.Unlock()
 	p.c.configChunks.told = map[string]func(bson.Raw) bson.Raw{ns: change}

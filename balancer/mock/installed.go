@@ -19,15 +19,15 @@ type Installed struct {
 	balancer   *Balancer
 	// by are what was installed since, by host:port. A map in it never changes: servers are
 	// greeted without the lock.
-	by atomic.Pointer[map[string]catalog.Release]
+	byHost atomic.Pointer[map[string]catalog.Release]
 }
 
 // Installed returns the versions of members and routers.
 func (c *Cluster) Installed() *Installed { return c.installed }
 
-// On returns what runs on a host:port.
-func (i *Installed) On(host string) catalog.Release {
-	if by := i.by.Load(); by != nil {
+// ReleaseAt returns what runs on a host:port.
+func (i *Installed) ReleaseAt(host string) catalog.Release {
+	if by := i.byHost.Load(); by != nil {
 		if r, ok := (*by)[host]; ok {
 			return r
 		}
@@ -35,25 +35,25 @@ func (i *Installed) On(host string) catalog.Release {
 	return i.own.release
 }
 
-// onConfigServers returns what rounds go by.
+// onConfigServers returns the release of the config servers' primary, which decides how rounds work.
 func (i *Installed) onConfigServers() catalog.Release {
-	if i.by.Load() == nil {
+	if i.byHost.Load() == nil {
 		return i.own.release
 	}
-	return i.On(firstMember(i.addresses.ConfigServer()))
+	return i.ReleaseAt(firstMember(i.addresses.ConfigServer()))
 }
 
 // onShard returns what its migrations go by.
 func (i *Installed) onShard(id catalog.ShardID) catalog.Release {
-	if i.by.Load() == nil {
+	if i.byHost.Load() == nil {
 		return i.own.release
 	}
-	return i.On(i.addresses.FirstMember(id))
+	return i.ReleaseAt(i.addresses.FirstMember(id))
 }
 
 // stored is what a state on disk has of it.
 func (i *Installed) stored() map[string]string {
-	by := i.by.Load()
+	by := i.byHost.Load()
 	if by == nil {
 		return nil
 	}
@@ -75,12 +75,12 @@ func (i *Installed) restore(list map[string]string) error {
 		by[host] = r
 	}
 	if len(by) > 0 {
-		i.by.Store(&by)
+		i.byHost.Store(&by)
 	}
 	return nil
 }
 
-func (i *Installed) forget() { i.by.Store(nil) }
+func (i *Installed) forget() { i.byHost.Store(nil) }
 
 // VersionOf returns what a release shows of itself, such as "8.0.10".
 func VersionOf(r catalog.Release) string { return versionOf(r) }
@@ -105,7 +105,7 @@ func (i *Installed) Install(on Servers, r catalog.Release) error {
 		return err
 	}
 	by := map[string]catalog.Release{}
-	if old := i.by.Load(); old != nil {
+	if old := i.byHost.Load(); old != nil {
 		for host, is := range *old {
 			by[host] = is
 		}
@@ -113,7 +113,7 @@ func (i *Installed) Install(on Servers, r catalog.Release) error {
 	for _, host := range hosts {
 		by[host] = r
 	}
-	i.by.Store(&by)
+	i.byHost.Store(&by)
 	primary := firstMember(i.addresses.ConfigServer())
 	if err := i.routers.shows(by); err != nil || !slices.Contains(hosts, primary) {
 		return err

@@ -25,10 +25,10 @@ func errDropped() error {
 // startClone logs the start, applies the size rule and asks the recipient.
 func (m *migration) startClone() {
 	m.steps.endDonors(m.ms.clock.Now()) // step 2: checks done
-	m.donorPause(2, (*migration).beginClone)
+	m.donorPause(2, (*migration).checkClone)
 }
 
-func (m *migration) beginClone() {
+func (m *migration) checkClone() {
 	if m.over {
 		return
 	}
@@ -80,7 +80,7 @@ func (m *migration) beginClone() {
 		when = deletionNow
 	}
 	m.donorTask = m.donor.addDeletion(m, when)
-	m.waitForDeletions(m.receiver, (*migration).beginCopy)
+	m.waitForDeletions(m.receiver, (*migration).prepareRecipient)
 }
 
 // checkSize is the rule of rules/02-migration-and-metadata §5.7: at most twice as many documents
@@ -119,9 +119,9 @@ func (ms *Migrations) writesBlocked(ns string) bool {
 	return false
 }
 
-// beginCopy is the recipient's preparation: its collection, its own deletion
+// prepareRecipient is the recipient's preparation: its collection, its own deletion
 // task for what it copies, and then the clone.
-func (m *migration) beginCopy() {
+func (m *migration) prepareRecipient() {
 	if err := m.prepareReceiver(); err != nil {
 		m.fail(recipientError(err.Error()))
 		return
@@ -137,8 +137,8 @@ func (m *migration) beginCopy() {
 // catchUpLimit is how long a recipient may take to copy and catch up.
 const catchUpLimit = 6 * time.Hour
 
-// afterClone goes on in d, unless the limit passes before.
-func (m *migration) afterClone(d time.Duration, then func(*migration)) {
+// scheduleOrTimeOut calls then after d, or fails the migration if catchUpLimit passes first.
+func (m *migration) scheduleOrTimeOut(d time.Duration, then func(*migration)) {
 	left := m.cloneBegan.Add(catchUpLimit).Sub(m.ms.clock.Now())
 	if d <= left {
 		m.after(d, then)
@@ -269,14 +269,14 @@ func (m *migration) copyBatch() {
 	m.countClone(m.cloned-before, size)
 	wait := batchTime + m.lag() + m.throttle() + m.ms.faults.transferTime(size, m.donor.id, m.receiver.id)
 	if len(m.records) > 0 {
-		m.afterClone(wait, (*migration).copyBatch)
+		m.scheduleOrTimeOut(wait, (*migration).copyBatch)
 		return
 	}
 	docs, bytes := m.virtualDocs, m.virtualBytes
 	m.cloned += docs
 	m.clonedSize += bytes
 	m.countClone(docs, bytes)
-	m.afterClone(wait+m.ms.faults.transferTime(bytes, m.donor.id, m.receiver.id), func(m *migration) {
+	m.scheduleOrTimeOut(wait+m.ms.faults.transferTime(bytes, m.donor.id, m.receiver.id), func(m *migration) {
 		if !m.cloning {
 			return
 		}
@@ -285,7 +285,7 @@ func (m *migration) copyBatch() {
 	})
 }
 
-// logRange writes an entry of the change log that tells of the range, and more.
+// logRange writes a change log entry with the range and the shards, and what more appends.
 func (m *migration) logRange(by catalog.ShardID, what string, more func(dst []byte) []byte) {
 	log := m.ms.log
 	start, dst := bsoncore.AppendDocumentStart(log.scratch[:0])

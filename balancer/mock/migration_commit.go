@@ -36,9 +36,9 @@ func (ms *Migrations) noteWrite(s *shard, ns string, before, after bson.Raw) {
 	}
 }
 
-// mostTracked is the memory that tracked modifications may take, over the whole
+// maxTracked is the memory that tracked modifications may take, over the whole
 // clone; a migration that blocks writes has no such limit (rules/02-migration-and-metadata §5.5).
-const mostTracked = 500 << 20
+const maxTracked = 500 << 20
 
 func trackedBytes(doc bson.Raw) int64 { return int64(len(doc.Lookup("_id").Value)) + 5 }
 
@@ -60,9 +60,9 @@ func (m *migration) catchUp() {
 	if !m.cloning {
 		return
 	}
-	if m.tracked > mostTracked && m.req.Force != policy.ForceManual {
+	if m.tracked > maxTracked && m.req.Force != policy.ForceManual {
 		m.fail(mongoerr.New(mongoerr.ExceededMemoryLimit, "the modifications of the range take more than %d bytes to track",
-			mostTracked))
+			maxTracked))
 		return
 	}
 	if !m.mods.empty() {
@@ -80,11 +80,11 @@ func (m *migration) catchUp() {
 // caughtUp waits for the recipient's members, and then enters the critical section.
 func (m *migration) caughtUp() {
 	behind := m.ms.faults.behind(m.receiver.id)
-	m.after(catchUpTime+m.lag()+min(behind, mostBehindAtCommit), func(m *migration) {
+	m.after(catchUpTime+m.lag()+min(behind, maxBehindAtCommit), func(m *migration) {
 		if !m.cloning {
 			return
 		}
-		if behind > mostBehindAtCommit {
+		if behind > maxBehindAtCommit {
 			m.fail(recipientError("WriteConcernFailed: waiting for replication timed out"))
 			return
 		}
@@ -96,9 +96,9 @@ func (m *migration) caughtUp() {
 	})
 }
 
-// mostBehindAtCommit is how long a recipient waits until a majority of its nodes has
+// maxBehindAtCommit is how long a recipient waits until a majority of its nodes has
 // everything (rules/02-migration-and-metadata §5.4, step 5).
-const mostBehindAtCommit = time.Minute
+const maxBehindAtCommit = time.Minute
 
 // transferMods brings the recipient up to date: deletes first, then upserts.
 func (m *migration) transferMods() error {

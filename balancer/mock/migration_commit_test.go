@@ -205,7 +205,7 @@ func (tt sentCase) play(t *testing.T) {
 	} else {
 		kinds := map[string]policy.ActionKind{"merge": policy.MergeRange, "dataSize": policy.MeasureRange,
 			"mergeAllOnShard": policy.MergeAll}
-		a := policy.Action{Kind: kinds[tt.Action], Namespace: exampleNS, UUID: coll.UUID, Shard: tt.Shard, MaxBytes: 33554425}
+		a := policy.StreamAction{Kind: kinds[tt.Action], Namespace: exampleNS, UUID: coll.UUID, Shard: tt.Shard, MaxBytes: 33554425}
 		if a.Kind != policy.MergeAll {
 			a.Min, a.Max = key(tt.Range[0]), key(tt.Range[1])
 		}

@@ -98,7 +98,7 @@ func readBytes(data json.RawMessage) (int64, error) {
 	if data[0] != '"' {
 		if n, err := strconv.ParseInt(string(data), 10, 64); err == nil {
 			if n < 0 {
-				return 0, fmt.Errorf("%d bytes are less than none", n)
+				return 0, fmt.Errorf("a size can't be negative: %d", n)
 			}
 			return n, nil
 		}
@@ -120,15 +120,15 @@ func DefaultTopology(n int) *Topology {
 }
 
 const (
-	// mostTopology is longer than the description of ten million chunks.
-	mostTopology = 512 << 20
+	// maxTopologyBytes limits the size of a topology file: enough for ten million chunks.
+	maxTopologyBytes = 512 << 20
 	// pipePatience is how long a pipe with a topology may take.
 	pipePatience = 30 * time.Second
 )
 
 // ReadTopology reads a topology file. Errors name the file and the field.
 func ReadTopology(path string) (*Topology, error) {
-	data, err := safefile.Read(path, mostTopology, pipePatience)
+	data, err := safefile.Read(path, maxTopologyBytes, pipePatience)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func ParseTopology(data []byte) (*Topology, error) {
 		return nil, errors.New("there is more than one JSON value")
 	}
 	if t.Routers < 0 || t.Routers > MostRouters {
-		return nil, fmt.Errorf("routers: %d is not from 1 to %d", t.Routers, MostRouters)
+		return nil, fmt.Errorf("routers: %d is not between 1 and %d", t.Routers, MostRouters)
 	}
 	if _, err := catalog.ParseTimeZone(t.TimeZone); t.TimeZone != "" && err != nil {
 		return nil, fmt.Errorf("timeZone: %w", err)

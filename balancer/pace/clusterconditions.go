@@ -14,8 +14,8 @@ import (
 // How long to wait before a cluster is asked again that did not answer, and for
 // how long in all.
 const (
-	askAgain    = 5 * time.Second
-	mostSilence = 10 * time.Minute
+	askAgain   = 5 * time.Second
+	maxSilence = 10 * time.Minute
 )
 
 // How often members are looked at that were busy, and how long they have not to be

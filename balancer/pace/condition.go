@@ -174,8 +174,8 @@ func (p *parser) wrong(format string, args ...any) error {
 	return &ParseError{p.text, p.at, fmt.Sprintf(format, args...)}
 }
 
-// mostDeep is how deep parentheses may be.
-const mostDeep = 50
+// maxDeep is how deep parentheses may be.
+const maxDeep = 50
 
 // either reads parts with or between them.
 func (p *parser) either(deep int) (node, error) {
@@ -209,7 +209,7 @@ func (p *parser) part(deep int) (node, error) {
 	if p.word != "(" {
 		return p.comparison()
 	}
-	if deep == mostDeep {
+	if deep == maxDeep {
 		return nil, p.wrong("too many nested parentheses")
 	}
 	p.next()

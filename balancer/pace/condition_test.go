@@ -97,7 +97,7 @@ func FuzzParseCondition(f *testing.F) {
 			}
 			return
 		}
-		if strings.Count(text, "(") >= mostDeep {
+		if strings.Count(text, "(") >= maxDeep {
 			return
 		}
 		again, err := ParseCondition("(" + text + ")")

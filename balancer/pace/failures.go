@@ -16,9 +16,9 @@ import (
 // How long to wait after failures: twice as long each time.
 const (
 	firstWait = time.Second
-	mostWait  = 5 * time.Minute
-	// mostFailures in a row are enough, unless told otherwise.
-	mostFailures = 10
+	maxWait   = 5 * time.Minute
+	// maxFailures in a row are enough, unless told otherwise.
+	maxFailures = 10
 )
 
 // pair is the two shards of a move.
@@ -42,7 +42,7 @@ type pairFailures struct {
 }
 
 func newFailures(most int) failures {
-	return failures{most: cmp.Or(most, mostFailures), pairs: map[pair]*pairFailures{}, count: map[policy.Failure]int{}}
+	return failures{most: cmp.Or(most, maxFailures), pairs: map[pair]*pairFailures{}, count: map[policy.Failure]int{}}
 }
 
 // add notes a failure. What is too big is none: it is split, or left alone.
@@ -90,9 +90,9 @@ func waitAfter(n int) time.Duration {
 	case n <= 0:
 		return 0
 	case n > 9: // beyond which it is the most
-		return mostWait
+		return maxWait
 	}
-	return min(firstWait<<(n-1), mostWait)
+	return min(firstWait<<(n-1), maxWait)
 }
 
 // obstacle says how long failures keep a move from beginning.

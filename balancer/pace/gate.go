@@ -192,10 +192,10 @@ func (g *Gate) wait(ctx context.Context, try func() (o *obstacle, done bool, err
 		}
 		text = o.text
 		waits := g.clock.Now().Sub(since)
-		if o.err != nil && waits >= mostSilence {
+		if o.err != nil && waits >= maxSilence {
 			return &AskError{Err: o.err}
 		}
-		if o.reason == NoSpace && waits >= mostDeleting {
+		if o.reason == NoSpace && waits >= maxDeleting {
 			return &OverError{Why: o.text}
 		}
 		if err := g.sleep(ctx, o); err != nil {

@@ -34,9 +34,9 @@ func Volumes(read func(context.Context, Move) (Room, error)) Option {
 // with the next checkpoint, each minute.
 const unwritten = 2 * time.Minute
 
-// mostDeleting is how long is waited for deletions to make room: their delay is a quarter of an
+// maxDeleting is how long is waited for deletions to make room: their delay is a quarter of an
 // hour by default.
-const mostDeleting = time.Hour
+const maxDeleting = time.Hour
 
 // space asks whether the recipient has room for a move, and notes what has to have room.
 func (g *Gate) space(ctx context.Context, m *Move) (*obstacle, error) {

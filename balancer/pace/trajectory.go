@@ -28,18 +28,18 @@ type mark struct {
 	amount float64       // since then
 }
 
-// mostMarks is how many are kept of a trajectory, however long it is.
-const mostMarks = 128
+// maxMarks is how many are kept of a trajectory, however long it is.
+const maxMarks = 128
 
 func (c *trajectory) add(at time.Duration, amount float64) {
 	if n := len(c.marks); n > 0 {
 		amount += c.marks[n-1].amount
 	}
-	if len(c.marks) == mostMarks {
-		for i := range mostMarks / 2 {
+	if len(c.marks) == maxMarks {
+		for i := range maxMarks / 2 {
 			c.marks[i] = c.marks[2*i+1]
 		}
-		c.marks = c.marks[:mostMarks/2]
+		c.marks = c.marks[:maxMarks/2]
 	}
 	c.marks = append(c.marks, mark{at, amount})
 }
@@ -59,8 +59,8 @@ const (
 	surprise = 0.25
 	// nineInTen lie within so many standard deviations.
 	nineInTen = 1.645
-	// mostParts are those that a trajectory is cut into, to see how they differ.
-	mostParts = 16
+	// maxParts are those that a trajectory is cut into, to see how they differ.
+	maxParts = 16
 )
 
 // toGo returns how long an amount takes, as seen at a time of the trajectory.
@@ -84,7 +84,7 @@ func (c *trajectory) toGo(left float64, now time.Duration) (Range, bool) {
 // spread returns the standard deviation of the logarithm of the pace of parts of the
 // trajectory, and how many there are.
 func (c *trajectory) spread(rate float64) (float64, int) {
-	parts := min(mostParts, len(c.marks))
+	parts := min(maxParts, len(c.marks))
 	squares, seen := doubt*assumedSpread*assumedSpread, 0.0
 	var before mark
 	for i := range parts {

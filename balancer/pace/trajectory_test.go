@@ -52,7 +52,7 @@ func TestCourse(t *testing.T) {
 	var c trajectory
 	for i := range 1000 {
 		c.add(time.Duration(i+1)*time.Second, 10)
-		if len(c.marks) > mostMarks {
+		if len(c.marks) > maxMarks {
 			t.Fatal(len(c.marks))
 		}
 	}

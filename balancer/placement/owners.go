@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/humanize"
 )
 
-// mostRanges is how many ranges of a collection a finding names.
-const mostRanges = 5
+// maxRanges is how many ranges of a collection a finding names.
+const maxRanges = 5
 
 // Owners says which shard owns a key. Neighbours of one shard are one range.
 type Owners struct {
@@ -134,9 +134,9 @@ func (r *ChunkReader) add(k Kind, what string) {
 	switch {
 	case f.Count == 1:
 		f.Text = chunkTexts[k] + what
-	case f.Count <= mostRanges:
+	case f.Count <= maxRanges:
 		f.Text += "; " + what
-	case f.Count == mostRanges+1:
+	case f.Count == maxRanges+1:
 		f.Text += "; and more"
 	}
 }

@@ -42,14 +42,14 @@ func (b *builder) fitOtherwise() error {
 	return nil
 }
 
-// mostFitted is how many chunks times shards a search is for: each of its states has up to
-// so many moves. mostStates and mostPlaces are how many states it keeps, and how many places
+// maxFitted is how many chunks times shards a search is for: each of its states has up to
+// so many moves. maxStates and maxPlaces are how many states it keeps, and how many places
 // of chunks in all of them. The states of a small cluster are fewer, so that a search that
 // finds nothing there has proved that there is nothing.
 const (
-	mostFitted = 4_000
-	mostStates = 20_000
-	mostPlaces = 2_000_000
+	maxFitted = 4_000
+	maxStates = 20_000
+	maxPlaces = 2_000_000
 )
 
 // fitSearch is the search for an order of moves to a goal that has room at each step. It moves
@@ -85,7 +85,7 @@ func newFitting(b *builder) *fitSearch {
 		}
 		count += c.Table.Len()
 	}
-	if len(f.shards) > 250 || count*len(f.shards) > mostFitted {
+	if len(f.shards) > 250 || count*len(f.shards) > maxFitted {
 		return nil
 	}
 	for i := range f.colls {
@@ -156,7 +156,7 @@ func (f *fitSearch) search() (moves []fitMove, found bool, err error) {
 	first.left = f.distance(first.places)
 	queue := states{first}
 	f.note(first)
-	for most := min(mostStates, mostPlaces/max(1, len(f.chunks))); len(queue) > 0 && f.kept < most; {
+	for most := min(maxStates, maxPlaces/max(1, len(f.chunks))); len(queue) > 0 && f.kept < most; {
 		s := heap.Pop(&queue).(*state)
 		if s.left == 0 {
 			return s.path(), true, nil

@@ -37,14 +37,14 @@ func ParseModel(name string, seed uint64) (Model, error) {
 		return Model{Skewed, sim.Skewed(skew, seed)}, nil
 	case word == Skewed:
 		sigma, err := strconv.ParseFloat(spread, 64)
-		if err == nil && sigma >= 0 && sigma <= mostSkew {
+		if err == nil && sigma >= 0 && sigma <= maxSkew {
 			return Model{name, sim.Skewed(sigma, seed)}, nil
 		}
-		return Model{}, fmt.Errorf("%q is not a valid model: use a spread from 0 to %d, such as skewed=1", name, mostSkew)
+		return Model{}, fmt.Errorf("%q is not a valid model: use a spread from 0 to %d, such as skewed=1", name, maxSkew)
 	}
 	return Model{}, fmt.Errorf("%q is not a valid model of chunk contents: use %s, %s or %s (skewed=1.5)",
 		name, Even, Measured, Skewed)
 }
 
-// mostSkew is where sizes still make sense: one chunk has all that the shard has.
-const mostSkew = 5
+// maxSkew is where sizes still make sense: one chunk has all that the shard has.
+const maxSkew = 5

@@ -22,8 +22,8 @@ const (
 // String returns the action in the server's words.
 func (k ActionKind) String() string { return [...]string{"merge", "dataSize", "mergeAllOnShard"}[k] }
 
-// Action is one command of the secondary thread: never a migration.
-type Action struct {
+// StreamAction is one command of the secondary thread: never a migration.
+type StreamAction struct {
 	Kind      ActionKind
 	Namespace string
 	UUID      bson.Binary

@@ -22,7 +22,7 @@ type actionJSON struct {
 }
 
 // MarshalJSON returns the action as an object that UnmarshalJSON reads.
-func (a Action) MarshalJSON() ([]byte, error) {
+func (a StreamAction) MarshalJSON() ([]byte, error) {
 	return json.Marshal(actionJSON{
 		a.Kind, a.Namespace, uuidJSON(a.UUID), a.Shard, a.Min, a.Max, a.MaxBytes, a.Throttled,
 	})
@@ -30,7 +30,7 @@ func (a Action) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an action: what is to be done, but not for which policy,
 // so that none can be told of its result.
-func (a *Action) UnmarshalJSON(data []byte) error {
+func (a *StreamAction) UnmarshalJSON(data []byte) error {
 	var j actionJSON
 	if err := json.Unmarshal(data, &j); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (a *Action) UnmarshalJSON(data []byte) error {
 	case j.Kind != MergeAll && !j.Min.Less(j.Max):
 		return fmt.Errorf("an action from %s to %s", j.Min, j.Max)
 	}
-	*a = Action{
+	*a = StreamAction{
 		Kind: j.Kind, Namespace: j.Namespace, UUID: bson.Binary(j.UUID), Shard: j.Shard, Min: j.Min, Max: j.Max,
 		MaxBytes: j.MaxBytes, Throttled: j.Throttled,
 	}

@@ -98,14 +98,14 @@ func (m *AutoMerger) WantsWork() bool { return m.enabled && m.first }
 func (m *AutoMerger) GiveWork(work []MergeWork) { m.work = work }
 
 // Next returns the next merge, and what is to be logged when there is none.
-func (m *AutoMerger) Next() (Action, bool, []MergerEvent) {
+func (m *AutoMerger) Next() (StreamAction, bool, []MergerEvent) {
 	if !m.enabled {
-		return Action{}, false, nil
+		return StreamAction{}, false, nil
 	}
 	throttle := m.first
 	m.first = false
 	if m.outstanding >= maxOutstandingMergeAll {
-		return Action{}, false, nil
+		return StreamAction{}, false, nil
 	}
 	for len(m.work)+len(m.again) > 0 {
 		if len(m.work) == 0 {
@@ -120,19 +120,19 @@ func (m *AutoMerger) Next() (Action, bool, []MergerEvent) {
 		ns := w.Namespaces[last]
 		w.Namespaces = w.Namespaces[:last]
 		m.outstanding++
-		return Action{Kind: MergeAll, Namespace: ns, Shard: w.Shard, Throttled: throttle, round: m.round}, true, nil
+		return StreamAction{Kind: MergeAll, Namespace: ns, Shard: w.Shard, Throttled: throttle, round: m.round}, true, nil
 	}
 	if m.ended {
-		return Action{}, false, nil
+		return StreamAction{}, false, nil
 	}
 	m.ended = true
-	return Action{}, false, []MergerEvent{MergerEnds}
+	return StreamAction{}, false, []MergerEvent{MergerEnds}
 }
 
 // Done takes over how a merge ended, and reports whether there is room for
 // another. Replies to merges of an older round are ignored, unlike in the
 // server, where they could block the policy.
-func (m *AutoMerger) Done(a Action, r ActionResult) (wake bool) {
+func (m *AutoMerger) Done(a StreamAction, r ActionResult) (wake bool) {
 	if a.round != m.round {
 		return false
 	}
@@ -143,7 +143,7 @@ func (m *AutoMerger) Done(a Action, r ActionResult) (wake bool) {
 	return m.outstanding < maxOutstandingMergeAll
 }
 
-func (m *AutoMerger) reschedule(a Action) {
+func (m *AutoMerger) reschedule(a StreamAction) {
 	i, there := slices.BinarySearchFunc(m.again, a.Shard,
 		func(w MergeWork, id catalog.ShardID) int { return cmp.Compare(w.Shard, id) })
 	if !there {

@@ -21,7 +21,7 @@ func merging(work ...[]string) *AutoMerger {
 	return &m
 }
 
-func request(t *testing.T, m *AutoMerger, shard catalog.ShardID, ns string, throttled bool) Action {
+func request(t *testing.T, m *AutoMerger, shard catalog.ShardID, ns string, throttled bool) StreamAction {
 	t.Helper()
 	a, ok, _ := m.Next()
 	if !ok || a.Kind != MergeAll || a.Shard != shard || a.Namespace != ns || a.Throttled != throttled {

@@ -93,14 +93,14 @@ func phaseExample(t *testing.T, id, why string) {
 type phaseActor struct {
 	Situation
 	phase       Phase
-	outstanding map[string]Action
+	outstanding map[string]StreamAction
 	moving      map[string]Migration
 	available   *Available
 }
 
 func (c phaseCase) play(t *testing.T) {
 	t.Helper()
-	x := phaseActor{outstanding: map[string]Action{}, moving: map[string]Migration{}, available: NewAvailable(nil)}
+	x := phaseActor{outstanding: map[string]StreamAction{}, moving: map[string]Migration{}, available: NewAvailable(nil)}
 	maxChunk := c.MaxChunk
 	if maxChunk == 0 {
 		maxChunk = 100
@@ -368,12 +368,12 @@ func TestWorkedExamplesOfTheAutoMerger(t *testing.T) {
 func (c mergerCase) play(t *testing.T) {
 	t.Helper()
 	m := merging(c.Work...)
-	outstanding := map[string]Action{}
+	outstanding := map[string]StreamAction{}
 	for i, step := range c.Trace {
 		var log []MergerEvent
 		switch {
 		case step.Request != "":
-			var a Action
+			var a StreamAction
 			var ok bool
 			a, ok, log = m.Next()
 			text := "none"

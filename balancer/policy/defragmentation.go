@@ -31,10 +31,10 @@ const (
 type Phase interface {
 	Name() PhaseName
 	// NextAction is the next merge or measurement.
-	NextAction() (Action, bool)
+	NextAction() (StreamAction, bool)
 	// ActionDone takes over how an action of this phase ended; a size that was
 	// measured has to be stored with the chunk.
-	ActionDone(a Action, r ActionResult) (measured *Measurement)
+	ActionDone(a StreamAction, r ActionResult) (measured *Measurement)
 	// NextMigration is the next migration between shards that are available,
 	// which it takes.
 	NextMigration(avail *Available, now time.Time) (Migration, bool)
@@ -76,9 +76,9 @@ func NewPhase(name PhaseName, s Situation) Phase {
 // finishedPhase is the phase without work.
 type finishedPhase struct{}
 
-func (finishedPhase) Name() PhaseName                              { return PhaseFinished }
-func (finishedPhase) NextAction() (Action, bool)                   { return Action{}, false }
-func (finishedPhase) ActionDone(Action, ActionResult) *Measurement { return nil }
+func (finishedPhase) Name() PhaseName                                    { return PhaseFinished }
+func (finishedPhase) NextAction() (StreamAction, bool)                   { return StreamAction{}, false }
+func (finishedPhase) ActionDone(StreamAction, ActionResult) *Measurement { return nil }
 func (finishedPhase) NextMigration(*Available, time.Time) (Migration, bool) {
 	return Migration{}, false
 }
@@ -133,14 +133,14 @@ func (s subject) bounds(r span) (min, max catalog.Key) {
 	return s.table.At(int(r.from)).Min, s.table.At(int(r.to) - 1).Max
 }
 
-func (s subject) merge(shard catalog.ShardID, r span) Action {
+func (s subject) merge(shard catalog.ShardID, r span) StreamAction {
 	min, max := s.bounds(r)
-	return Action{Kind: MergeRange, Namespace: s.ns, UUID: s.uuid, Shard: shard, Min: min, Max: max, item: r}
+	return StreamAction{Kind: MergeRange, Namespace: s.ns, UUID: s.uuid, Shard: shard, Min: min, Max: max, item: r}
 }
 
-func (s subject) measure(shard catalog.ShardID, r span) Action {
+func (s subject) measure(shard catalog.ShardID, r span) StreamAction {
 	min, max := s.bounds(r)
-	return Action{Kind: MeasureRange, Namespace: s.ns, UUID: s.uuid, Shard: shard, Min: min, Max: max,
+	return StreamAction{Kind: MeasureRange, Namespace: s.ns, UUID: s.uuid, Shard: shard, Min: min, Max: max,
 		MaxBytes: s.small, item: r}
 }
 

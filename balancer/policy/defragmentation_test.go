@@ -32,7 +32,7 @@ func (s Situation) withSizes(sizes map[catalog.ShardID]int64) Situation {
 // shown is an action or a migration in the notation of rules/02-examples-and-traps §9.3.
 func shown(what any) string {
 	switch a := what.(type) {
-	case Action:
+	case StreamAction:
 		return fmt.Sprintf("%s [%s, %s] %s", a.Kind, show(a.Min), show(a.Max), a.Shard)
 	case Migration:
 		return fmt.Sprintf("move [%s, %s] %s to %s", show(a.Min), show(a.Max), a.From, a.To)
@@ -58,7 +58,7 @@ func want[T comparable](t *testing.T, what string, got, want T) {
 	}
 }
 
-func wantAction(t *testing.T, p Phase, text string) Action {
+func wantAction(t *testing.T, p Phase, text string) StreamAction {
 	t.Helper()
 	a, ok := p.NextAction()
 	if !ok {

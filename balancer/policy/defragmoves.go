@@ -255,9 +255,9 @@ func (p *movePhase) MigrationDone(m Migration, err error) {
 	}
 }
 
-func (p *movePhase) NextAction() (Action, bool) {
+func (p *movePhase) NextAction() (StreamAction, bool) {
 	if len(p.toMerge) == 0 {
-		return Action{}, false
+		return StreamAction{}, false
 	}
 	next := p.toMerge[0]
 	p.toMerge = p.toMerge[1:]
@@ -272,7 +272,7 @@ func (p *movePhase) union(of pair) span {
 	return span{min(c.from, s.from), max(c.to, s.to)}
 }
 
-func (p *movePhase) ActionDone(a Action, r ActionResult) *Measurement {
+func (p *movePhase) ActionDone(a StreamAction, r ActionResult) *Measurement {
 	done, ok := p.merging[a.item]
 	if !ok {
 		return nil

@@ -95,7 +95,7 @@ func (p *runsPhase) Name() PhaseName { return p.name }
 
 // NextAction serves the shards in turn. A shard with more to measure than to
 // merge measures.
-func (p *runsPhase) NextAction() (Action, bool) {
+func (p *runsPhase) NextAction() (StreamAction, bool) {
 	for range p.shards {
 		w := &p.shards[p.turn]
 		p.turn = (p.turn + 1) % len(p.shards)
@@ -108,7 +108,7 @@ func (p *runsPhase) NextAction() (Action, bool) {
 			return p.merge(w.shard, pop(&w.toMerge)), true
 		}
 	}
-	return Action{}, false
+	return StreamAction{}, false
 }
 
 func pop(list *[]span) span {
@@ -118,7 +118,7 @@ func pop(list *[]span) span {
 	return r
 }
 
-func (p *runsPhase) ActionDone(a Action, r ActionResult) *Measurement {
+func (p *runsPhase) ActionDone(a StreamAction, r ActionResult) *Measurement {
 	p.outstanding--
 	if p.aborted {
 		return nil

@@ -213,7 +213,7 @@ func TestThirdPhase(t *testing.T) {
 // end of the queue, any other throws the phase back to the first.
 func TestMergesOfTheSecondPhase(t *testing.T) {
 	s := defragmenting(t, 25, []tuple{{"A", "Min", 0, 10}, {"B", 0, 5, 100}, {"C", 5, 9, 100}, {"D", 9, "Max", 10}})
-	begin := func() (Phase, Action) {
+	begin := func() (Phase, StreamAction) {
 		p := NewPhase(PhaseMoveAndMerge, s)
 		avail := NewAvailable(s.Shards)
 		first := wantMove(t, p, avail, "move [Min, 0] A to B")

@@ -2,8 +2,8 @@ package policy
 
 import "shardsh/balancer/catalog"
 
-// mostTried is how many chunks of a shard are tried for one that fits somewhere.
-const mostTried = 10_000
+// maxTried is how many chunks of a shard are tried for one that fits somewhere.
+const maxTried = 10_000
 
 // firstFitting returns the first unflagged chunk of a shard in a zone for which there is a
 // recipient with room, and that. tried is how many had none.
@@ -16,7 +16,7 @@ func firstFitting[M any](l *zoneLayout, donor catalog.ShardID, zone int, recipie
 		if to := recipient(c); to != nil {
 			return c, to, tried
 		}
-		if tried++; tried == mostTried {
+		if tried++; tried == maxTried {
 			break
 		}
 	}

@@ -40,10 +40,10 @@ func TestJSONForm(t *testing.T) {
 			`"chunkVersion":"3|0","forceJumbo":"balancer","maxChunkSizeBytes":134217728,"reason":"drain"}`},
 		{policy.Migration{From: "a", To: "b", Namespace: "x.y", Reason: policy.ReasonUnsharded},
 			`{"ns":"x.y","from":"a","to":"b","reason":"unshardedCollection"}`},
-		{policy.Action{Kind: policy.MeasureRange, Namespace: "x.y", Shard: "a", Min: p.GlobalMin(), Max: p.GlobalMax(),
+		{policy.StreamAction{Kind: policy.MeasureRange, Namespace: "x.y", Shard: "a", Min: p.GlobalMin(), Max: p.GlobalMax(),
 			MaxBytes: 5},
 			`{"kind":"dataSize","ns":"x.y","shard":"a","min":[{"$minKey":1}],"max":[{"$maxKey":1}],"maxBytes":5}`},
-		{policy.Action{Kind: policy.MergeAll, Namespace: "x.y", Shard: "a", Throttled: true},
+		{policy.StreamAction{Kind: policy.MergeAll, Namespace: "x.y", Shard: "a", Throttled: true},
 			`{"kind":"mergeAllOnShard","ns":"x.y","shard":"a","throttled":true}`},
 	} {
 		if text, err := json.Marshal(c.value); err != nil || string(text) != c.want {
@@ -57,7 +57,7 @@ func TestJSONForm(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{`{}`, `{"kind":"merge","ns":"x.y","shard":"a"}`, `{"kind":"x","ns":"x.y","shard":"a"}`} {
-		if err := json.Unmarshal([]byte(bad), new(policy.Action)); err == nil {
+		if err := json.Unmarshal([]byte(bad), new(policy.StreamAction)); err == nil {
 			t.Errorf("%s is an action", bad)
 		}
 	}
@@ -91,7 +91,7 @@ func TestJSONRoundTrip(t *testing.T) {
 		if !reflect.DeepEqual(again, m) {
 			t.Fatalf("%+v gives %+v", m, again)
 		}
-		a := policy.Action{
+		a := policy.StreamAction{
 			Kind: policy.ActionKind(rapid.IntRange(0, 2).Draw(t, "kind")), Namespace: m.Namespace, UUID: m.UUID, Shard: m.From,
 			Min: low, Max: high, MaxBytes: m.MaxChunkSizeBytes, Throttled: rapid.Bool().Draw(t, "throttled"),
 		}

@@ -69,7 +69,7 @@ func TestListsOfSmallChunks(t *testing.T) {
 		}
 		p := newMovePhase(s)
 		var moving []Migration
-		var merging []Action
+		var merging []StreamAction
 		rt.Repeat(map[string]func(*rapid.T){
 			"a round": func(rt *rapid.T) {
 				avail := NewAvailable(s.Shards)

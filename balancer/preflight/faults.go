@@ -8,8 +8,8 @@ import (
 	"shardsh/balancer/plan"
 )
 
-// mostFaults is how many known faults that stop nothing are named one by one.
-const mostFaults = 3
+// maxFaults is how many known faults that stop nothing are named one by one.
+const maxFaults = 3
 
 // faults says which known faults of the servers concern what the run sends. Those that lose
 // data stop it.
@@ -20,7 +20,7 @@ func (l *look) faults() {
 		switch {
 		case h.Severity == advisory.DataLoss:
 			l.stops(h.Finding())
-		case i < mostFaults:
+		case i < maxFaults:
 			l.warns(h.Finding())
 		default:
 			rest++

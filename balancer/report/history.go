@@ -102,8 +102,8 @@ type Event struct {
 	Error     string        `json:"error,omitzero"`
 }
 
-// mostEvents is how many events a History has.
-const mostEvents = 200
+// maxEvents is how many events a History has.
+const maxEvents = 200
 
 // changes are the entries about what operators do.
 var changes = []string{
@@ -236,7 +236,7 @@ func (h *history) done() History {
 	slices.Reverse(h.all) // in case they have the same time
 	slices.SortStableFunc(h.all, func(a, b logged) int { return b.Time.Compare(a.Time) })
 	h.Events = []Event{}
-	for _, one := range h.all[:min(len(h.all), mostEvents)] {
+	for _, one := range h.all[:min(len(h.all), maxEvents)] {
 		one.Lower, one.Upper = boundOf(one.entry, "min"), boundOf(one.entry, "max")
 		one.Min, one.Max = boundText(one.Lower), boundText(one.Upper)
 		h.Events = append(h.Events, one.Event)

@@ -125,8 +125,8 @@ func Full(s *catalog.Snapshot) *Overview {
 	return o
 }
 
-// mostDrains is how many shards that drain have a forecast.
-const mostDrains = 3
+// maxDrains is how many shards that drain have a forecast.
+const maxDrains = 3
 
 // Ahead adds forecasts and a plan, while watch looks on: it may be nil. Its error is
 // that of watch.
@@ -141,7 +141,7 @@ func (o *Overview) Ahead(s *catalog.Snapshot, watch sim.Watch) error {
 	o.forecast(s, plan.Goal{Kind: plan.Balance}, seen)
 	drains := 0
 	for _, shard := range o.Shards {
-		if shard.Draining && drains < mostDrains && ended == nil {
+		if shard.Draining && drains < maxDrains && ended == nil {
 			o.forecast(s, plan.Goal{Kind: plan.Drain, Shard: shard.ID}, seen)
 			drains++
 		}

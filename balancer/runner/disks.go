@@ -16,9 +16,9 @@ type disks struct {
 	grown   map[string]bool                     // collections of which something has moved since they were read
 }
 
-// mostFiles is of how many collections files are read at the beginning: of others data count
+// maxFiles is of how many collections files are read at the beginning: of others data count
 // as much as they are before compression, and nothing is reusable.
-const mostFiles = 100
+const maxFiles = 100
 
 // readDisks reads what shards have room for: the volumes in each round, files where something
 // has moved.
@@ -29,7 +29,7 @@ func (r *run) readDisks(ctx context.Context) error {
 	r.mu.Lock()
 	names := slices.Sorted(maps.Keys(r.disks.grown))
 	if r.disks.files == nil {
-		names = r.namespaces[:min(len(r.namespaces), mostFiles)]
+		names = r.namespaces[:min(len(r.namespaces), maxFiles)]
 	}
 	r.mu.Unlock()
 	s, err := r.o.Volumes(ctx, names)

@@ -102,8 +102,8 @@ type opsSpread struct {
 // How often operations are counted after which moves have not helped, and by how much
 // better it has to get to count as better.
 const (
-	mostStuck = 5
-	better    = 0.01
+	maxStuck = 5
+	better   = 0.01
 )
 
 // evens leaves a collection alone whose operations do not get any more even by moving
@@ -131,9 +131,9 @@ func (r *run) evens(ns string, load map[catalog.ShardID]int64, shards []catalog.
 	}
 	s.stuck++
 	r.spread[ns] = s
-	if s.stuck >= mostStuck {
+	if s.stuck >= maxStuck {
 		why := fmt.Sprintf("%d rounds of moves have not balanced its operations: a few keys may have most of them",
-			mostStuck)
+			maxStuck)
 		r.skipped.hold(ns, why)
 		r.tell(Event{Kind: Aside, Namespace: ns, Why: why})
 	}

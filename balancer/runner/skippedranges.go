@@ -12,9 +12,9 @@ import (
 // How often a range is tried again after a failure that may pass, and how long it is
 // left alone in between: twice as long each time.
 const (
-	mostTries  = 8
+	maxTries   = 8
 	firstDelay = 10 * time.Second
-	mostDelay  = 10 * time.Minute
+	maxDelay   = 10 * time.Minute
 )
 
 // skippedRanges keeps what this run leaves alone. The engine sees such ranges as flagged
@@ -77,11 +77,11 @@ func (l *skippedRanges) later(
 	defer l.mu.Unlock()
 	a := l.find(ns, lower)
 	a.why = why
-	if a.tries++; a.tries >= mostTries {
+	if a.tries++; a.tries >= maxTries {
 		a.until, a.retry = time.Time{}, false
 		return 0, false
 	}
-	delay = min(mostDelay, firstDelay<<(a.tries-1))
+	delay = min(maxDelay, firstDelay<<(a.tries-1))
 	a.until, a.retry = now.Add(delay), true
 	return delay, true
 }
@@ -111,8 +111,8 @@ func (l *skippedRanges) forced(ns string, lower catalog.Key) *apply.Forced {
 	return l.find(ns, lower).forced
 }
 
-// mostRaces is how often a range is tried again at once.
-const mostRaces = 3
+// maxRaces is how often a range is tried again at once.
+const maxRaces = 3
 
 // raced reports whether a range is to be tried again at once.
 func (l *skippedRanges) raced(ns string, lower catalog.Key) bool {
@@ -120,7 +120,7 @@ func (l *skippedRanges) raced(ns string, lower catalog.Key) bool {
 	defer l.mu.Unlock()
 	a := l.find(ns, lower)
 	a.races++
-	return a.races <= mostRaces
+	return a.races <= maxRaces
 }
 
 // moved forgets the failures of a range.

@@ -13,7 +13,7 @@ import (
 )
 
 // StartAction begins a merge or a measurement.
-func (c *cluster) StartAction(a policy.Action, done func(policy.ActionResult)) {
+func (c *cluster) StartAction(a policy.StreamAction, done func(policy.ActionResult)) {
 	takes := c.costs.of(a.Kind)
 	c.active = true
 	c.underWay++
@@ -30,7 +30,7 @@ func (c *cluster) StartAction(a policy.Action, done func(policy.ActionResult)) {
 	c.queue.After(takes, act)
 }
 
-func (c *cluster) act(a policy.Action) policy.ActionResult {
+func (c *cluster) act(a policy.StreamAction) policy.ActionResult {
 	coll, err := c.find(a.Namespace)
 	if err != nil {
 		return policy.ActionResult{Err: err}
@@ -45,7 +45,7 @@ func (c *cluster) act(a policy.Action) policy.ActionResult {
 	return c.mergeAll(coll, a.Shard)
 }
 
-func (c *cluster) merge(coll *collection, a policy.Action) error {
+func (c *cluster) merge(coll *collection, a policy.StreamAction) error {
 	chunks := slices.AppendSeq(c.room[:0], coll.chunks.Overlapping(a.Min, a.Max))
 	c.room = chunks
 	elsewhere := func(chunk catalog.Chunk) bool { return chunk.Shard != a.Shard }

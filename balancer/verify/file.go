@@ -175,7 +175,7 @@ func (c collectionJSON) collection() (to Collection, err error) {
 		Until:  bson.Timestamp{T: c.Until.Seconds, I: c.Until.Increment},
 		Digest: Digest{PerRange: c.PerRange, Finished: c.Finished, Ranges: make([]Range, len(c.Ranges))},
 	}
-	if len(c.Ranges) == 0 || len(c.Ranges) > mostRanges {
+	if len(c.Ranges) == 0 || len(c.Ranges) > maxRanges {
 		return to, fmt.Errorf("%d ranges are not possible", len(c.Ranges))
 	}
 	for i, r := range c.Ranges {

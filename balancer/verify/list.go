@@ -43,8 +43,8 @@ func checkOf(id bson.RawValue) []byte {
 	return binary.BigEndian.AppendUint32(nil, sum)
 }
 
-// mostListed is how large an entry may be, in bytes: a document's _id is smaller than the document.
-const mostListed = 17 << 20
+// maxListed is how large an entry may be, in bytes: a document's _id is smaller than the document.
+const maxListed = 17 << 20
 
 // ErrList says that a list is damaged, or is that of another digest.
 var ErrList = errors.New("the list of documents does not fit the digest")
@@ -74,7 +74,7 @@ func (l *ListReader) peek() (bson.Raw, error) {
 		return nil, io.EOF
 	}
 	n := int(int32(binary.LittleEndian.Uint32(head))) //nolint:gosec // it may be anything, and is looked at
-	if n < 5 || n > mostListed {
+	if n < 5 || n > maxListed {
 		return nil, fmt.Errorf("%w: at byte %d", ErrList, l.at)
 	}
 	raw := make(bson.Raw, n)

@@ -14,11 +14,11 @@ import (
 const (
 	// firstRange is how many documents a range has at first.
 	firstRange = 64
-	// mostRanges is how many ranges there may be, an even number. With so many, each two
+	// maxRanges is how many ranges there may be, an even number. With so many, each two
 	// become one.
-	mostRanges = 8192
-	// mostBound is how long an _id may be, in bytes, where a range begins.
-	mostBound = 512
+	maxRanges = 8192
+	// maxBound is how long an _id may be, in bytes, where a range begins.
+	maxBound = 512
 )
 
 // Range is the documents from an _id up to that of the next range.
@@ -106,7 +106,7 @@ func (s *Scan) last() *Range { return &s.ranges[len(s.ranges)-1] }
 // Equal _ids, of documents on several shards, are never told apart.
 func (s *Scan) advance(id bson.RawValue, higher bool) {
 	if s.per > 0 {
-		if higher && s.last().Docs >= s.per && len(id.Value) <= mostBound {
+		if higher && s.last().Docs >= s.per && len(id.Value) <= maxBound {
 			s.begin(bson.RawValue{Type: id.Type, Value: slices.Clone(id.Value)})
 		}
 		return
@@ -118,12 +118,12 @@ func (s *Scan) advance(id bson.RawValue, higher bool) {
 
 // begin begins the next range. Those before it are joined in pairs once there are too many.
 func (s *Scan) begin(from bson.RawValue) {
-	if len(s.ranges) == mostRanges {
-		for i := range mostRanges / 2 {
+	if len(s.ranges) == maxRanges {
+		for i := range maxRanges / 2 {
 			s.ranges[i] = Range{s.ranges[2*i].From, s.ranges[2*i].Plus(s.ranges[2*i+1].Sum)}
 		}
-		clear(s.ranges[mostRanges/2:])
-		s.ranges = s.ranges[:mostRanges/2]
+		clear(s.ranges[maxRanges/2:])
+		s.ranges = s.ranges[:maxRanges/2]
 		s.per *= 2
 	}
 	s.ranges = append(s.ranges, Range{From: from})

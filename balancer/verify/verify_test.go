@@ -420,7 +420,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	d := s.Finish()
 	runtime.ReadMemStats(&after)
-	if n := len(d.Ranges); n > mostRanges || n < mostRanges/2 {
+	if n := len(d.Ranges); n > maxRanges || n < maxRanges/2 {
 		t.Errorf("%d ranges", n)
 	}
 	for i, r := range d.Ranges[:len(d.Ranges)-1] {

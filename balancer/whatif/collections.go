@@ -119,15 +119,15 @@ func keyOf(c *catalog.CollectionState, doc bson.Raw) (catalog.Key, error) {
 
 // Bounds of growth, in percent.
 const (
-	leastGrowth = -99
-	mostGrowth  = 10_000
+	minGrowth = -99
+	maxGrowth = 10_000
 )
 
 // grow has a collection, or without a name each, hold more.
 func grow(ns, word string) (edit, error) {
 	percent, err := strconv.ParseFloat(strings.TrimSuffix(word, "%"), 64)
-	if err != nil || !(percent >= leastGrowth && percent <= mostGrowth) {
-		return nil, fmt.Errorf("%s is not a percentage from %d%% to %d%%", word, leastGrowth, mostGrowth)
+	if err != nil || !(percent >= minGrowth && percent <= maxGrowth) {
+		return nil, fmt.Errorf("%s is not a percentage from %d%% to %d%%", word, minGrowth, maxGrowth)
 	}
 	times := 1 + percent/100
 	return func(s *catalog.Snapshot) (*catalog.Snapshot, error) {

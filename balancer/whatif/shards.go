@@ -29,8 +29,8 @@ func shardKinds() []Kind {
 	}
 }
 
-// mostShards is how many one change adds at most.
-const mostShards = 1000
+// maxShards is how many one change adds at most.
+const maxShards = 1000
 
 // addShard takes a number of shards, or the id of one.
 func addShard(word string, zones []string) (edit, error) {
@@ -38,8 +38,8 @@ func addShard(word string, zones []string) (edit, error) {
 		return addNamed(catalog.ShardID(word), zones), nil
 	}
 	n, err := strconv.Atoi(word)
-	if err != nil || n < 1 || n > mostShards {
-		return nil, fmt.Errorf("%s is not a number of shards from 1 to %d", word, mostShards)
+	if err != nil || n < 1 || n > maxShards {
+		return nil, fmt.Errorf("%s is not a number of shards from 1 to %d", word, maxShards)
 	}
 	return addShards(n, zones), nil
 }

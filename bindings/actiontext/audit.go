@@ -9,12 +9,12 @@ import (
 	"shardsh/balancer/placement"
 )
 
-// mostMending is how many lines of commands of a finding are shown, mostAuditDocuments how many
-// of its documents, mostUnknown how much of what was not found out.
+// maxMending is how many lines of commands of a finding are shown, maxAuditDocuments how many
+// of its documents, maxUnknown how much of what was not found out.
 const (
-	mostMending        = 8
-	mostAuditDocuments = 3
-	mostUnknown        = 6
+	maxMending        = 8
+	maxAuditDocuments = 3
+	maxUnknown        = 6
 )
 
 // AuditResult returns the lines that say what was found.
@@ -27,7 +27,7 @@ func AuditResult(r action.AuditResult) (lines []string) {
 			say("  Saved in %s.", f.File)
 		}
 		for i, command := range f.Mend {
-			if i == mostMending {
+			if i == maxMending {
 				say("  …")
 				break
 			}
@@ -55,7 +55,7 @@ func AuditResult(r action.AuditResult) (lines []string) {
 
 // someOf says the first of what was not found out.
 func someOf(what string, list []string) (lines []string) {
-	shown := min(len(list), mostUnknown)
+	shown := min(len(list), maxUnknown)
 	for _, text := range list[:shown] {
 		lines = append(lines, fmt.Sprintf("%s  %s.", what, visible(text)))
 	}
@@ -83,13 +83,13 @@ func auditDocuments(f placement.Finding) (lines []string) {
 	}
 	var names []string
 	for i, d := range f.Documents {
-		if i == mostAuditDocuments {
+		if i == maxAuditDocuments {
 			break
 		}
 		names = append(names, fmt.Sprintf("%s on %s", visible(string(d.ID)), d.Shard))
 	}
 	text := "  _id " + strings.Join(names, ", ")
-	if len(f.Documents) > mostAuditDocuments {
+	if len(f.Documents) > maxAuditDocuments {
 		text += ", …"
 	}
 	return []string{text}

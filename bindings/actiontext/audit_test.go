@@ -15,7 +15,7 @@ func TestAuditOfManyShards(t *testing.T) {
 		r.Unseen = append(r.Unseen, fmt.Sprintf("what s%02d has: it can't be reached", i))
 	}
 	lines := AuditResult(r)
-	if len(lines) != mostUnknown+2 || !slices.Contains(lines, "unseen  34 more like these, which JSON lists.") {
+	if len(lines) != maxUnknown+2 || !slices.Contains(lines, "unseen  34 more like these, which JSON lists.") {
 		t.Errorf("%q", lines)
 	}
 }

@@ -13,8 +13,8 @@ import (
 
 // How many lines a group of changes and the table of data have; --long has all.
 const (
-	mostChanges = 5
-	mostData    = 6
+	maxChanges = 5
+	maxData    = 6
 )
 
 // Diff returns what has changed as text: a screen, or if long everything.
@@ -89,7 +89,7 @@ func (d *diffText) group(group diff.Group, changes []diff.Change) {
 	}
 	d.line("\n%s", group)
 	for i, c := range list {
-		if !d.long && i == mostChanges && len(list) > mostChanges+1 {
+		if !d.long && i == maxChanges && len(list) > maxChanges+1 {
 			d.line("  and %d more (--long has all)", len(list)-i)
 			return
 		}
@@ -140,7 +140,7 @@ func (d *diffText) data(r diff.Result) {
 
 // more reports whether another line is to be written, and says how many are not.
 func (d *diffText) more(i, of int, what string) bool {
-	if d.long || i < mostData {
+	if d.long || i < maxData {
 		return true
 	}
 	d.line("  and %s more (--long has all)", humanize.Count(of-i, what))

@@ -17,7 +17,7 @@ import (
 func History(r action.HistoryResult) string {
 	var b strings.Builder
 	if len(r.Records) == 0 {
-		b.WriteString("Nothing is written down.\n")
+		b.WriteString("The audit has no entries.\n")
 	}
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, record := range r.Records {
@@ -81,7 +81,7 @@ func commandText(c audit.Command) string {
 func outcomeText(r audit.Record) string {
 	text := string(r.Outcome)
 	if r.Until.IsZero() {
-		return "unknown: no line says what became of it"
+		return "unknown: the audit has no entry for its end"
 	}
 	text += ", " + humanize.Duration(time.Duration(r.Millis)*time.Millisecond)
 	if r.Error != "" {

@@ -23,7 +23,7 @@ func (r *Reporter) step(e apply.Event) {
 	}
 }
 
-// stepText says which step it is at.
+// stepText says which step is running.
 func stepText(e apply.Event) string {
 	text := fmt.Sprintf("step %d of %d, %s of %s", e.Step.Number, e.Progress.Steps, e.Step.Kind, e.Step.Namespace)
 	if e.Kind == apply.Going {
@@ -49,8 +49,8 @@ func stepsText(n float64) string {
 	return plaintext.PlainNumber(float64(int(n*10))/10) + " steps"
 }
 
-// worthSaying is from which part of what was planned on it is said that something else
-// has moved.
+// worthSaying is a divisor: if the bytes moved differ from the plan by more than 1/worthSaying
+// of it, the planned bytes are shown, too.
 const worthSaying = 20
 
 // PlanResult is how the carrying out of a plan ended, in a line.
@@ -61,7 +61,7 @@ func PlanResult(r action.PlanResult) string {
 		what = movedText(r)
 	}
 	if d := r.Bytes - r.BytesPlanned; max(d, -d) > r.BytesPlanned/worthSaying {
-		what += fmt.Sprintf(" (planned were %s)", humanize.Bytes(r.BytesPlanned))
+		what += fmt.Sprintf(" (%s had been planned)", humanize.Bytes(r.BytesPlanned))
 	}
 	if r.Replans > 0 {
 		what += fmt.Sprintf(", after %s", humanize.Count(r.Replans, "new plan"))
@@ -74,7 +74,7 @@ func PlanResult(r action.PlanResult) string {
 	case r.Possible:
 		return fmt.Sprintf("%s can be applied: %s; nothing was sent.", r.Plan, humanize.Count(r.Steps-r.StepsDone, "step"))
 	case r.DryRun && r.Stopped != "":
-		return fmt.Sprintf("%s can't be applied to its end: %s; nothing was sent.", r.Plan, r.Stopped)
+		return fmt.Sprintf("%s can't be applied completely: %s; nothing was sent.", r.Plan, r.Stopped)
 	case r.DryRun:
 		return fmt.Sprintf("%s can't be applied as things stand; nothing was sent.", r.Plan)
 	case r.Finished && r.Steps == 0:
@@ -98,7 +98,7 @@ func movedText(r action.PlanResult) string {
 	took := humanize.Duration((time.Duration(r.MS) * time.Millisecond).Truncate(time.Second))
 	switch {
 	case r.StepsHere == 0 && r.Replans == 0:
-		return text + " before, nothing now"
+		return text + " by earlier runs, nothing by this one"
 	case r.StepsHere < r.Steps && r.Replans == 0:
 		return fmt.Sprintf("%s, %s of them now in %s", text, humanize.Count(r.StepsHere, "step"), took)
 	}
@@ -131,8 +131,8 @@ func stepLine(e apply.Event) string {
 		return "Stopping after the running steps."
 	case apply.Away:
 		_, why := server.ConnectionError(e.Err)
-		return fmt.Sprintf("The router does not answer (%s); waiting for it. A step under way may go on meanwhile: what "+
-			"became of it is looked at before anything is sent again; show migrations tells, too.", why)
+		return fmt.Sprintf("The router does not answer (%s); waiting for it. A step under way may go on meanwhile: its "+
+			"outcome is checked before anything is sent again; show migrations also shows it.", why)
 	}
 	return ""
 }

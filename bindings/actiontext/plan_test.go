@@ -26,7 +26,7 @@ func TestStepText(t *testing.T) {
 func TestPlanResultOfADryRun(t *testing.T) {
 	for want, r := range map[string]action.PlanResult{
 		"plan-1 can be applied: 4 steps; nothing was sent.": {Possible: true},
-		"plan-1 can't be applied to its end: the limit of 1 move is reached; nothing was sent.": {
+		"plan-1 can't be applied completely: the limit of 1 move is reached; nothing was sent.": {
 			Stopped: "the limit of 1 move is reached",
 		},
 		"plan-1 can't be applied as things stand; nothing was sent.": {}, // the error says why

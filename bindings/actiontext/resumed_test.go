@@ -16,7 +16,7 @@ func TestResumedResult(t *testing.T) {
 	}{
 		{30, 60_000, "30 steps and 2 GiB moved in 1m."},
 		{10, 20_000, "30 steps and 2 GiB moved, 10 steps of them now in 20s."},
-		{0, 40, "30 steps and 2 GiB moved before, nothing now."},
+		{0, 40, "30 steps and 2 GiB moved by earlier runs, nothing by this one."},
 	} {
 		text := PlanResult(action.PlanResult{
 			Plan: "plan-1", Finished: true, Steps: 30, StepsDone: 30, StepsHere: tt.here, Bytes: 2 << 30, BytesPlanned: 2 << 30, MS: tt.ms,

@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/verify"
 )
 
-// mostShown is how many documents and ranges that differ are shown.
-const mostShown = 20
+// maxShown is how many documents and ranges that differ are shown.
+const maxShown = 20
 
 // VerifyResult returns the lines that say what was found out of each collection.
 func VerifyResult(r action.VerifyResult) (lines []string) {
@@ -26,7 +26,7 @@ func VerifyResult(r action.VerifyResult) (lines []string) {
 			if d.Verdict == verify.Explained {
 				continue
 			}
-			if shown == mostShown {
+			if shown == maxShown {
 				more++
 				continue
 			}
@@ -76,7 +76,7 @@ func wasOrWere(n int) string {
 func differenceLines(d action.VerifyDifference) (lines []string) {
 	within := "_id from " + orBound(d.From, "the lowest") + " to " + orBound(d.To, "the highest")
 	for i, doc := range d.Documents {
-		if i == mostShown {
+		if i == maxShown {
 			return append(lines, fmt.Sprintf("  … and %d more of them", len(d.Documents)-i+d.More))
 		}
 		text := string(doc.Kind) + ": "

@@ -22,9 +22,9 @@ type MapOptions struct {
 	Color bool
 }
 
-// A strip of cells has at most mostStrips rows, with labels of labelWidth.
+// A strip of cells has at most maxStrips rows, with labels of labelWidth.
 const (
-	mostStrips = 8
+	maxStrips  = 8
 	labelWidth = 16
 )
 
@@ -41,7 +41,7 @@ func (o MapOptions) perRow(chunks int) int {
 // Cells returns how many cells a map with so many chunks is to have.
 func (o MapOptions) Cells(chunks int) int {
 	n := o.perRow(chunks)
-	return n * min(mostStrips, max(1, (chunks+n-1)/n))
+	return n * min(maxStrips, max(1, (chunks+n-1)/n))
 }
 
 // marks stand for shards where colours don't tell: one each, the same for all

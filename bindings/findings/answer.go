@@ -11,10 +11,10 @@ import (
 
 // How much of an answer is shown unless all is asked for: a screen.
 const (
-	mostToDo     = 6
-	mostOthers   = 3 // what ends by itself, and notes
-	mostCommands = 3
-	mostNamed    = 3
+	maxToDo     = 6
+	maxOthers   = 3 // what ends by itself, and notes
+	maxCommands = 3
+	mostNamed   = 3
 )
 
 // Text returns the answer. If long, with everything that was found, its numbers, and
@@ -42,7 +42,7 @@ func Text(a diagnosis.Answer, long bool) string {
 			})
 		}), a.Time)
 		p.listed("Notes", a.Notes, a.Time)
-		p.faults(a.Faults, mostFaults)
+		p.faults(a.Faults, maxFaults)
 	} else {
 		p.summary(summary, a)
 		p.faults(a.Faults, 1)
@@ -84,10 +84,10 @@ func (p *page) summary(s diagnosis.Summary, a diagnosis.Answer) {
 	if len(s.ToDo) > 0 {
 		p.WriteString("\n")
 	}
-	for _, g := range s.ToDo[:min(len(s.ToDo), mostToDo)] {
+	for _, g := range s.ToDo[:min(len(s.ToDo), maxToDo)] {
 		p.toDo(g)
 	}
-	if more := len(s.ToDo) - mostToDo; more > 0 {
+	if more := len(s.ToDo) - maxToDo; more > 0 {
 		p.wrapped(indent, "and "+humanize.Count(more, "more problem")+unshown)
 	}
 	p.groups("Then by itself", s.Then, a)
@@ -112,10 +112,10 @@ func (p *page) toDo(g diagnosis.Group) {
 
 // commands writes the first of them.
 func (p *page) commands(at int, list []string) {
-	for _, command := range list[:min(len(list), mostCommands)] {
+	for _, command := range list[:min(len(list), maxCommands)] {
 		p.line(at, command)
 	}
-	if more := len(list) - mostCommands; more > 0 {
+	if more := len(list) - maxCommands; more > 0 {
 		p.line(at, "and "+humanize.Count(more, "more command")+unshown)
 	}
 }
@@ -158,7 +158,7 @@ func (p *page) groups(title string, list []diagnosis.Group, a diagnosis.Answer) 
 		return
 	}
 	p.heading(title)
-	for _, g := range list[:min(len(list), mostOthers)] {
+	for _, g := range list[:min(len(list), maxOthers)] {
 		text := together(g)
 		if due := g.First().Due; !due.IsZero() {
 			text += ", by itself at " + moment(due, due.Sub(a.Time), "in %s")
@@ -168,7 +168,7 @@ func (p *page) groups(title string, list []diagnosis.Group, a diagnosis.Answer) 
 			p.commands(4, f.Commands)
 		}
 	}
-	if more := len(list) - mostOthers; more > 0 {
+	if more := len(list) - maxOthers; more > 0 {
 		p.line(2, fmt.Sprintf("and %d more%s", more, unshown))
 	}
 }

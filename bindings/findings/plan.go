@@ -20,8 +20,8 @@ import (
 
 // How many rows of a plan are shown unless all are asked for.
 const (
-	mostSteps  = 20
-	mostShards = 10
+	maxSteps  = 20
+	maxShards = 10
 )
 
 // PlanDetail is how much of a plan is shown.
@@ -111,12 +111,12 @@ func totalsText(p *plan.Plan) string {
 // first.
 func (p *page) shardChanges(list []plan.ShardChange, all bool) {
 	list = slices.Clone(list)
-	if !all && len(list) > mostShards {
+	if !all && len(list) > maxShards {
 		slices.SortStableFunc(list, func(a, b plan.ShardChange) int { return cmp.Compare(changeOf(b), changeOf(a)) })
 	}
 	shown := list
 	if !all {
-		shown = list[:min(len(list), mostShards)]
+		shown = list[:min(len(list), maxShards)]
 	}
 	rows := [][]string{{"shard", "chunks before", "after", "data before", "after", "change"}}
 	for _, s := range shown {
@@ -154,7 +154,7 @@ func (p *page) steps(list []plan.Step, detail PlanDetail) {
 	}
 	left := 0
 	if !detail.All {
-		for len(lines) > mostSteps {
+		for len(lines) > maxSteps {
 			last := len(lines) - 1
 			left, lines = left+len(lines[last]), lines[:last]
 		}

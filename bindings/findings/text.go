@@ -85,8 +85,8 @@ func (p *page) listed(title string, list []diagnosis.Finding, now time.Time) {
 	}
 }
 
-// mostFaults is how many known faults of servers are named.
-const mostFaults = 3
+// maxFaults is how many known faults of servers are named.
+const maxFaults = 3
 
 // faults writes the worst known faults of the servers, and how many more there are.
 func (p *page) faults(list []diagnosis.Finding, most int) {

@@ -288,7 +288,7 @@ func (s sides) shards() {
 		}
 	}
 	slices.Sort(names)
-	s.rows("Data on shards in the end", mostShards, names, weight, func(a whatif.Outcome, id string) string {
+	s.rows("Data on shards in the end", maxShards, names, weight, func(a whatif.Outcome, id string) string {
 		shard, there := held[a.Name][id]
 		if !there {
 			return "-"
@@ -297,8 +297,8 @@ func (s sides) shards() {
 	})
 }
 
-// mostLinks is how many links are shown unless all are asked for.
-const mostLinks = 10
+// maxLinks is how many links are shown unless all are asked for.
+const maxLinks = 10
 
 // links writes what moves between which shards, the most first.
 func (s sides) links() {
@@ -317,7 +317,7 @@ func (s sides) links() {
 			weight[name] = max(weight[name], link.Bytes)
 		}
 	}
-	s.rows("Data over links", mostLinks, names, weight, func(a whatif.Outcome, name string) string {
+	s.rows("Data over links", maxLinks, names, weight, func(a whatif.Outcome, name string) string {
 		n, there := bytes[a.Name][name]
 		if !there {
 			return "-"

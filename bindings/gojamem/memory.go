@@ -108,8 +108,8 @@ func (m *Memory) Lacks(proto *goja.Object, name unistring.String) bool {
 	return false
 }
 
-// mostMillis is how far a Date can be from 1970; that of an invalid one is farther.
-const mostMillis = 8_640_000_000_000_000
+// maxMillis is how far a Date can be from 1970; that of an invalid one is farther.
+const maxMillis = 8_640_000_000_000_000
 
 // Date returns the milliseconds since 1970 of a Date. It returns false for what is not a
 // Date, for an invalid one, and if goja has to be asked.
@@ -119,7 +119,7 @@ func (m *Memory) Date(o *goja.Object) (millis int64, ok bool) {
 		return 0, false
 	}
 	millis = *(*int64)(unsafe.Add(data, m.millis))
-	return millis, millis >= -mostMillis && millis <= mostMillis
+	return millis, millis >= -maxMillis && millis <= maxMillis
 }
 
 // Replace makes o the object that fresh is: a plain object that nobody else holds. It may

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// mostDocuments and mostBytes bound a collection whose documents are copied.
-	mostDocuments = 1000
-	mostBytes     = 16 << 20
+	// maxDocuments and maxBytes bound a collection whose documents are copied.
+	maxDocuments = 1000
+	maxBytes     = 16 << 20
 )
 
 // copyFor gets into the mock what a command is about that is not in the metadata:
@@ -89,7 +89,7 @@ func (s *clusterMock) copyContents(ctx context.Context, from *source, database, 
 			}
 		}
 	}
-	query := bson.D{{Key: "find", Value: name}, {Key: "limit", Value: mostDocuments + 1}}
+	query := bson.D{{Key: "find", Value: name}, {Key: "limit", Value: maxDocuments + 1}}
 	documents, err := from.list(ctx, database, query)
 	bytes := 0
 	for _, d := range documents {
@@ -98,7 +98,7 @@ func (s *clusterMock) copyContents(ctx context.Context, from *source, database, 
 	switch {
 	case err != nil:
 		s.addNote(ns, "its documents can't be read: %v", err)
-	case len(documents) > mostDocuments || bytes > mostBytes:
+	case len(documents) > maxDocuments || bytes > maxBytes:
 		s.addNote(ns, "it has too many documents for the rehearsal: queries for them find none from here on")
 	case len(documents) > 0:
 		command := bson.D{{Key: "insert", Value: name}, {Key: "documents", Value: documents}}

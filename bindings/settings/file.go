@@ -38,14 +38,14 @@ func (s *Values) Open(js *script.Engine, path string) error {
 	return errors.Join(wrong...)
 }
 
-// mostSettings is longer than settings are.
-const mostSettings = 1 << 20
+// maxSettingsBytes is longer than settings are.
+const maxSettingsBytes = 1 << 20
 
 func readSettings(path string) (bson.D, error) {
 	if path == "" {
 		return nil, nil
 	}
-	text, err := safefile.Read(path, mostSettings, time.Second)
+	text, err := safefile.Read(path, maxSettingsBytes, time.Second)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -65,36 +65,36 @@ func TestAuditMends(t *testing.T) {
 	entry := func(k string, v any) bson.E { return bson.E{Key: k, Value: v} }
 	for _, c := range []struct {
 		kind, after string
-		plant       func(t *testing.T, c *connected, p mock.Plants) error
+		plant       func(t *testing.T, c *connected, p mock.Planter) error
 		export      bool
 	}{
-		{kind: "lone", after: "orphan", plant: func(t *testing.T, _ *connected, p mock.Plants) error {
+		{kind: "lone", after: "orphan", plant: func(t *testing.T, _ *connected, p mock.Planter) error {
 			return p.Insert("b", "app.c", document(t, bson.D{entry("_id", "lone"), entry("x", 7), entry("when", time.UnixMilli(5)), entry("long", int64(5))}))
 		}},
-		{kind: "lone", after: "orphan", export: true, plant: func(t *testing.T, _ *connected, p mock.Plants) error {
+		{kind: "lone", after: "orphan", export: true, plant: func(t *testing.T, _ *connected, p mock.Planter) error {
 			return p.Insert("b", "app.c", document(t, bson.D{entry("_id", 77.5), entry("x", 7), entry("y", "it's \"quoted\"\n")}))
 		}},
-		{kind: "index-missing", after: "", plant: func(_ *testing.T, _ *connected, p mock.Plants) error {
+		{kind: "index-missing", after: "", plant: func(_ *testing.T, _ *connected, p mock.Planter) error {
 			return p.DropIndex("b", "app.c", "s_1")
 		}},
-		{kind: "index-differs", after: "", plant: func(t *testing.T, _ *connected, p mock.Plants) error {
+		{kind: "index-differs", after: "", plant: func(t *testing.T, _ *connected, p mock.Planter) error {
 			if err := p.DropIndex("b", "app.c", "s_1"); err != nil {
 				return err
 			}
-			return p.Index("b", "app.c", store.IndexSpec{Name: "s_1", Key: document(t, bson.D{entry("s", -1)})})
+			return p.AddIndex("b", "app.c", store.IndexSpec{Name: "s_1", Key: document(t, bson.D{entry("s", -1)})})
 		}},
-		{kind: "options-differ", after: "", plant: func(t *testing.T, _ *connected, p mock.Plants) error {
-			return p.Options("b", "app.c", bson.D{entry("validator", document(t, bson.D{entry("x", 5)}))})
+		{kind: "options-differ", after: "", plant: func(t *testing.T, _ *connected, p mock.Planter) error {
+			return p.SetOptions("b", "app.c", bson.D{entry("validator", document(t, bson.D{entry("x", 5)}))})
 		}},
-		{kind: "zone-empty", after: "", plant: func(_ *testing.T, c *connected, _ mock.Plants) error {
+		{kind: "zone-empty", after: "", plant: func(_ *testing.T, c *connected, _ mock.Planter) error {
 			c.Show(`db.getSiblingDB("config").tags.insertOne({ns: "app.c", tag: "z", min: {x: 5, y: MinKey()}, max: {x: 5, y: MinKey()}})`)
 			return nil
 		}},
-		{kind: "zone-end", after: "", plant: func(_ *testing.T, c *connected, _ mock.Plants) error {
+		{kind: "zone-end", after: "", plant: func(_ *testing.T, c *connected, _ mock.Planter) error {
 			c.Show(`sh.updateZoneKeyRange("app.c", {x: 5}, {x: MaxKey()}, "z")`)
 			return nil
 		}},
-		{kind: "duplicate-id", after: "", plant: func(_ *testing.T, c *connected, _ mock.Plants) error {
+		{kind: "duplicate-id", after: "", plant: func(_ *testing.T, c *connected, _ mock.Planter) error {
 			c.Show(`db.getSiblingDB("app").c.insertOne({_id: 1, x: 99})`)
 			return nil
 		}},

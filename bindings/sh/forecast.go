@@ -28,7 +28,7 @@ func shForecast(c *call, sh *Helpers) goja.Value {
 		Goal: c.goalOption(given), TimeZone: given.text("timeZone"), Seed: uint64(given.count("seed")),
 	}
 	verb.Goal.Namespaces = names
-	f := look(c, sh, "forecast", verb, names...)
+	f := runReadAction(c, sh, "forecast", verb, names...)
 	return c.s.shown(datesOf(f), findings.ForecastText(f))
 }
 

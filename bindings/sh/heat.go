@@ -29,6 +29,6 @@ func shHeat(c *call, sh *Helpers) goja.Value {
 	}
 	verb := action.Heat{Namespaces: names, For: h.duration("for", 0), Back: h.duration("back", 0),
 		By: heat.By(h.text("by")), Top: int(h.count("top")), Sample: float64(h.count("sample")), Logs: logs}
-	result := look(c, sh, "heat", verb, names...)
+	result := runReadAction(c, sh, "heat", verb, names...)
 	return c.s.shown(result, actiontext.Heat(result))
 }

@@ -55,7 +55,7 @@ func shJob(c *call, sh *Helpers) goja.Value {
 	case "cancel":
 		status, err = action.JobCancel{Of: of, WorkFor: workFor, Hard: control.Hard}.Run(ctx, cluster, r)
 	case "status":
-		status, err = action.JobLook{Of: of}.Run(ctx, cluster)
+		status, err = action.JobQuery{Of: of}.Run(ctx, cluster)
 	default:
 		c.JS.ThrowInvalid("sh.job: %q is none of its calls: use \"start\", \"status\" or \"cancel\"", do)
 	}

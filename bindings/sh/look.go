@@ -82,7 +82,7 @@ func (s *Host) look(d, config *server.Database, o live.ReaderOptions) *overview 
 	return seen
 }
 
-// tryLook is look for callers that can do without: nothing is required.
+// tryReadAction is runReadAction for callers that can do without: nothing is required.
 func (s *Host) tryLook(d, config *server.Database, o live.ReaderOptions) (*overview, error) {
 	o.Now = s.JS.Clock.Now()
 	seen := &overview{raw: map[string][]bson.Raw{}}

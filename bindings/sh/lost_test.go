@@ -246,8 +246,8 @@ func TestWaitsWhoseRouterGoes(t *testing.T) {
 			"Meanwhile shard shard2 keeps draining; sh.drainStatus(\"shard2\") shows its progress.\ntrue"},
 		{"const p = sh.plan('shop.orders', {goal: {drain: 'shard0'}})",
 			"sh.apply(p, {journal: null, progress: false}).finished", "moveRange", "after",
-			"waiting for it. A step under way may go on meanwhile: what became of it is looked at before anything is sent again; " +
-				"show migrations tells, too.\ntrue"},
+			"waiting for it. A step under way may go on meanwhile: its outcome is checked before anything is sent again; " +
+				"show migrations also shows it.\ntrue"},
 	} {
 		all.Go(func() { // most of it is waiting
 			t.Run(tc.call+tc.when, func(t *testing.T) {

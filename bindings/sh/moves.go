@@ -69,7 +69,7 @@ func (r *statusReport) moveTables(t *display.Tables) {
 	t.Heading("Migrations")
 	r.underWay(t)
 	if len(moves) > 0 {
-		t.Heading("The last ones")
+		t.Heading("Recent migrations")
 		t.Grid(moveGrid(moves, r.now))
 	}
 	r.outcomeLines(t)

@@ -61,7 +61,7 @@ func shPlan(c *call, sh *Helpers) goja.Value {
 		return c.quote(sh, given)
 	}
 	verb := c.planArguments()
-	return c.s.planObject(look(c, sh, "plan", verb, verb.Goal.Namespaces...))
+	return c.s.planObject(runReadAction(c, sh, "plan", verb, verb.Goal.Namespaces...))
 }
 
 // planOptions are the options of a plan, after what to plan for, if that is given.
@@ -86,7 +86,7 @@ func (c *call) quote(sh *Helpers, given helperOptions) goja.Value {
 		TimeZone: given.text("timeZone"),
 	}
 	verb.Goal.Namespaces = names
-	q := look(c, sh, "plan", verb, names...)
+	q := runReadAction(c, sh, "plan", verb, names...)
 	return c.s.shown(q, findings.QuoteText(q))
 }
 

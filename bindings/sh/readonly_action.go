@@ -10,8 +10,8 @@ import (
 	"shardsh/bindings/actiontext"
 )
 
-// looker is an action that changes nothing.
-type looker[R any] interface {
+// readAction is an action that changes nothing.
+type readAction[R any] interface {
 	Run(ctx context.Context, source action.Source, r action.Reporter) (R, error)
 }
 
@@ -27,10 +27,10 @@ func (sh *Helpers) source() action.Source {
 	}
 }
 
-// look runs such an action for a helper and returns its result. It is about some
-// collections.
-func look[R any](c *call, sh *Helpers, helper string, verb looker[R], about ...string) R {
-	result, err := tryLook(c, sh, verb)
+// runReadAction runs a read-only action for a helper and returns its result. Errors name the
+// collections in about.
+func runReadAction[R any](c *call, sh *Helpers, helper string, verb readAction[R], about ...string) R {
+	result, err := tryReadAction(c, sh, verb)
 	switch {
 	case errors.As(err, new(*diagnosis.UnknownError)):
 		sh.throwUnknown(err)
@@ -40,8 +40,8 @@ func look[R any](c *call, sh *Helpers, helper string, verb looker[R], about ...s
 	return result
 }
 
-// tryLook is look for a helper with errors of its own.
-func tryLook[R any](c *call, sh *Helpers, verb looker[R]) (R, error) {
+// tryReadAction is look for a helper with errors of its own.
+func tryReadAction[R any](c *call, sh *Helpers, verb readAction[R]) (R, error) {
 	r := &actiontext.Reporter{Progress: c.s.Display.Progress(true), Note: c.JS.Out.Warn}
 	defer r.Progress.End()
 	source, cluster := sh.source(), c.cluster(sh)

@@ -21,15 +21,15 @@ import (
 func shardWhatIfMethods() []helper {
 	return []helper{
 		{"whatIf", "changes:function|object alternative?:function|object{model,seed,timeZone}", checked(shWhatIf),
-			"Simulates changes, side by side with the cluster as it is: for c => { c.addShard(2); c.drain(\"s1\") }, each " +
-				"further function another alternative; {name: function} names them. Nothing is changed."},
+			"Simulates changes, such as c => { c.addShard(2); c.drain(\"s1\") }, and compares the result with the cluster " +
+				"as it is. Each further function is another alternative; {name: function} names them. Nothing is changed."},
 	}
 }
 
 // shWhatIf returns what comes of alternatives, which is printed as the text of
 // "shardsh simulate".
 func shWhatIf(c *call, sh *Helpers) goja.Value {
-	out, err := tryLook(c, sh, c.alternatives())
+	out, err := tryReadAction(c, sh, c.alternatives())
 	switch {
 	case errors.As(err, new(*action.OptionError)), errors.As(err, new(*action.AccessError)):
 		sh.fail("whatIf", nil, err, "", false)
@@ -43,8 +43,7 @@ func shWhatIf(c *call, sh *Helpers) goja.Value {
 	return c.s.outcomesObject(out)
 }
 
-// alternatives reads the arguments: functions, objects of functions, and at last
-// options.
+// alternatives reads the arguments: functions, objects of functions, and finally options.
 func (c *call) alternatives() (verb action.Simulate) {
 	add := func(name string, f goja.Callable) {
 		verb.Alternatives = append(verb.Alternatives, whatif.Alternative{Name: name, Changes: c.changes(f)})

@@ -31,7 +31,7 @@ func shWhy(c *call, sh *Helpers) goja.Value {
 	if c.Has(1) && !goja.IsNull(c.Arg(1)) {
 		verb.Key = c.JS.Document(c.Arg(1))
 	}
-	result := look(c, sh, "why", verb)
+	result := runReadAction(c, sh, "why", verb)
 	return c.s.shownInParts(result, func(long bool) string { return actiontext.Why(result, long) })
 }
 

@@ -98,16 +98,16 @@ func withOutput(wrong []string, r scriptResult) []string {
 	return append(wrong, "The script has said:\n"+quoted(said))
 }
 
-// mostQuoted is how much of a script's output a problem shows.
-const mostQuoted = 2000
+// maxQuoted is how much of a script's output a problem shows.
+const maxQuoted = 2000
 
 func quoted(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return "  (nothing)"
 	}
-	if len(text) > mostQuoted {
-		text = "…" + text[len(text)-mostQuoted:]
+	if len(text) > maxQuoted {
+		text = "…" + text[len(text)-maxQuoted:]
 	}
 	return "  " + strings.ReplaceAll(plaintext.Visible(text), "\n", "\n  ")
 }

@@ -32,8 +32,8 @@ type scriptResult struct {
 	commands       []*Command
 }
 
-// mostOutput is how much a script may write: more is a loop.
-const mostOutput = 32 << 20
+// maxOutput is how much a script may write: more is a loop.
+const maxOutput = 32 << 20
 
 // errOutput ends a script that writes without end.
 var errOutput = errors.New("the script has written more than 32 MB")
@@ -42,7 +42,7 @@ var errOutput = errors.New("the script has written more than 32 MB")
 type outputBuffer struct{ bytes.Buffer }
 
 func (c *outputBuffer) Write(p []byte) (int, error) {
-	if c.Len()+len(p) > mostOutput {
+	if c.Len()+len(p) > maxOutput {
 		return 0, errOutput
 	}
 	return c.Buffer.Write(p)

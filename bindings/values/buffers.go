@@ -8,8 +8,8 @@ type buffers struct {
 }
 
 const (
-	// mostKept is the size of the largest buffer that is kept for the next value.
-	mostKept = 64 << 10
+	// maxKept is the size of the largest buffer that is kept for the next value.
+	maxKept = 64 << 10
 	// slabSize is how much memory documents share: one that a script keeps holds on
 	// to so much, rather than to a batch.
 	slabSize = 16 << 10
@@ -25,7 +25,7 @@ func (s *buffers) takeBuffer() []byte {
 
 // giveBuffer gives a buffer back.
 func (s *buffers) giveBuffer(text []byte) {
-	if cap(text) <= mostKept {
+	if cap(text) <= maxKept {
 		s.text = text
 	}
 }
@@ -42,7 +42,7 @@ func (s *buffers) takeEncoder(w *Realm) *encoder {
 
 // giveEncoder gives an encoder back. It keeps none of the objects that it has seen.
 func (s *buffers) giveEncoder(e *encoder) {
-	if cap(e.buf) <= mostKept {
+	if cap(e.buf) <= maxKept {
 		*e = encoder{w: e.w, buf: e.buf[:0]}
 		s.encoder = e
 	}

@@ -58,8 +58,8 @@ func (o *completionFlags) run(_ context.Context, env environment) error {
 
 func completionText() cmdline.Text {
 	return cmdline.Text{
-		Intro: `Prints the script that has your shell complete shardsh: verbs, options and their
-values, scripts and other files.`,
+		Intro: `Prints a completion script for your shell: it completes the verbs of shardsh, options
+and their values, scripts and other files.`,
 		Usage: []string{"shardsh completion bash|zsh|fish"},
 		Examples: []string{
 			"source <(shardsh completion bash)                # in ~/.bashrc",

@@ -67,7 +67,7 @@ func TestAuditOfBothFaces(t *testing.T) {
 				t.Errorf("exit %d: %s", exit, text)
 			}
 			exit, text, _ = runProgram(t, "", "history", address, "--audit", to, "--verb", "apply")
-			if exit != exitOK || text != "Nothing is written down.\n" {
+			if exit != exitOK || text != "The audit has no entries.\n" {
 				t.Errorf("exit %d: %s", exit, text)
 			}
 		}

@@ -195,7 +195,7 @@ func (o *jobFlags) run(ctx context.Context, env environment) error {
 		cancel := action.JobCancel{Of: o.of(), WorkFor: time.Duration(o.workFor.Duration), Hard: stages.hard}
 		status, err = cancel.Run(ctx, cluster, r)
 	default:
-		status, err = action.JobLook{Of: o.of()}.Run(ctx, cluster)
+		status, err = action.JobQuery{Of: o.of()}.Run(ctx, cluster)
 	}
 	if errors.As(err, new(*action.OptionError)) {
 		return wrongOptions(err)
@@ -222,9 +222,9 @@ func (o *jobFlags) run(ctx context.Context, env environment) error {
 // good reports whether nobody has to do anything: of cancel, that nothing is left to cancel.
 func (o *jobFlags) good(status action.JobStatus) bool {
 	if o.do == callCancel {
-		return status.Over()
+		return status.NothingToCancel()
 	}
-	return status.Good()
+	return status.OnTrack()
 }
 
 func jobText(name, do, which string) cmdline.Text {

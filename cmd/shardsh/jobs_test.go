@@ -51,10 +51,10 @@ func TestJobNextStepsWork(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	s = enter(append(next(s, "drain start"), "--json", "--work-for", "20s")...)
-	for s.Progress.MovesDone == 0 && s.Good() {
+	for s.Progress.MovesDone == 0 && s.OnTrack() {
 		s = enter(append(next(s, "drain start"), "--json", "--work-for", "20s")...)
 	}
-	for !s.Over() {
+	for !s.NothingToCancel() {
 		s = enter(append(next(s, "drain cancel"), "--json")...)
 	}
 	undo := append(next(s, "apply"), "--dry-run", "--quiet") // time stands still here, and deletions take some

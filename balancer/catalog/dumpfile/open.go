@@ -16,9 +16,9 @@ import (
 // Bounds of files, in bytes once they are unpacked. One that is small and unpacks to
 // a lot was made to.
 const (
-	mostBytes   = 4 << 30
+	maxBytes    = 4 << 30
 	mostOfSmall = 64 << 20
-	mostPacked  = 64
+	maxPacked   = 64
 )
 
 // Open reads the dump in a directory: that of the config database, or the one above
@@ -65,7 +65,7 @@ func plain(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() > mostBytes {
+	if info.Size() > maxBytes {
 		return nil, fmt.Errorf("%s: %w: it has %d bytes", path, ErrTooLarge, info.Size())
 	}
 	data := make([]byte, info.Size())
@@ -89,7 +89,7 @@ func unpacked(path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", path, ErrDamaged, err)
 	}
-	most := min(mostBytes, max(mostOfSmall, mostPacked*info.Size()))
+	most := min(maxBytes, max(mostOfSmall, maxPacked*info.Size()))
 	data, err := io.ReadAll(io.LimitReader(packed, most+1))
 	switch {
 	case err != nil:

@@ -39,8 +39,8 @@ func (r *reader) gap(what, ns, format string, args ...any) {
 		catalog.Gap{What: what, Namespace: ns, Reason: fmt.Sprintf(format, args...)})
 }
 
-// mostDocument is more than the largest document has, in bytes.
-const mostDocument = 17 << 20
+// maxDocument is more than the largest document has, in bytes.
+const maxDocument = 17 << 20
 
 // documents returns the documents of a collection, which share the memory of its
 // file.
@@ -55,7 +55,7 @@ func (r *reader) documents(name string) ([]bson.Raw, error) {
 			return nil, fmt.Errorf("%s.bson: %w: it is cut short after %d documents", name, ErrDamaged, len(docs))
 		}
 		size := int64(binary.LittleEndian.Uint32(rest))
-		if size < 5 || size > mostDocument {
+		if size < 5 || size > maxDocument {
 			return nil, fmt.Errorf("%s.bson: %w: document %d has %d bytes", name, ErrDamaged, len(docs)+1, size)
 		}
 		if size > int64(len(rest)) {

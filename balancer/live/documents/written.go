@@ -29,9 +29,9 @@ type Write struct {
 // awaiting is how long servers wait for changes before they answer that there are none.
 const awaiting = 500 * time.Millisecond
 
-// mostSilent is how many answers without changes end a stream that does not come to be past a
+// maxSilent is how many answers without changes end a stream that does not come to be past a
 // time: idle shards tell every 10 seconds how far they are.
-const mostSilent = 24
+const maxSilent = 24
 
 // sureSilent is how many answers without changes end one that is just at that time.
 const sureSilent = 2
@@ -95,7 +95,7 @@ func changes(
 		defer cancel()
 		_ = stream.Close(closing) // it was only read
 	}()
-	for silent := 0; silent < mostSilent; {
+	for silent := 0; silent < maxSilent; {
 		if !stream.TryNext(ctx) {
 			if err := stream.Err(); err != nil {
 				return live.ServerError(err)

@@ -14,8 +14,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// mostQueries is how many of the sampled queries are read.
-const mostQueries = 5000
+// maxQueries is how many of the sampled queries are read.
+const maxQueries = 5000
 
 // queries reads which queries the cluster sampled, if it did.
 func (r *reading) queries(ctx context.Context) error {
@@ -30,7 +30,7 @@ func (r *reading) queries(ctx context.Context) error {
 		{Key: "aggregate", Value: 1}, {Key: "pipeline",
 			Value: bson.A{
 				bson.D{{Key: "$listSampledQueries", Value: bson.D{{Key: "namespace", Value: r.facts.Namespace}}}},
-				bson.D{{Key: "$limit", Value: mostQueries}},
+				bson.D{{Key: "$limit", Value: maxQueries}},
 			}}, {Key: "cursor", Value: bson.D{}}, r.limit()})
 	if err != nil {
 		return r.note(ctx, "which queries were sampled", err)
@@ -51,7 +51,7 @@ func (r *reading) queries(ctx context.Context) error {
 
 // Bounds of what is asked of analyzeShardKey.
 const (
-	mostMeasured = 12
+	maxMeasured  = 12
 	measuredDocs = 100_000
 )
 
@@ -71,7 +71,7 @@ func (r *reading) measure(ctx context.Context) error {
 			keys = append(keys, c.Key)
 		}
 	}
-	for _, k := range keys[:min(len(keys), mostMeasured)] {
+	for _, k := range keys[:min(len(keys), maxMeasured)] {
 		r.Tell("measuring " + k.String())
 		m, err := r.analyze(ctx, k)
 		if mongoerr.Is(live.ServerError(err), mongoerr.BadValue) || mongoerr.Is(live.ServerError(err),

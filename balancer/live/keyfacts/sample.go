@@ -15,9 +15,9 @@ import (
 
 // Bounds of the sample beside those of Options.
 const (
-	probed      = 100 // whole documents, to see which fields they have
-	fewest      = 50  // documents of a sample, however large they are
-	mostArrived = 2000
+	probed     = 100 // whole documents, to see which fields they have
+	fewest     = 50  // documents of a sample, however large they are
+	maxArrived = 2000
 )
 
 // sample reads documents: a few whole ones, then the fields of many that could be in a
@@ -121,7 +121,7 @@ func (r *reading) read(ctx context.Context, command bson.D) (docs []bson.Raw, er
 
 // ends reads the first documents and the last ones, which show what grows with time.
 func (r *reading) ends(ctx context.Context, projection bson.D) error {
-	n := min(mostArrived, r.most()) / 2
+	n := min(maxArrived, r.most()) / 2
 	first, err := r.natural(ctx, 1, n, projection)
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 )
 
 // counters reads those of all shards with chunks. Nothing comes of a refusal.
-func (r *reading) counters(ctx context.Context, c *collection) (map[catalog.ShardID]live.OperationCounts, error) {
+func (r *loadReader) counters(ctx context.Context, c *collection) (map[catalog.ShardID]live.OperationCounts, error) {
 	limited, done := r.limited(ctx, readLimit)
 	all, err := live.ReadOperationCounts(limited, r.runner, c.ns)
 	done(err)
@@ -22,9 +22,9 @@ func (r *reading) counters(ctx context.Context, c *collection) (map[catalog.Shar
 }
 
 // estimate puts together what was read.
-func (r *reading) estimate(ctx context.Context, c *collection) {
+func (r *loadReader) estimate(ctx context.Context, c *collection) {
 	in := heat.Input{Namespace: c.ns, Table: c.state.Table, Samples: slices.Concat(c.inserts, c.samples)}
-	for _, s := range r.look.Shards() {
+	for _, s := range r.snapshot.Shards() {
 		if !s.Draining {
 			in.Shards = append(in.Shards, s.ID)
 		}

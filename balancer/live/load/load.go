@@ -25,10 +25,10 @@ type Options struct {
 	Back time.Duration
 	// Samples and Documents bound what is read of a collection: 50,000 sampled queries, 1,000
 	// of the newest documents of each shard.
-	Samples, Documents int
-	// Sample has this many queries a second be sampled while counters are counted, of
-	// collections of which none are; 0 leaves that as it is.
-	Sample float64
+	MaxSamples, MaxDocuments int
+	// Sample is the rate, in queries per second, at which queries of collections that are not
+	// sampled yet are sampled during the count; 0 switches no sampling on.
+	SampleRate float64
 	// Logged are operations of logs, by collection: they take the place of sampled queries.
 	Logged map[string][]heat.Logged
 	Clock  pace.Clock
@@ -41,7 +41,7 @@ type Reading struct {
 	// Input is what was read, Map what that says.
 	Input heat.Input
 	Map   heat.Map
-	// Analyzer is what configureQueryAnalyzer was told.
+	// Analyzer is the state of query sampling, as set with configureQueryAnalyzer.
 	Analyzer Analyzer
 	// Logged says that the samples are from logs.
 	Logged bool
@@ -55,19 +55,19 @@ type Analyzer struct {
 	Rate  float64 // samples a second at most
 	Since time.Time
 	// Asked says that it was switched on for this read alone.
-	Asked bool
+	Temporary bool
 }
 
 // How long after a query its sample can be read: routers learn within 10 s that they are to
 // sample (queryAnalysisSamplerConfigurationRefreshSecs), and shards write samples every 90 s
 // (queryAnalysisWriterIntervalSecs).
 const (
-	learned = 10 * time.Second
-	written = 90 * time.Second
+	samplerRefreshDelay = 10 * time.Second
+	sampleWriteDelay    = 90 * time.Second
 )
 
-// How long servers may take: with a shard down, what asks all shards waits for it. Once something
-// took too long the rest may not.
+// Time limits of reads: with a shard down, a command to all shards waits for it. After the
+// first timeout, hastyLimit applies to all other reads.
 const (
 	samplesLimit = 15 * time.Second
 	readLimit    = 5 * time.Second
@@ -76,7 +76,7 @@ const (
 )
 
 // limited returns a context for a read that may take so long; done is told how it ended.
-func (r *reading) limited(ctx context.Context, most time.Duration) (limited context.Context, done func(error)) {
+func (r *loadReader) limited(ctx context.Context, most time.Duration) (limited context.Context, done func(error)) {
 	if r.hasty {
 		most = min(most, hastyLimit)
 	}
@@ -88,18 +88,18 @@ func (r *reading) limited(ctx context.Context, most time.Duration) (limited cont
 }
 
 // list returns the documents of a command that may take so long.
-func (r *reading) list(ctx context.Context, most time.Duration, db string, command bson.D) ([]bson.Raw, error) {
+func (r *loadReader) list(ctx context.Context, most time.Duration, db string, command bson.D) ([]bson.Raw, error) {
 	limited, done := r.limited(ctx, most)
 	docs, err := r.runner.RunCursorCommand(limited, db, command)
 	done(err)
 	return docs, err
 }
 
-// reading is a read under way.
-type reading struct {
+// loadReader is a read under way.
+type loadReader struct {
 	Options
-	runner live.CommandRunner
-	look   *catalog.Snapshot
+	runner   live.CommandRunner
+	snapshot *catalog.Snapshot
 
 	collections []*collection
 	hasty       bool // something took too long
@@ -116,15 +116,15 @@ type collection struct {
 	from, until  time.Time // when samples were taken; until is zero for now
 }
 
-// Read reads the load of collections of a cluster that was read with their routing tables.
+// Read reads the load of collections. The snapshot must contain their routing tables.
 func Read(ctx context.Context, r live.CommandRunner, look *catalog.Snapshot, namespaces []string, o Options) (
 	list []Reading, err error) {
 	o.For, o.Back = cmp.Or(o.For, time.Minute), cmp.Or(o.Back, time.Hour)
-	o.Samples, o.Documents = cmp.Or(o.Samples, 50_000), cmp.Or(o.Documents, 1000)
+	o.MaxSamples, o.MaxDocuments = cmp.Or(o.MaxSamples, 50_000), cmp.Or(o.MaxDocuments, 1000)
 	if o.Tell == nil {
 		o.Tell = func(string) {}
 	}
-	rd := &reading{Options: o, runner: r, look: look}
+	rd := &loadReader{Options: o, runner: r, snapshot: look}
 	for _, ns := range namespaces {
 		state := look.Collection(ns)
 		db, name, err := catalog.SplitNamespace(ns)
@@ -138,7 +138,7 @@ func Read(ctx context.Context, r live.CommandRunner, look *catalog.Snapshot, nam
 	if err != nil {
 		return nil, err
 	}
-	if err := rd.count(ctx); err != nil {
+	if err := rd.startCounters(ctx); err != nil {
 		return nil, err
 	}
 	for _, c := range rd.collections {
@@ -185,7 +185,7 @@ func Sampled(ctx context.Context, r live.CommandRunner) (names []string) {
 
 // analyzers reads of which collections queries are sampled, and switches that on where it
 // was asked for; end switches it off again.
-func (r *reading) analyzers(ctx context.Context) (end func(), err error) {
+func (r *loadReader) analyzers(ctx context.Context) (end func(), err error) {
 	var asked []*collection
 	end = func() {
 		ending, cancel := live.Outlive(ctx, ctx, samplingEnds)
@@ -200,7 +200,7 @@ func (r *reading) analyzers(ctx context.Context) (end func(), err error) {
 			}
 		}
 	}
-	if !r.look.Release().AtLeast(catalog.Release70) {
+	if !r.snapshot.Release().AtLeast(catalog.Release70) {
 		return end, nil
 	}
 	for _, c := range r.collections {
@@ -217,48 +217,48 @@ func (r *reading) analyzers(ctx context.Context) (end func(), err error) {
 			c.result.Analyzer.Rate, _ = doc.Lookup("samplesPerSecond").AsFloat64OK()
 			c.result.Analyzer.Since, _ = doc.Lookup("startTime").TimeOK()
 		}
-		if c.result.Analyzer.On || r.Sample <= 0 {
+		if c.result.Analyzer.On || r.SampleRate <= 0 {
 			continue
 		}
 		_, err = r.runner.RunCommand(ctx, "admin", bson.D{{Key: "configureQueryAnalyzer", Value: c.ns},
-			{Key: "mode", Value: "full"}, {Key: "samplesPerSecond", Value: r.Sample}})
+			{Key: "mode", Value: "full"}, {Key: "samplesPerSecond", Value: r.SampleRate}})
 		if err != nil {
 			return end, err
 		}
 		asked = append(asked, c)
-		c.result.Analyzer = Analyzer{On: true, Asked: true, Rate: r.Sample, Since: r.Clock.Now()}
+		c.result.Analyzer = Analyzer{On: true, Temporary: true, Rate: r.SampleRate, Since: r.Clock.Now()}
 	}
 	return end, nil
 }
 
-// count counts for a time.
-func (r *reading) count(ctx context.Context) (err error) {
+// startCounters reads the operation counters, and then waits for as long as is to be counted.
+func (r *loadReader) startCounters(ctx context.Context) (err error) {
 	for _, c := range r.collections {
 		c.began = r.Clock.Now()
 		if c.before, err = r.counters(ctx, c); err != nil {
 			return err
 		}
 	}
-	asked := slices.ContainsFunc(r.collections, func(c *collection) bool { return c.result.Analyzer.Asked })
+	asked := slices.ContainsFunc(r.collections, func(c *collection) bool { return c.result.Analyzer.Temporary })
 	counted := slices.ContainsFunc(r.collections, func(c *collection) bool { return c.before != nil })
 	wait := r.For
 	switch {
 	case !counted && !asked:
 		return nil // nobody answers
 	case asked:
-		wait += learned + written
+		wait += samplerRefreshDelay + sampleWriteDelay
 	}
 	r.Tell("counting for " + humanize.Duration(wait))
 	return r.Clock.Sleep(ctx, wait)
 }
 
 // samples reads the sampled queries, or takes those of logs.
-func (r *reading) samples(ctx context.Context, c *collection) error {
+func (r *loadReader) samples(ctx context.Context, c *collection) error {
 	if r.Logged != nil {
 		r.fromLogs(c)
 		return nil
 	}
-	if !r.look.Release().AtLeast(catalog.Release70) {
+	if !r.snapshot.Release().AtLeast(catalog.Release70) {
 		return nil
 	}
 	c.from = r.Clock.Now().Add(-r.Back)
@@ -269,7 +269,7 @@ func (r *reading) samples(ctx context.Context, c *collection) error {
 			bson.D{{Key: "$match", Value: bson.D{{Key: "expireAt", Value: bson.D{{Key: "$gte",
 				Value: bson.NewDateTimeFromTime(c.from.Add(heat.SampledFor))}}}}}},
 			bson.D{{Key: "$sort", Value: bson.D{{Key: "expireAt", Value: int32(-1)}}}},
-			bson.D{{Key: "$limit", Value: int32(r.Samples)}},
+			bson.D{{Key: "$limit", Value: int32(r.MaxSamples)}},
 			bson.D{{Key: "$project", Value: bson.D{{Key: "cmdName", Value: 1}, {Key: "expireAt", Value: 1},
 				{Key: "cmd.filter", Value: 1}, {Key: "cmd.collation", Value: 1}, {Key: "cmd.query", Value: 1},
 				{Key: "cmd.remove", Value: 1}, {Key: "cmd.updates.q", Value: 1}, {Key: "cmd.updates.collation", Value: 1},
@@ -289,7 +289,7 @@ func (r *reading) samples(ctx context.Context, c *collection) error {
 	return nil
 }
 
-func (r *reading) fromLogs(c *collection) {
+func (r *loadReader) fromLogs(c *collection) {
 	lines := r.Logged[c.ns]
 	if len(lines) == 0 {
 		c.result.Notes = append(c.result.Notes, "the logs have no operation of "+c.ns+" with a filter")
@@ -301,7 +301,7 @@ func (r *reading) fromLogs(c *collection) {
 
 // newest reads documents that were inserted while counters were counted: nobody samples
 // inserts. It works where _id is an ObjectId, which has the time.
-func (r *reading) newest(ctx context.Context, c *collection) error {
+func (r *loadReader) newest(ctx context.Context, c *collection) error {
 	projection := bson.D{{Key: "_id", Value: 1}}
 	for _, field := range c.state.Pattern.Fields() {
 		if field != "_id" {
@@ -313,7 +313,7 @@ func (r *reading) newest(ctx context.Context, c *collection) error {
 	docs, err := r.list(ctx, readLimit, c.db, bson.D{{Key: "find", Value: c.name},
 		{Key: "filter", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: since}}}}},
 		{Key: "projection", Value: projection}, {Key: "sort", Value: bson.D{{Key: "_id", Value: -1}}},
-		{Key: "limit", Value: int32(r.Documents)}})
+		{Key: "limit", Value: int32(r.MaxDocuments)}})
 	if err != nil {
 		return c.note(ctx, "the newest documents", err)
 	}

@@ -170,8 +170,8 @@ func TestReadsWithoutSamples(t *testing.T) {
 			t.Errorf("%s: %v of %v are placed", s.Shard, s.Load, s.Unplaced)
 		}
 	}
-	got = w.read(load.Options{For: time.Minute, Sample: 30})
-	if !got.Analyzer.Asked || got.Map.Samples < 1500 {
+	got = w.read(load.Options{For: time.Minute, SampleRate: 30})
+	if !got.Analyzer.Temporary || got.Map.Samples < 1500 {
 		t.Errorf("asked for: %+v, %d samples", got.Analyzer, got.Map.Samples)
 	}
 	reply, err := w.client.Database("config").Collection("queryAnalyzers").CountDocuments(t.Context(),

@@ -11,8 +11,8 @@ import (
 	"shardsh/balancer/pace"
 )
 
-// mostMetered is of how many collections a Meter counts the operations.
-const mostMetered = 20
+// maxMetered is of how many collections a Meter counts the operations.
+const maxMetered = 20
 
 // Meter counts operations from one look to the next: one command a collection, of the ones with
 // most data.
@@ -25,8 +25,8 @@ type Meter struct {
 // Read returns the operations a second since it was called before, of shards; nil at first, and
 // where nothing could be counted.
 func (m *Meter) Read(ctx context.Context, look *catalog.Snapshot) (map[catalog.ShardID]heat.Load, error) {
-	r := &reading{Options: Options{Clock: m.Clock}, runner: m.Runner, look: look}
-	for _, c := range largest(look, mostMetered) {
+	r := &loadReader{Options: Options{Clock: m.Clock}, runner: m.Runner, snapshot: look}
+	for _, c := range largest(look, maxMetered) {
 		one := &collection{ns: c.Namespace, began: m.Clock.Now()}
 		var err error
 		if one.before, err = r.counters(ctx, one); err != nil {

@@ -197,15 +197,15 @@ func noIndexes(cmd string, f Field, v bson.RawValue) error {
 		f.name, TypeName(v.Type))
 }
 
-// mostMembers is how many members a replica set can have.
-const mostMembers = 50
+// maxMembers is how many members a replica set can have.
+const maxMembers = 50
 
 func commitQuorum(_ string, _ Field, v bson.RawValue) error {
 	n, isNumber := Number(v)
 	switch text := Text(v); {
-	case isNumber && (n < 0 || n > mostMembers):
+	case isNumber && (n < 0 || n > maxMembers):
 		return mongoerr.New(mongoerr.FailedToParse,
-			"commitQuorum has to be a non-negative number and not greater than %d", mostMembers)
+			"commitQuorum has to be a non-negative number and not greater than %d", maxMembers)
 	case isNumber || text == "majority" || text == "votingMembers":
 		return nil
 	case text == "":

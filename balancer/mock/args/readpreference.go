@@ -34,8 +34,8 @@ func (p ReadPreference) Secondaries() bool {
 	return p.Mode == Secondary || p.Mode == SecondaryPreferred || p.Mode == Nearest
 }
 
-// leastStaleness is the shortest staleness that can be asked for, in seconds.
-const leastStaleness = 90
+// minStaleness is the shortest staleness that can be asked for, in seconds.
+const minStaleness = 90
 
 // ReadReadPreference reads $readPreference, with the errors of a mongos. Which members
 // have which tags is not looked at: those of a mock have none.
@@ -103,9 +103,9 @@ func (p *ReadPreference) readStaleness(v bson.RawValue) error {
 		return mongoerr.New(mongoerr.BadValue, "maxStalenessSeconds must be a non-negative integer")
 	case n > math.MaxInt64/float64(time.Second):
 		return mongoerr.New(mongoerr.BadValue, "maxStalenessSeconds value can not exceed %d", math.MaxInt64/time.Second)
-	case n > 0 && n < leastStaleness:
+	case n > 0 && n < minStaleness:
 		return mongoerr.New(mongoerr.MaxStalenessOutOfRange, "maxStalenessSeconds value can not be less than %d",
-			leastStaleness)
+			minStaleness)
 	case n > 0 && p.Mode == Primary:
 		return mongoerr.New(mongoerr.BadValue, "maxStalenessSeconds can not be set for the primary mode")
 	}

@@ -71,9 +71,9 @@ func (k *Clock) catchUp() time.Duration {
 	return max(time.Until(k.pacing.wake), shortestWait)
 }
 
-// mostBehind is how much real time virtual time makes up for when its events could
+// maxBehind is how much real time virtual time makes up for when its events could
 // not run as they fell due: the process, or the machine, stood still.
-const mostBehind = time.Second
+const maxBehind = time.Second
 
 // keepUp lets the virtual time go by that has passed. None goes by for what its
 // events take themselves: where that is more than their share, the cluster is
@@ -88,8 +88,8 @@ func (k *Clock) keepUp() {
 		due = p.wake
 	}
 	now := time.Now()
-	if now.Sub(due) > mostBehind {
-		now = due.Add(mostBehind)
+	if now.Sub(due) > maxBehind {
+		now = due.Add(maxBehind)
 	}
 	k.Spend(time.Duration(p.speed * float64(now.Sub(p.upTo))))
 	p.upTo = time.Now()

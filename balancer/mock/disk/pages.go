@@ -28,8 +28,8 @@ const (
 	flagLeaf   = 0x02
 	flagBucket = 0x01 // of an element of a leaf
 
-	leastPageSize = 1 << 9
-	mostPageSize  = 1 << 16
+	minPageSize = 1 << 9
+	maxPageSize = 1 << 16
 	// deepest is more levels than a tree of any size has.
 	deepest = 64
 )
@@ -55,7 +55,7 @@ func readMeta(raw []byte) (meta, error) {
 		return meta{}, errChecksum
 	}
 	m := meta{uint64(order.Uint32(raw[8:])), order.Uint64(raw[16:]), order.Uint64(raw[40:]), order.Uint64(raw[48:])}
-	if m.pageSize < leastPageSize || m.pageSize > mostPageSize || m.pageSize&(m.pageSize-1) != 0 {
+	if m.pageSize < minPageSize || m.pageSize > maxPageSize || m.pageSize&(m.pageSize-1) != 0 {
 		return meta{}, fmt.Errorf("a page size of %d", m.pageSize)
 	}
 	return m, nil
@@ -90,7 +90,7 @@ func (p *pages) begin(size uint64) error {
 	if errFirst == nil {
 		second, errSecond = p.metaAt(first.pageSize)
 	} else {
-		for at := uint64(leastPageSize); at <= mostPageSize && errSecond != nil; at *= 2 {
+		for at := uint64(minPageSize); at <= maxPageSize && errSecond != nil; at *= 2 {
 			if second, errSecond = p.metaAt(at); errSecond == nil && second.pageSize != at {
 				errSecond = errNoState
 			}

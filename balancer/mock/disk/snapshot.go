@@ -119,7 +119,7 @@ func ReadSnapshot(path string) (Memory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
-	m, err := decodeSnapshot(file, max(mostUnpacked, mostPacked*info.Size()))
+	m, err := decodeSnapshot(file, max(maxUnpacked, maxPacked*info.Size()))
 	if err != nil {
 		return nil, fmt.Errorf("snapshot %s: %w", path, err)
 	}
@@ -127,12 +127,12 @@ func ReadSnapshot(path string) (Memory, error) {
 }
 
 const (
-	// mostUnpacked is what the entries of a small snapshot may take in memory, in
+	// maxUnpacked is what the entries of a small snapshot may take in memory, in
 	// bytes.
-	mostUnpacked = 256 << 20
-	// mostPacked is how many times as much as the file those of a large one may
+	maxUnpacked = 256 << 20
+	// maxPacked is how many times as much as the file those of a large one may
 	// take. What was made to be small as a file packs a thousand times.
-	mostPacked = 32
+	maxPacked = 32
 )
 
 // decodeSnapshot reads entries that take so much memory at most.

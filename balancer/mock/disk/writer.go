@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// mostWaiting is how many bytes may wait to be written until the queue is
+	// maxWaiting is how many bytes may wait to be written until the queue is
 	// full.
-	mostWaiting = 64 << 20
-	// mostAtOnce is how many entries one transaction takes at most, if not one
+	maxWaiting = 64 << 20
+	// maxAtOnce is how many entries one transaction takes at most, if not one
 	// batch alone has more.
-	mostAtOnce = 1 << 17
+	maxAtOnce = 1 << 17
 )
 
 // writer writes batches of entries in the order in which they came: as many at
@@ -94,14 +94,14 @@ func size(batch []Entry) (bytes int) {
 func (w *writer) full() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.wanted = w.waiting >= mostWaiting
+	w.wanted = w.waiting >= maxWaiting
 	return w.wanted
 }
 
 // makeRoom takes bytes off what waits. The caller holds the lock.
 func (w *writer) makeRoom(bytes int) {
 	w.waiting -= bytes
-	if !w.wanted || w.waiting >= mostWaiting {
+	if !w.wanted || w.waiting >= maxWaiting {
 		return
 	}
 	w.wanted = false
@@ -223,7 +223,7 @@ func (w *writer) take() (t transaction, ok bool) {
 		return t, false
 	}
 	t.apply = w.apply
-	for len(w.batches) > 0 && (t.batches == 0 || len(t.entries)+len(w.batches[0]) <= mostAtOnce) {
+	for len(w.batches) > 0 && (t.batches == 0 || len(t.entries)+len(w.batches[0]) <= maxAtOnce) {
 		if t.batches == 0 {
 			t.entries = w.batches[0]
 		} else {

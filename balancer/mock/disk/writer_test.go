@@ -36,7 +36,7 @@ func TestAddNeverWaits(t *testing.T) {
 	if s.add(batch(1)); s.full() {
 		t.Error("full of one small batch")
 	}
-	const big = mostWaiting / 4
+	const big = maxWaiting / 4
 	for range 4 {
 		s.add(batch(big))
 	}
@@ -101,7 +101,7 @@ func TestWaitForMark(t *testing.T) {
 // When the disk fails, everybody hears it, and nothing waits any more.
 func TestWriterFails(t *testing.T) {
 	s := newStall(t)
-	s.add(batch(mostWaiting))
+	s.add(batch(maxWaiting))
 	if !s.full() {
 		t.Error("not full")
 	}

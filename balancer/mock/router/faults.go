@@ -30,9 +30,9 @@ func (l answerDelay) sleep(ctx context.Context) {
 	}
 }
 
-// runFaulty runs a command on a cluster whose nodes may be away or slow, or
+// runInCluster runs a command on a cluster whose nodes may be away or slow, or
 // that was told to fail it.
-func (r *Router) runFaulty(cmd *call.Command, c *call.Call) (bson.D, error) {
+func (r *Router) runInCluster(cmd *call.Command, c *call.Call) (bson.D, error) {
 	var failure *mock.Failure
 	c.Request, failure = r.Cluster.BeginRequest(cmd.Name)
 	c.Request.Under(c.Ctx, c.Deadline, c.Outside)
@@ -206,10 +206,10 @@ func countTargets(cmd *call.Command, c *call.Call) {
 	}
 }
 
-// outdated are the commands after which a router reads again what it knows of the
+// refreshesRoutes are the commands after which a router reads again what it knows of the
 // collection, or of the database, that they were about. After others, such as
 // moveRange, it goes on with what it knows until a shard refuses a request.
-var outdated = map[string]bool{
+var refreshesRoutes = map[string]bool{
 	"clearJumboFlag": true, "create": true, "drop": true, "dropDatabase": true, "enableSharding": true,
 	"mergeChunks": true, "moveChunk": true,
 	"moveCollection": true, "movePrimary": true, "refineCollectionShardKey": true, "renameCollection": true,
@@ -218,7 +218,7 @@ var outdated = map[string]bool{
 
 // forgetRoutes follows a command that has changed where its subject lies.
 func forgetRoutes(cmd *call.Command, c *call.Call) {
-	if !outdated[cmd.Name] || c.Node.Member != nil {
+	if !refreshesRoutes[cmd.Name] || c.Node.Member != nil {
 		return
 	}
 	if cmd.Name == "dropDatabase" {

@@ -71,7 +71,7 @@ func TestInstalledStaysOnDisk(t *testing.T) {
 		for of, want := range map[string]string{
 			config: step.config, host: step.shard, c.Addresses().FirstMember("shard0"): step.other,
 		} {
-			if got := c.Installed().On(of).String(); got != want {
+			if got := c.Installed().ReleaseAt(of).String(); got != want {
 				t.Errorf("opened with %s, %s runs %s, want %s", step.version, of, got, want)
 			}
 		}

@@ -215,7 +215,7 @@ func (r *Router) run(cmd *call.Command, c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	if !cmd.Mock && r.Member == nil {
-		return r.runFaulty(cmd, c)
+		return r.runInCluster(cmd, c)
 	}
 	c.Request = r.Cluster.Background()
 	return cmd.Run(c)

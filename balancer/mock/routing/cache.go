@@ -25,9 +25,9 @@ type Catalog interface {
 // Targets are the shards that a request goes to by a routing table.
 type Targets func(*catalog.RoutingTable) []catalog.ShardID
 
-// mostKnown is how many collections a router knows at most, as a server's does.
+// maxKnown is how many collections a router knows at most, as a server's does.
 // With one more it forgets all of them.
-const mostKnown = 10_000
+const maxKnown = 10_000
 
 // Cache is a router's knowledge of the catalog. The zero value knows nothing. A nil
 // Cache is that of a member, which needs none: only Forget may be called.
@@ -89,7 +89,7 @@ func (c *Cache) Table(ns string, now Catalog) *catalog.RoutingTable {
 }
 
 func (c *Cache) learn(ns string, table *catalog.RoutingTable) {
-	if c.tables == nil || len(c.tables) >= mostKnown {
+	if c.tables == nil || len(c.tables) >= maxKnown {
 		c.tables = map[string]*catalog.RoutingTable{}
 	}
 	c.tables[ns] = table
@@ -103,7 +103,7 @@ func (c *Cache) Database(db string, now Catalog) (bson.Raw, bool) {
 	}
 	entry, there := now.DatabaseEntry(db)
 	if there {
-		if c.databases == nil || len(c.databases) >= mostKnown {
+		if c.databases == nil || len(c.databases) >= maxKnown {
 			c.databases = map[string]database{}
 		}
 		c.databases[db] = database{entry, now.DatabasesWritten()}

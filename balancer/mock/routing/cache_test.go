@@ -19,14 +19,14 @@ func (empty) DatabasesWritten() uint64              { return 0 }
 // A router knows so many names, and no more, however many are asked for.
 func TestCacheIsBounded(t *testing.T) {
 	var c Cache
-	for i := range 3*mostKnown + 1 {
+	for i := range 3*maxKnown + 1 {
 		c.Table(fmt.Sprint("db.c", i), empty{})
 		c.Database(fmt.Sprint("db", i), empty{})
-		if s := c.Stats(); s.Collections > mostKnown || s.Databases > mostKnown {
+		if s := c.Stats(); s.Collections > maxKnown || s.Databases > maxKnown {
 			t.Fatalf("%d collections and %d databases are known", s.Collections, s.Databases)
 		}
 	}
-	if s := c.Stats(); s.Collections != 1 || s.Databases != 1 || s.Full != 3*mostKnown+1 {
+	if s := c.Stats(); s.Collections != 1 || s.Databases != 1 || s.Full != 3*maxKnown+1 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -186,8 +186,8 @@ func (c *Collection) ByID(id bson.RawValue) (RecordID, bson.Raw, bool) {
 	return RecordID(record), doc, ok
 }
 
-// mostAtPoint is how many documents Point finds at most.
-const mostAtPoint = 16
+// maxAtPoint is how many documents Point finds at most.
+const maxAtPoint = 16
 
 // Point appends the documents that match a filter which asks for one value of one
 // field, by the only index there is on the field, in the order that a Plan would
@@ -209,7 +209,7 @@ func (c *Collection) Point(f *filter.Filter, into []bson.Raw) (docs []bson.Raw, 
 		if !bytes.Equal(has, key) {
 			break
 		}
-		if looked++; looked > mostAtPoint {
+		if looked++; looked > maxAtPoint {
 			return into, false
 		}
 		if doc, _ := c.records.Get(id); f.Match(doc) {

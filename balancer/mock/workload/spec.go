@@ -38,8 +38,8 @@ type Mix struct{ Reads, Inserts, Updates, Deletes float64 }
 // Sum is all of them.
 func (m Mix) Sum() float64 { return m.Reads + m.Inserts + m.Updates + m.Deletes }
 
-// mostKeys bounds what a workload keeps in memory.
-const mostKeys = 1_000_000
+// maxKeys bounds what a workload keeps in memory.
+const maxKeys = 1_000_000
 
 // form is a parsed Spec.Keys.
 type form struct {
@@ -91,8 +91,8 @@ func (s Spec) Check() error {
 		return fmt.Errorf("moves: %q is not \"daily\"", s.Moves)
 	case s.Wave != "" && s.Wave != "daily":
 		return fmt.Errorf("wave: %q is not \"daily\"", s.Wave)
-	case s.Count < 0 || s.Count > mostKeys:
-		return fmt.Errorf("count: %d is not a number of keys up to %d", s.Count, mostKeys)
+	case s.Count < 0 || s.Count > maxKeys:
+		return fmt.Errorf("count: %d is not a number of keys up to %d", s.Count, maxKeys)
 	case !(s.Scatter >= 0) || s.Scatter > 1:
 		return fmt.Errorf("scatter: %v is not a share", s.Scatter)
 	case s.DocumentBytes < 0 || s.DocumentBytes > 16<<20:

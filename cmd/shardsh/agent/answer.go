@@ -21,19 +21,19 @@ type Answer struct {
 
 // Bounds of an answer, in characters and entries.
 const (
-	mostAnswer  = 16_000
-	mostEntries = 12
-	mostEntry   = 400
+	maxAnswer  = 16_000
+	maxEntries = 12
+	maxEntry   = 400
 )
 
 // bounded returns an answer that is not too long, with what is hidden in it spelled out.
 func (s *Server) bounded(a Answer) Answer {
 	a.Answer = strings.TrimRight(a.Answer, "\n")
 	whole := utf8.RuneCountInString(a.Answer)
-	a.Answer = s.clean(a.Answer, mostAnswer)
-	if whole > mostAnswer {
+	a.Answer = s.clean(a.Answer, maxAnswer)
+	if whole > maxAnswer {
 		a.Truncated = true
-		a.Answer += fmt.Sprintf("\n… cut: these are the first %d of %d characters", mostAnswer, whole)
+		a.Answer += fmt.Sprintf("\n… cut: these are the first %d of %d characters", maxAnswer, whole)
 	}
 	a.Sources, a.NextSteps = s.entries(a.Sources), s.entries(a.NextSteps)
 	return a
@@ -42,10 +42,10 @@ func (s *Server) bounded(a Answer) Answer {
 func (s *Server) entries(list []string) []string {
 	bounded := []string{}
 	for i, entry := range list {
-		if i == mostEntries {
-			return append(bounded, fmt.Sprintf("… and %d more", len(list)-mostEntries))
+		if i == maxEntries {
+			return append(bounded, fmt.Sprintf("… and %d more", len(list)-maxEntries))
 		}
-		bounded = append(bounded, s.clean(entry, mostEntry))
+		bounded = append(bounded, s.clean(entry, maxEntry))
 	}
 	return bounded
 }
@@ -94,12 +94,12 @@ func checkArguments(raw json.RawMessage) error {
 		if !isList {
 			list = []any{value}
 		}
-		if len(list) > mostItems {
-			return fmt.Errorf("%s has %d entries: give at most %d", name, len(list), mostItems)
+		if len(list) > maxItems {
+			return fmt.Errorf("%s has %d entries: give at most %d", name, len(list), maxItems)
 		}
 		for _, v := range list {
-			if text, is := v.(string); is && utf8.RuneCountInString(text) > mostText {
-				return fmt.Errorf("%s is longer than %d characters", name, mostText)
+			if text, is := v.(string); is && utf8.RuneCountInString(text) > maxText {
+				return fmt.Errorf("%s is longer than %d characters", name, maxText)
 			}
 		}
 	}

@@ -43,7 +43,7 @@ func TestApplyNeedsApproval(t *testing.T) {
 	if after := w.metadata(); strings.Count(after, " b\n") != 1 {
 		t.Errorf("after %s\n%s", done.Answer, after)
 	}
-	if again, refusal := w.call("apply", arguments); refusal != "" || !strings.Contains(again.Answer, "moved before, nothing now") {
+	if again, refusal := w.call("apply", arguments); refusal != "" || !strings.Contains(again.Answer, "moved by earlier runs, nothing by this one") {
 		t.Errorf("again: %s%s", again.Answer, refusal)
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"shardsh/bindings/actiontext"
 )
 
-// mostKept is how many snapshots a session keeps: each may be large.
-const mostKept = 3
+// maxKept is how many snapshots a session keeps: each may be large.
+const maxKept = 3
 
 // snapshots are those that an agent has had made, by name. The oldest one goes first.
 type snapshots struct {
@@ -38,7 +38,7 @@ func (k *snapshots) keep(s *catalog.Snapshot) string {
 	defer k.mu.Unlock()
 	k.made++
 	name := fmt.Sprint("snapshot-", k.made)
-	k.list = append(k.list[max(0, len(k.list)-mostKept+1):], keptSnapshot{name, s})
+	k.list = append(k.list[max(0, len(k.list)-maxKept+1):], keptSnapshot{name, s})
 	return name
 }
 

@@ -13,8 +13,8 @@ type docsArguments struct {
 	Query string `json:"query" jsonschema:"a finding's code, a command, or some words"`
 }
 
-// mostSections is how many sections of the documentation an answer has.
-const mostSections = 4
+// maxSections is how many sections of the documentation an answer has.
+const maxSections = 4
 
 func (s *Server) addDocs() {
 	add(s, tool{name: "docs", about: "What shardsh's documentation says about a finding's code, a command, an option, " +
@@ -27,7 +27,7 @@ func search(_ context.Context, _ *call, in docsArguments) (Answer, error) {
 	}
 	var a Answer
 	var text strings.Builder
-	for _, section := range docs.Search(in.Query, mostSections) {
+	for _, section := range docs.Search(in.Query, maxSections) {
 		fmt.Fprintf(&text, "%s\n\n", section.Text)
 		a.Sources = append(a.Sources, section.Place())
 	}

@@ -19,8 +19,8 @@ type snapshotArguments struct {
 // compared is what the tool diff compares.
 const compared = live.WithStatus | live.Causes
 
-// mostCollections is how many collections an overview has, unless they are named.
-const mostCollections = 40
+// maxCollections is how many collections an overview has, unless they are named.
+const maxCollections = 40
 
 func (s *Server) addMetadata() {
 	add(s, tool{name: "snapshot", about: "What the cluster consists of: shards with their data and zones, settings of " +
@@ -100,7 +100,7 @@ func overview(s *catalog.Snapshot, collections []*catalog.CollectionState) (text
 	}
 	b.WriteString("\nCollections:\n")
 	for i, c := range collections {
-		if i == mostCollections {
+		if i == maxCollections {
 			fmt.Fprintf(&b, "  … and %d more\n", len(collections)-i)
 			return b.String(), i
 		}

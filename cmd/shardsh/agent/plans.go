@@ -30,11 +30,11 @@ type Plans struct {
 	Now     func() time.Time
 }
 
-// mostPlan and mostApprovals are the sizes of files that are read, in bytes.
+// maxPlan and maxApprovals are the sizes of files that are read, in bytes.
 const (
-	mostPlan      = 1 << 30
-	mostApprovals = 1 << 20
-	patience      = 30 * time.Second
+	maxPlan      = 1 << 30
+	maxApprovals = 1 << 20
+	patience     = 30 * time.Second
 )
 
 // Open makes the directory if there is none.
@@ -64,7 +64,7 @@ func (p *Plans) Plan(hash string) (*plan.Plan, error) {
 	if err := checkHash(hash); err != nil {
 		return nil, err
 	}
-	data, err := safefile.Read(p.file(hash), mostPlan, patience)
+	data, err := safefile.Read(p.file(hash), maxPlan, patience)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no plan with the hash %s: make it with the tool plan", hash)
 	}
@@ -128,7 +128,7 @@ func (p *Plans) check(hash string) error {
 }
 
 func (p *Plans) read() ([]byte, error) {
-	known, err := safefile.Read(p.approvals(), mostApprovals, patience)
+	known, err := safefile.Read(p.approvals(), maxApprovals, patience)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

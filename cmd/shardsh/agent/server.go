@@ -18,13 +18,13 @@ import (
 const (
 	// DefaultTimeout is how long a call that only reads may take.
 	DefaultTimeout = 2 * time.Minute
-	// mostMessage is the size of a message in bytes, mostText that of a text in it in
-	// characters, and mostItems how many texts a list in it may have.
-	mostMessage = 1 << 20
-	mostText    = 4096
-	mostItems   = 100
-	// mostCalls is how many calls are worked on at once. Others wait.
-	mostCalls = 2
+	// maxMessage is the size of a message in bytes, maxText that of a text in it in
+	// characters, and maxItems how many texts a list in it may have.
+	maxMessage = 1 << 20
+	maxText    = 4096
+	maxItems   = 100
+	// maxCalls is how many calls are worked on at once. Others wait.
+	maxCalls = 2
 )
 
 // Options say what the tools work on.
@@ -65,7 +65,7 @@ func New(o Options) *Server {
 	if o.Timeout == 0 {
 		o.Timeout = DefaultTimeout
 	}
-	s := &Server{Options: o, slots: make(chan struct{}, mostCalls)}
+	s := &Server{Options: o, slots: make(chan struct{}, maxCalls)}
 	s.protocol = mcp.NewServer(&mcp.Implementation{Name: "shardsh", Version: o.Version},
 		&mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}})
 	s.addLooks()
@@ -84,13 +84,13 @@ func New(o Options) *Server {
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	bounded := &lines{ReadCloser: in, most: mostMessage}
+	bounded := &lines{ReadCloser: in, most: maxMessage}
 	err := s.protocol.Run(ctx, &mcp.IOTransport{Reader: bounded, Writer: out})
 	cancel(errors.New("the agent has gone"))
 	s.calls.Wait()
 	switch {
 	case bounded.tooLong():
-		return fmt.Errorf("a message of the agent is longer than %d bytes", mostMessage)
+		return fmt.Errorf("a message of the agent is longer than %d bytes", maxMessage)
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return context.Cause(ctx)
 	}
@@ -126,7 +126,7 @@ func add[In any](s *Server, t tool, work func(context.Context, *call, In) (Answe
 				err = fmt.Errorf("the tool %s failed: this is a fault of shardsh", t.name)
 			}
 			if err != nil {
-				err = errors.New(s.clean(err.Error(), mostText))
+				err = errors.New(s.clean(err.Error(), maxText))
 			}
 		}()
 		if err := checkArguments(r.Params.Arguments); err != nil {

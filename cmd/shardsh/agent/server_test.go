@@ -79,7 +79,7 @@ func TestEveryTool(t *testing.T) {
 // What is wrong with a call is said in the words of the tool.
 func TestRefusals(t *testing.T) {
 	w := newWorld(t, heaped, nil)
-	long := strings.Repeat("x", mostText+1)
+	long := strings.Repeat("x", maxText+1)
 	for _, c := range []struct {
 		tool      string
 		arguments map[string]any
@@ -103,7 +103,7 @@ func TestRefusals(t *testing.T) {
 		{"advise", map[string]any{"ns": "orders"}, "DB.COLLECTION"},
 		{"docs", map[string]any{"query": " "}, "query is empty"},
 		{"docs", map[string]any{"query": long}, "longer than 4096 characters"},
-		{"check", map[string]any{"ns": slices.Repeat([]string{"a.b"}, mostItems+1)}, "at most 100"},
+		{"check", map[string]any{"ns": slices.Repeat([]string{"a.b"}, maxItems+1)}, "at most 100"},
 		{"apply", map[string]any{"hash": strings.Repeat("0", 64)}, "unknown tool"},
 		{"shell", nil, "unknown tool"},
 	} {
@@ -122,7 +122,7 @@ func TestRefusals(t *testing.T) {
 func TestMessageIsTooLong(t *testing.T) {
 	w := newWorld(t, heaped, nil)
 	_, _ = w.input.Write([]byte(`{"jsonrpc":"2.0","id":9,"method":"ping","params":{"x":"`)) // the end shows what came of it
-	for range mostMessage / 1024 {
+	for range maxMessage / 1024 {
 		if _, err := fmt.Fprintf(w.input, "%01024d", 0); err != nil {
 			break
 		}
@@ -136,13 +136,13 @@ func TestMessageIsTooLong(t *testing.T) {
 func TestAnswersAreBounded(t *testing.T) {
 	s := New(Options{})
 	long := s.bounded(Answer{
-		Answer: strings.Repeat("é", mostAnswer+5), Sources: slices.Repeat([]string{strings.Repeat("s", 900)}, 40),
+		Answer: strings.Repeat("é", maxAnswer+5), Sources: slices.Repeat([]string{strings.Repeat("s", 900)}, 40),
 	})
-	if !long.Truncated || !strings.HasSuffix(long.Answer, fmt.Sprintf("first %d of %d characters", mostAnswer, mostAnswer+5)) {
+	if !long.Truncated || !strings.HasSuffix(long.Answer, fmt.Sprintf("first %d of %d characters", maxAnswer, maxAnswer+5)) {
 		t.Errorf("%v, %s", long.Truncated, long.Answer[len(long.Answer)-80:])
 	}
-	if len(long.Sources) != mostEntries+1 || len(long.Sources[0]) > mostEntry+len("…") ||
-		long.Sources[mostEntries] != "… and 28 more" {
+	if len(long.Sources) != maxEntries+1 || len(long.Sources[0]) > maxEntry+len("…") ||
+		long.Sources[maxEntries] != "… and 28 more" {
 		t.Errorf("%d sources, the last %q", len(long.Sources), long.Sources[len(long.Sources)-1])
 	}
 	if short := s.bounded(Answer{Answer: "fine\n"}); short.Truncated || short.Answer != "fine" {
@@ -171,7 +171,7 @@ func TestHiddenCharactersAreSpelledOut(t *testing.T) {
 // What was moved since a snapshot of the session, or one of the history, is told.
 func TestDiff(t *testing.T) {
 	w := newWorld(t, heaped, nil)
-	for range mostKept + 2 {
+	for range maxKept + 2 {
 		if a, refusal := w.call("snapshot", nil); refusal != "" || !strings.HasPrefix(a.Answer, "snapshot-") {
 			t.Fatal(a, refusal)
 		}

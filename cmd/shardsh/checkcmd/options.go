@@ -54,7 +54,7 @@ func (o *Options) Groups() []cmdline.Group {
 func (o Options) Policy() (*check.Policy, error) {
 	p := check.Default()
 	if o.policyFile != "" {
-		data, err := safefile.Read(o.policyFile, mostPolicy, policyPatience)
+		data, err := safefile.Read(o.policyFile, maxPolicy, policyPatience)
 		if err != nil {
 			return nil, cmdline.Usagef("--policy: %w", err)
 		}
@@ -139,7 +139,7 @@ func meant(err error) error {
 
 // loadBaseline reads what an earlier check printed.
 func loadBaseline(p *check.Policy, path string) error {
-	data, err := safefile.Read(path, mostBaseline, policyPatience)
+	data, err := safefile.Read(path, maxBaseline, policyPatience)
 	if err == nil {
 		p.Baseline, err = check.ParseBaseline(data)
 	}
@@ -150,7 +150,7 @@ func loadBaseline(p *check.Policy, path string) error {
 }
 
 const (
-	mostPolicy     = 1 << 20
-	mostBaseline   = 256 << 20
+	maxPolicy      = 1 << 20
+	maxBaseline    = 256 << 20
 	policyPatience = 30 * time.Second
 )

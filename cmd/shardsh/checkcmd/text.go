@@ -13,9 +13,9 @@ import (
 
 // How many have a line each; --long has all.
 const (
-	mostBalanced   = 20 // balanced collections
-	mostUnbalanced = 20
-	mostOfRule     = 5 // findings of one rule
+	maxBalanced   = 20 // balanced collections
+	maxUnbalanced = 20
+	maxOfRule     = 5 // findings of one rule
 )
 
 // Text is how people read of a check.
@@ -58,10 +58,10 @@ func (t Text) show(to io.Writer, r check.Report) {
 			continue
 		}
 		switch shown[f.Rule]++; {
-		case t.Long || shown[f.Rule] <= mostOfRule:
+		case t.Long || shown[f.Rule] <= maxOfRule:
 			t.finding(to, r.Result, f)
-		case shown[f.Rule] == mostOfRule+1:
-			fmt.Fprintf(to, "%10sand %d more of rule %s (--long has all)\n", "", left[f.Rule]-mostOfRule, f.Rule)
+		case shown[f.Rule] == maxOfRule+1:
+			fmt.Fprintf(to, "%10sand %d more of rule %s (--long has all)\n", "", left[f.Rule]-maxOfRule, f.Rule)
 		}
 	}
 	if t.Long {
@@ -113,11 +113,11 @@ func (t Text) showCollections(to io.Writer, r *check.Result) {
 	if first < 0 {
 		first = len(list)
 	}
-	more, uneven := 0, max(first-mostUnbalanced, 0)
+	more, uneven := 0, max(first-maxUnbalanced, 0)
 	if t.Long {
 		uneven = 0
 	}
-	if t.Quiet || !t.Long && (uneven > 0 || len(list)-first > mostBalanced) {
+	if t.Quiet || !t.Long && (uneven > 0 || len(list)-first > maxBalanced) {
 		more, list = len(list)-first, list[:first]
 	}
 	list = slices.Delete(list, first-uneven, first)

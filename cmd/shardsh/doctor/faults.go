@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/live"
 )
 
-// mostFaults is how many known faults have a line each.
-const mostFaults = 3
+// maxFaults is how many known faults have a line each.
+const maxFaults = 3
 
 // faultParts are what known faults depend on, but for numbers of chunks.
 const faultParts = live.Identity | live.Compatible | live.Settings | live.Balancer | live.Shards | live.Collections |
@@ -30,14 +30,14 @@ func (c Cluster) faults(ctx context.Context, s *section) {
 		s.ok("known faults", "none that concerns this cluster, as of %s", c.Advisories.Dated)
 		return
 	}
-	for _, h := range hits[:min(len(hits), mostFaults)] {
+	for _, h := range hits[:min(len(hits), maxFaults)] {
 		grade := Warn
 		if h.Finding().Severity == diagnosis.Info {
 			grade = OK
 		}
 		s.add(grade, "known fault", "", "%s", h)
 	}
-	if more := len(hits) - mostFaults; more > 0 {
+	if more := len(hits) - maxFaults; more > 0 {
 		s.ok("known faults", "and %s: shardsh check --rules advisories", humanize.Count(int64(more), "milder one"))
 	}
 }

@@ -59,8 +59,8 @@ func (t Target) Place() string {
 }
 
 const (
-	mostBytes = 8 << 20
-	patience  = 30 * time.Second
+	maxBytes = 8 << 20
+	patience = 30 * time.Second
 )
 
 // Read reads a file of targets. Errors begin with the path and the line.
@@ -72,7 +72,7 @@ func Read(path string) ([]Target, error) {
 // ReadText is Read, and returns what is in the file besides: for those who read it again when
 // it has changed. It is there, too, when it is wrong.
 func ReadText(path string) ([]Target, []byte, error) {
-	data, err := safefile.Read(path, mostBytes, patience)
+	data, err := safefile.Read(path, maxBytes, patience)
 	if err != nil {
 		return nil, []byte(err.Error()), err
 	}

@@ -64,8 +64,8 @@ const (
 	sendQueue = 10_000
 	// sendPatience is how long a request may take, and the end of a run waits for the rest.
 	sendPatience = 5 * time.Second
-	// mostReply is how much of a collector's answer is read.
-	mostReply = 1 << 16
+	// maxReply is how much of a collector's answer is read.
+	maxReply = 1 << 16
 )
 
 // collector sends spans over HTTP, beside the run: it neither ends nor slows it.
@@ -160,7 +160,7 @@ func (c *collector) send(batch []span) error {
 		return err
 	}
 	defer func() { _ = reply.Body.Close() }() // it was only read
-	_, _ = io.Copy(io.Discard, io.LimitReader(reply.Body, mostReply))
+	_, _ = io.Copy(io.Discard, io.LimitReader(reply.Body, maxReply))
 	if reply.StatusCode/100 != 2 {
 		return fmt.Errorf("the collector answers %s", reply.Status)
 	}

@@ -118,7 +118,7 @@ func (n *Node) Host() string {
 }
 
 // Release returns what runs on the node.
-func (n *Node) Release() catalog.Release { return n.Cluster.Installed().On(n.Host()) }
+func (n *Node) Release() catalog.Release { return n.Cluster.Installed().ReleaseAt(n.Host()) }
 
 // TopologyVersion tells this process from the one before it.
 func (n *Node) TopologyVersion() bson.E {

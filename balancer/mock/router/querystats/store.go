@@ -25,8 +25,8 @@ type Query struct {
 
 // Limits on what is kept: of longer requests nothing, and the entries seen last.
 const (
-	mostKept    = 1000
-	mostOpen    = 1000
+	maxKept     = 1000
+	maxOpen     = 1000
 	longestKept = 16 << 10
 )
 
@@ -121,7 +121,7 @@ func (s *Store) Note(q Query, r Rate, now time.Time) {
 	}
 	e := s.entries[id]
 	if e == nil {
-		if len(s.entries) >= mostKept {
+		if len(s.entries) >= maxKept {
 			s.forgetOldest()
 		}
 		q.Body, q.Client = slices.Clone(q.Body), slices.Clone(q.Client)
@@ -152,7 +152,7 @@ func (s *Store) Ended(cursors []int64, now time.Time) {
 
 // goOn waits for the rest of a cursor, or counts the query that has ended.
 func (s *Store) goOn(cursor int64, p pending, now time.Time) {
-	if cursor != 0 && len(s.open) < mostOpen {
+	if cursor != 0 && len(s.open) < maxOpen {
 		s.open[cursor] = p
 		return
 	}

@@ -130,13 +130,13 @@ func TestWhatIsKept(t *testing.T) {
 		}
 	}
 	var s Store
-	for i := range mostKept + 10 {
+	for i := range maxKept + 10 {
 		q := one
 		q.Database = fmt.Sprintf("d%d", i)
 		q.Cursor = int64(i + 1) // and nobody reads on
 		s.Note(q, Rate{PerSecond: -1}, noon.Add(time.Duration(i)))
 	}
-	if len(s.entries) > mostKept || len(s.open) > mostOpen {
+	if len(s.entries) > maxKept || len(s.open) > maxOpen {
 		t.Errorf("%d entries, %d open", len(s.entries), len(s.open))
 	}
 }

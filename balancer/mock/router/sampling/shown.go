@@ -36,9 +36,9 @@ func sampleID(ns string, i int) bson.Binary {
 	return bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id}
 }
 
-// mostShown is how many bytes of a filter or of an update are kept: of a longer one
+// maxShown is how many bytes of a filter or of an update are kept: of a longer one
 // nothing is.
-const mostShown = 16 << 10
+const maxShown = 16 << 10
 
 // statement is what is shown of a query beside its filter.
 type statement struct {
@@ -83,7 +83,7 @@ func shownQuery(ns, name string, filter bson.Raw, s statement) bson.D {
 			{Key: "ordered", Value: true}, {Key: list, Value: bson.A{one}}, {Key: "$db", Value: db}}
 	}
 	update := s.update
-	if len(update.Value) == 0 || len(update.Value) > mostShown {
+	if len(update.Value) == 0 || len(update.Value) > maxShown {
 		update = valueOf(bson.D{})
 	} else {
 		update.Value = bytes.Clone(update.Value)
@@ -119,7 +119,7 @@ func shownQuery(ns, name string, filter bson.Raw, s statement) bson.D {
 }
 
 func small(doc bson.Raw) bson.Raw {
-	if doc == nil || len(doc) > mostShown {
+	if doc == nil || len(doc) > maxShown {
 		return bson.Raw{5, 0, 0, 0, 0}
 	}
 	return bytes.Clone(doc)

@@ -53,8 +53,8 @@ func balancerCollectionStatus(c *call.Call) (bson.D, error) {
 
 // Bounds of chunkSize in MiB.
 const (
-	leastChunkMB = 1
-	mostChunkMB  = 1024
+	minChunkMB = 1
+	maxChunkMB = 1024
 )
 
 func configureCollectionBalancing(c *call.Call) (bson.D, error) {
@@ -66,7 +66,7 @@ func configureCollectionBalancing(c *call.Call) (bson.D, error) {
 	var change mock.BalancingChange
 	if c.Args.Has("chunkSize") {
 		size := c.Args.Number("chunkSize")
-		if size != 0 && (size < leastChunkMB || size > mostChunkMB) {
+		if size != 0 && (size < minChunkMB || size > maxChunkMB) {
 			return nil, mongoerr.New(mongoerr.InvalidOptions, "Chunk size '%d' out of range [1MB, 1GB]", size)
 		}
 		change.ChunkSizeMB = &size

@@ -22,14 +22,15 @@ func drainingHandlers() map[string]call.Handler {
 		return bson.D{}, c.Cluster.Membership().CommitRemoval(s)
 	}
 	return map[string]call.Handler{
-		"startShardDraining": onShard(notConfig("Cannot start the transition to dedicated config server using "+
+		"startShardDraining": onShard(findNonConfigShard("Cannot start the transition to dedicated config server using "+
 			"startShardDraining", "Please, use startTransitionToDedicatedConfigServer."), start),
-		"stopShardDraining": onShard(notConfig("Cannot stop the transition to dedicated config server using "+
+		"stopShardDraining": onShard(findNonConfigShard("Cannot stop the transition to dedicated config server using "+
 			"stopShardDraining", "Please, use stopTransitionToDedicatedConfigServer."), stop),
-		"commitShardRemoval": onShard(notConfig("Cannot remove the config server as a shard using commitShardRemoval",
+		"commitShardRemoval": onShard(findNonConfigShard(
+			"Cannot remove the config server as a shard using commitShardRemoval",
 			"Please, use commitTransitionToDedicatedConfigServer to complete the transition to dedicated config server."),
 			commit),
-		"shardDrainingStatus": onShard(notConfig("Cannot get the draining status for the config server using "+
+		"shardDrainingStatus": onShard(findNonConfigShard("Cannot get the draining status for the config server using "+
 			"shardDrainingStatus", "Please, use getTransitionToDedicatedConfigServerStatus."), drainingStatus),
 
 		"startTransitionToDedicatedConfigServer":     onShard(configShard, start),
@@ -56,10 +57,10 @@ func onShard(
 	}
 }
 
-// notConfig finds the shard that a command's value names by its id, connection string or host. The
+// findNonConfigShard finds the shard that a command's value names by its id, connection string or host. The
 // config server is refused with what cannot be done, and the command to use. Only
 // commitShardRemoval takes a shard that is unknown for one that was removed.
-func notConfig(cannot, instead string) func(*call.Call) (catalog.Shard, error) {
+func findNonConfigShard(cannot, instead string) func(*call.Call) (catalog.Shard, error) {
 	return func(c *call.Call) (catalog.Shard, error) {
 		name, _ := c.SubjectArg().StringValueOK()
 		shard, err := c.Cluster.ConfigDB().FindShard(name)

@@ -88,9 +88,9 @@ func vectorLimits(c *call.Call, req *mock.VectorRequest) error {
 			"need to specify the desired max chunk size (maxChunkSize or maxChunkSizeBytes)")
 	case !hasMB && !hasBytes:
 		return nil
-	case size < leastChunkMB<<20 || size > mostChunkMB<<20:
-		return mongoerr.New(mongoerr.InvalidOptions, "the max chunk size must be between %d and %d MB", leastChunkMB,
-			mostChunkMB)
+	case size < minChunkMB<<20 || size > maxChunkMB<<20:
+		return mongoerr.New(mongoerr.InvalidOptions, "the max chunk size must be between %d and %d MB", minChunkMB,
+			maxChunkMB)
 	}
 	req.ChunkBytes = int64(size)
 	return nil

@@ -103,7 +103,7 @@ func CompileWith(filter bson.Raw, o Options) (*Filter, error) {
 		return nil, err
 	}
 	failed := sc.Collecting()
-	f, err := (&Compiler{Scope: sc, Plain: o.Plain}).compile(filter, o.Now)
+	f, err := (&Compiler{Scope: sc, InUpdate: o.Plain}).compile(filter, o.Now)
 	if err == nil {
 		err = failed()
 	}

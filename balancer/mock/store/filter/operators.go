@@ -42,7 +42,7 @@ func (c *Compiler) checkPlace(name string) error {
 	switch {
 	case c.below:
 		return servererr.BadValue("%s can only be applied to the top-level document", name)
-	case !c.Plain:
+	case !c.InUpdate:
 		return nil
 	case name == "$expr" || name == "$jsonSchema":
 		return servererr.New(mongoerr.QueryFeatureNotAllowed, "%s is not allowed in this context", name)

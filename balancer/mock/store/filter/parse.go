@@ -19,13 +19,13 @@ const maxFilterDepth = 100
 
 // Compiler compiles queries.
 type Compiler struct {
-	Scope *expr.Scope
-	depth int
-	fails bool // there is an expression
-	below bool // inside $elemMatch
-	Plain bool // without what goes beyond a document's values: queries in updates
-	top   map[string]topOperator
-	ops   map[string]pathOperator
+	Scope    *expr.Scope
+	depth    int
+	fails    bool // there is an expression
+	below    bool // inside $elemMatch
+	InUpdate bool // without what goes beyond a document's values: queries in updates
+	top      map[string]topOperator
+	ops      map[string]pathOperator
 }
 
 // Document compiles a whole query or a part of one with fields at the top.
@@ -52,8 +52,8 @@ func (c *Compiler) Document(doc []byte) (node, error) {
 
 // ordered puts clauses in the order in which the server asks them, where that makes
 // a difference: an expression may fail, and is asked last. Conjunctions and
-// disjunctions come before clauses on one path, negations after them; and is
-// whether they are a conjunction, into which those inside melt.
+// disjunctions come before clauses on one path, negations after them; and says that the clauses
+// are a conjunction, into which nested conjunctions are flattened.
 func (c *Compiler) ordered(list allNode, and bool) allNode {
 	if !c.fails {
 		return list

@@ -212,7 +212,7 @@ type compiler struct {
 	scope *expr.Scope
 	depth int
 	facet bool
-	other bool // the stage is for the other engine (expr/engine.go)
+	other bool // the stage is for SBE (expr/sbe.go)
 	table map[string]stageCompiler
 }
 

@@ -23,5 +23,5 @@ func inOther(before []bson.Raw, name string, stage value.Value) bool {
 			return false
 		}
 	}
-	return expr.OtherKnows(stage)
+	return expr.SBESupports(stage)
 }

@@ -20,7 +20,7 @@ type groupStage struct {
 	key    expr.Expression
 	fields []groupField
 	sorted bool
-	other  bool // in the other engine (expr/engine.go)
+	other  bool // in SBE (expr/sbe.go)
 }
 
 type groupField struct {
@@ -163,7 +163,7 @@ func (g *groupStage) add(ctx *expr.Evaluation, one *group, held *quota.Memory) e
 		}
 		if err := addTo(one.accs[i], ctx.Meter, args, held); err != nil {
 			if g.other {
-				return expr.Recoded(err, expr.OtherAccumulatorCodes)
+				return expr.Recoded(err, expr.SBEAccumulatorCodes)
 			}
 			return err
 		}

@@ -75,7 +75,7 @@ func (w *Meter) End() {
 const (
 	fewestSteps = 1
 	firstSteps  = 64
-	mostSteps   = 4096
+	maxSteps    = 4096
 	lookLeast   = time.Millisecond
 	lookMost    = 5 * time.Millisecond
 )
@@ -109,7 +109,7 @@ func (w *Meter) look() error {
 	case took > lookMost:
 		w.every = max(w.every/4, fewestSteps)
 	case took < lookLeast:
-		w.every = min(w.every*2, mostSteps)
+		w.every = min(w.every*2, maxSteps)
 	}
 	w.last, w.left = now, w.every
 	if w.err == nil && w.Context.Err() != nil {

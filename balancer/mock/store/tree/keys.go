@@ -28,14 +28,14 @@ type Keys struct {
 }
 
 const (
-	// mostEntries and mostBytes are when a node is cut in two. One entry alone may
+	// maxEntries and maxBytes are when a node is cut in two. One entry alone may
 	// be larger.
-	mostEntries = 64
-	mostBytes   = 8 << 10
+	maxEntries = 64
+	maxBytes   = 8 << 10
 	// fewEntries is when a node is joined with a neighbour, if both are no more
 	// than roomyEntries then.
-	fewEntries   = mostEntries / 4
-	roomyEntries = mostEntries * 3 / 4
+	fewEntries   = maxEntries / 4
+	roomyEntries = maxEntries * 3 / 4
 )
 
 // node is a leaf with entries, or an inner node: its entries are the first ones
@@ -179,7 +179,7 @@ func (t *Keys) setInLeaf(n *node, i int, e entry, last bool) (right *node, first
 	if i == n.len() { // keys that ascend leave full leaves behind
 		was := n.entries
 		n.entries = was.from(0)
-		if last && cap(was.data) <= 2*mostBytes { // it will be as full; large keys are rare
+		if last && cap(was.data) <= 2*maxBytes { // it will be as full; large keys are rare
 			was.truncate(0)
 			right.entries = was
 		}
@@ -244,7 +244,7 @@ func (t *Keys) tidy(n *node, i int) {
 // join puts a child and the next one together, if there is room.
 func (t *Keys) join(n *node, i int) bool {
 	left, right := n.children[i], n.children[i+1]
-	if left.len()+right.len() >= roomyEntries || len(left.data)+len(right.data) >= mostBytes {
+	if left.len()+right.len() >= roomyEntries || len(left.data)+len(right.data) >= maxBytes {
 		return false
 	}
 	left = t.own(&n.children[i])
@@ -339,7 +339,7 @@ const recordBytes = 8
 func (e *entries) len() int { return len(e.ends) }
 
 func (e *entries) full() bool {
-	return len(e.ends) >= mostEntries || len(e.data) >= mostBytes && len(e.ends) > 3
+	return len(e.ends) >= maxEntries || len(e.data) >= maxBytes && len(e.ends) > 3
 }
 
 func (e *entries) start(i int) int {
@@ -403,7 +403,7 @@ func (e *entries) remove(i int) {
 	for j := i; j < len(e.ends); j++ {
 		e.ends[j] -= uint32(end - start)
 	}
-	if cap(e.data) > 4*len(e.data)+mostEntries {
+	if cap(e.data) > 4*len(e.data)+maxEntries {
 		*e = e.copy()
 	}
 }

@@ -85,7 +85,7 @@ func TestKeysModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		trees := []keyed{{tree: NewKeys()}}
 		small := rapid.Map(rapid.IntRange(0, 500), func(n int) string { return fmt.Sprintf("%03d", n) })
-		large := rapid.Map(small, func(s string) string { return s + string(bytes.Repeat([]byte("x"), mostBytes/3)) })
+		large := rapid.Map(small, func(s string) string { return s + string(bytes.Repeat([]byte("x"), maxBytes/3)) })
 		key := rapid.OneOf(small, small, small, large)
 		record := rapid.Uint64Range(1, 3)
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
@@ -175,7 +175,7 @@ func TestRecordsModel(t *testing.T) {
 func TestWalksEnd(t *testing.T) {
 	keys := NewKeys()
 	var records Records[int]
-	const n = 5 * mostEntries
+	const n = 5 * maxEntries
 	for i := range n {
 		keys.Set(binary.BigEndian.AppendUint32(nil, uint32(i)), 1)
 		records.Set(uint64(i), i)
@@ -250,7 +250,7 @@ func TestRoomOfLargeKeysGoes(t *testing.T) {
 	for n.children != nil {
 		n = n.children[len(n.children)-1]
 	}
-	if cap(n.data) > 4*mostBytes {
+	if cap(n.data) > 4*maxBytes {
 		t.Errorf("the last leaf has %d entries of %d bytes in room for %d", n.len(), len(n.data), cap(n.data))
 	}
 }

@@ -178,7 +178,7 @@ func makePullAll(_ string, arg value.Value) (modifier, error) {
 // pull makes $pull. It removes elements by a query on them when they are documents, by
 // operators on their value, or by equality.
 func (u *Update) pull(path string, arg value.Value) (modifier, error) {
-	c := &filter.Compiler{Scope: &expr.Scope{Language: u.options.Language}, Plain: true}
+	c := &filter.Compiler{Scope: &expr.Scope{Language: u.options.Language}, InUpdate: true}
 	m := func(w *quota.Meter) *filter.Matching {
 		return &filter.Matching{Meter: w, Filter: &filter.Filter{Scope: c.Scope}, Index: -1}
 	}

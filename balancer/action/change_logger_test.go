@@ -118,7 +118,7 @@ func TestAuditLost(t *testing.T) {
 	}
 
 	sink := &failing{after: 8}
-	a := &auditor{sink: sink, destination: "failing", clock: w.cluster.Clock()}
+	a := &changeLogger{sink: sink, destination: "failing", clock: w.cluster.Clock()}
 	c.Audit, c.Runner = "", auditedRunner{sent, a}
 	r, err := Drain{Shard: "s0", MovePrimaries: true, RunOptions: o}.Run(t.Context(), c, nil)
 	if !errors.As(err, new(*audit.Error)) || r.Finished {

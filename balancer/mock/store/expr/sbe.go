@@ -10,14 +10,14 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// The server computes a $group (and what is made of one: $bucket, $sortByCount) with
-// another engine than the rest of a pipeline, if nothing but filters, orders and cuts
-// comes before it and that engine knows all its expressions. Errors have codes of
+// The server runs a $group (and $bucket and $sortByCount, which are rewritten to one) in its
+// slot-based execution engine (SBE), if only $match, $sort, $skip and $limit stages come before
+// it and SBE supports all of its expressions. Errors have codes of
 // their own then. Seen in recordings of 8.0.10, as are the codes here; operators of
 // which none was seen keep the usual ones.
 
-// otherCodes are the codes of operators there, by the usual ones.
-var otherCodes = merged(
+// sbeCodes are the codes of operators there, by the usual ones.
+var sbeCodes = merged(
 	sameCodes([]string{"$sinh", "$cosh", "$tanh", "$asinh", "$atan", "$degreesToRadians", "$radiansToDegrees"},
 		map[mongoerr.Code]int32{28765: 7157800}),
 	sameCodes([]string{"$sin", "$cos", "$tan", "$asin", "$acos", "$acosh", "$atanh"},
@@ -40,11 +40,11 @@ var otherCodes = merged(
 	},
 )
 
-// OtherAccumulatorCodes are those of what a group gathers.
-var OtherAccumulatorCodes = map[mongoerr.Code]int32{40400: 5911200}
+// SBEAccumulatorCodes are those of what a group gathers.
+var SBEAccumulatorCodes = map[mongoerr.Code]int32{40400: 5911200}
 
-// otherOperators are what else the other engine knows.
-var otherOperators = []string{
+// sbeOperators are what else the other engine knows.
+var sbeOperators = []string{
 	"$and", "$or", "$not", "$cond", "$ifNull", "$switch", "$let", "$literal", "$const",
 	"$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$cmp",
 	"$abs", "$ceil", "$floor", "$exp", "$ln", "$log10", "$sqrt", "$mod", "$multiply", "$subtract",
@@ -53,11 +53,11 @@ var otherOperators = []string{
 	"$stdDevPop", "$stdDevSamp", "$firstN", "$lastN", "$minN", "$maxN", "$top", "$topN", "$bottom", "$bottomN",
 }
 
-// otherFunctions give something else there: what is missing is below all values, MinKey
-// among them, and no set is not known to be a part of another.
-var otherFunctions = map[string]function{
+// sbeFunctions give something else there: a missing value sorts below all others, even MinKey,
+// and $setIsSubset of null or a missing value is null.
+var sbeFunctions = map[string]function{
 	"$cmp": {2, 2, func(_ *Evaluation, a []value.Value) (value.Value, error) {
-		return value.Int32(int32(otherCompare(a[0], a[1]))), nil
+		return value.Int32(int32(sbeCompare(a[0], a[1]))), nil
 	}},
 	"$eq":  otherOrdered(func(c int) bool { return c == 0 }),
 	"$ne":  otherOrdered(func(c int) bool { return c != 0 }),
@@ -75,11 +75,11 @@ var otherFunctions = map[string]function{
 
 func otherOrdered(ok func(int) bool) function {
 	return function{2, 2, func(_ *Evaluation, a []value.Value) (value.Value, error) {
-		return value.Bool(ok(otherCompare(a[0], a[1]))), nil
+		return value.Bool(ok(sbeCompare(a[0], a[1]))), nil
 	}}
 }
 
-func otherCompare(a, b value.Value) int {
+func sbeCompare(a, b value.Value) int {
 	switch {
 	case value.IsMissing(a) && value.IsMissing(b):
 		return 0
@@ -99,33 +99,33 @@ func sameCodes(names []string, codes map[mongoerr.Code]int32) map[string]map[mon
 	return table
 }
 
-// OtherKnows looks at all operators in the specification of a stage.
-func OtherKnows(v value.Value) bool {
+// SBESupports looks at all operators in the specification of a stage.
+func SBESupports(v value.Value) bool {
 	if !value.IsObject(v) && !value.IsArray(v) {
 		return true
 	}
 	for name, inner := range document.Fields(v.Value) {
 		op := string(name)
-		if value.IsObject(v) && document.IsOperator(op) && otherCodes[op] == nil && !slices.Contains(otherOperators, op) {
+		if value.IsObject(v) && document.IsOperator(op) && sbeCodes[op] == nil && !slices.Contains(sbeOperators, op) {
 			return false
 		}
 		if op == "$literal" || op == "$const" {
 			continue
 		}
-		if !OtherKnows(inner) {
+		if !SBESupports(inner) {
 			return false
 		}
 	}
 	return true
 }
 
-// otherExpression is an operator in the other engine.
-type otherExpression struct {
+// sbeExpression is an operator in the other engine.
+type sbeExpression struct {
 	Expression
 	codes map[mongoerr.Code]int32
 }
 
-func (e otherExpression) Eval(c *Evaluation) (value.Value, error) {
+func (e sbeExpression) Eval(c *Evaluation) (value.Value, error) {
 	v, err := e.Expression.Eval(c)
 	return v, Recoded(err, e.codes)
 }

@@ -20,12 +20,12 @@ import (
 )
 
 // newAuditor opens the audit of a run.
-func newAuditor(ctx context.Context, c Cluster, destinations []string, o runStart) (*auditor, error) {
+func newAuditor(ctx context.Context, c Cluster, destinations []string, o runStart) (*changeLogger, error) {
 	sink, err := audit.OpenAll(ctx, destinations, c.Client)
 	if err != nil {
 		return nil, err
 	}
-	a := &auditor{sink: sink, destination: strings.Join(destinations, ", "), clock: c.Clock, about: audit.Entry{
+	a := &changeLogger{sink: sink, destination: strings.Join(destinations, ", "), clock: c.Clock, about: audit.Entry{
 		Run: bson.NewObjectID().Hex(), Actor: audit.Self(), Verb: o.verb, Plan: o.plan, Approved: o.approved,
 	}}
 	a.about.MongoUser = mongoUser(ctx, c.Client)
@@ -33,7 +33,7 @@ func newAuditor(ctx context.Context, c Cluster, destinations []string, o runStar
 }
 
 // openAudit opens the audit of a run, and writes down that it begins.
-func openAudit(ctx context.Context, c Cluster, destinations []string, o runStart) (*auditor, error) {
+func openAudit(ctx context.Context, c Cluster, destinations []string, o runStart) (*changeLogger, error) {
 	a, err := newAuditor(ctx, c, destinations, o)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func openAudit(ctx context.Context, c Cluster, destinations []string, o runStart
 }
 
 // end returns what writes down how the run has ended.
-func (a *auditor) end(ctx context.Context, namespaces []string) func(stopped string, err error) error {
+func (a *changeLogger) end(ctx context.Context, namespaces []string) func(stopped string, err error) error {
 	return func(stopped string, err error) error {
 		ended := a.about
 		ended.ID, ended.What, ended.Namespaces, ended.Outcome = ended.Run, audit.Ended, namespaces, audit.Done
@@ -82,8 +82,8 @@ func mongoUser(ctx context.Context, client *mongo.Client) string {
 	return strings.Join(names, ",")
 }
 
-// auditor writes down what a run does.
-type auditor struct {
+// changeLogger writes down what a run does.
+type changeLogger struct {
 	sink        audit.Sink
 	destination string
 	clock       interface{ Now() time.Time }
@@ -96,7 +96,7 @@ type auditor struct {
 }
 
 // write writes down what could not be before, and an entry.
-func (a *auditor) write(ctx context.Context, e *audit.Entry) error {
+func (a *changeLogger) write(ctx context.Context, e *audit.Entry) error {
 	e.At = a.clock.Now().UTC().Truncate(time.Millisecond)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -107,7 +107,7 @@ func (a *auditor) write(ctx context.Context, e *audit.Entry) error {
 }
 
 // answered writes an outcome down, at once or before what comes next.
-func (a *auditor) answered(ctx context.Context, e audit.Entry) {
+func (a *changeLogger) answered(ctx context.Context, e audit.Entry) {
 	e.At = a.clock.Now().UTC().Truncate(time.Millisecond)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -115,7 +115,7 @@ func (a *auditor) answered(ctx context.Context, e audit.Entry) {
 	_ = a.flush(ctx) // tried again before anything else is sent
 }
 
-func (a *auditor) flush(ctx context.Context) error {
+func (a *changeLogger) flush(ctx context.Context) error {
 	for len(a.pending) > 0 {
 		if err := a.put(ctx, a.pending[0]); err != nil {
 			return err
@@ -126,20 +126,20 @@ func (a *auditor) flush(ctx context.Context) error {
 }
 
 // flushAll is flush at the end.
-func (a *auditor) flushAll(ctx context.Context) error {
+func (a *changeLogger) flushAll(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.flush(ctx)
 }
 
-func (a *auditor) put(ctx context.Context, e audit.Entry) error {
+func (a *changeLogger) put(ctx context.Context, e audit.Entry) error {
 	if err := a.sink.Write(ctx, e); err != nil {
 		return &audit.Error{Destination: a.destination, Err: err}
 	}
 	return nil
 }
 
-func (a *auditor) since(e *audit.Entry, began time.Time) {
+func (a *changeLogger) since(e *audit.Entry, began time.Time) {
 	e.Millis = a.clock.Now().Sub(began).Milliseconds()
 }
 
@@ -147,7 +147,7 @@ func (a *auditor) since(e *audit.Entry, began time.Time) {
 // answered.
 type auditedRunner struct {
 	live.CommandRunner
-	audit *auditor
+	audit *changeLogger
 }
 
 // RunCommand sends a command once the audit has it. What gives back what the run has
@@ -166,7 +166,7 @@ func (r auditedRunner) RunCommand(ctx context.Context, database string, command 
 }
 
 // sending writes down that a command is about to be sent.
-func (a *auditor) sending(ctx context.Context, database string, command bson.D) (audit.Entry, error) {
+func (a *changeLogger) sending(ctx context.Context, database string, command bson.D) (audit.Entry, error) {
 	entry := a.about
 	entry.ID = fmt.Sprintf("%s-%d", entry.Run, a.number.Add(1))
 	entry.What, entry.Database, entry.Namespaces = audit.Sending, database, namespacesOf(database, command)
@@ -179,7 +179,7 @@ func (a *auditor) sending(ctx context.Context, database string, command bson.D) 
 }
 
 // sent writes down what became of a command.
-func (a *auditor) sent(ctx context.Context, entry audit.Entry, reply bson.Raw, err error) {
+func (a *changeLogger) sent(ctx context.Context, entry audit.Entry, reply bson.Raw, err error) {
 	entry.What = audit.Answered
 	entry.Outcome, entry.Code, entry.Error = outcomeOf(reply, err)
 	a.since(&entry, entry.At)

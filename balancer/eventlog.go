@@ -11,8 +11,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Journal is where the engine tells what it did.
-type Journal interface {
+// EventLog is where the engine tells what it did.
+type EventLog interface {
 	// LogAction writes one entry of config.actionlog.
 	LogAction(ctx context.Context, what string, details bson.D) error
 
