@@ -1,7 +1,6 @@
 package action
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -136,24 +135,8 @@ func TestVerifyGoesOnWithList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Verify{Namespaces: []string{"db.c"}, Output: w.path("again"), Documents: w.path("listed again"), MaxRate: 1}
-	for stops := 0; ; stops++ {
-		ctx, cancel := context.WithCancelCause(w.Context())
-		c := w.cluster()
-		stopped := errors.New("stopped")
-		if stops < 3 {
-			c.Clock = stopAfter{c.Clock, func() { cancel(stopped) }}
-		} else {
-			o.MaxRate = 0
-		}
-		_, err := o.Run(ctx, c, nil)
-		cancel(nil)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, stopped) {
-			t.Fatal(err)
-		}
+	o := Verify{Namespaces: []string{"db.c"}, Output: w.path("again"), Documents: w.path("listed again")}
+	w.stoppedThrice(o, func(_ VerifyResult, stops int) {
 		file, err := os.OpenFile(o.Documents, os.O_WRONLY|os.O_APPEND, 0o600) // more than the progress knows of
 		if err != nil {
 			t.Fatal(err)
@@ -168,7 +151,7 @@ func TestVerifyGoesOnWithList(t *testing.T) {
 		if err := file.Close(); err != nil {
 			t.Fatal(err)
 		}
-	}
+	})
 	got, err := os.ReadFile(o.Documents)
 	if err != nil || string(got) != string(want) {
 		t.Errorf("the list has %d bytes, want %d, %v", len(got), len(want), err)

@@ -291,31 +291,43 @@ func TestVerifyGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Verify{Namespaces: []string{"db.c"}, Output: w.path("again"), MaxRate: 1}
-	for stops := 0; ; stops++ {
-		ctx, cancel := context.WithCancelCause(w.Context())
-		c := w.cluster()
-		stopped := errors.New("stopped")
-		if stops < 3 {
-			c.Clock = stopAfter{c.Clock, func() { cancel(stopped) }}
-		} else {
-			o.MaxRate = 0
+	o := Verify{Namespaces: []string{"db.c"}, Output: w.path("again")}
+	result := w.stoppedThrice(o, func(result VerifyResult, _ int) {
+		if result.Resume != w.path("again.part") {
+			t.Errorf("it can't go on: %+v", result)
 		}
-		result, err := o.Run(ctx, c, nil)
-		cancel(nil)
-		if err == nil {
-			if stops != 3 || result.Resume != "" || rangesOf(t, result.Text) != rangesOf(t, whole.Text) {
-				t.Errorf("after %d stops: %+v", stops, result)
-			}
-			break
-		}
-		if !errors.Is(err, stopped) || result.Resume != w.path("again.part") || stops > 3 {
-			t.Fatalf("%v, %+v", err, result)
-		}
+	})
+	if result.Resume != "" || rangesOf(t, result.Text) != rangesOf(t, whole.Text) {
+		t.Errorf("%+v", result)
 	}
 	if _, err := os.Stat(w.path("again.part")); !errors.Is(err, os.ErrNotExist) {
 		t.Error("the progress stays:", err)
 	}
+}
+
+// stoppedThrice has a run stop after its first step, three times, and calls left after each of them with
+// how often it was stopped before. The fourth one comes to its end.
+func (w *verified) stoppedThrice(o Verify, left func(result VerifyResult, stops int)) VerifyResult {
+	w.Helper()
+	stopped := errors.New("stopped")
+	o.MaxRate = 1
+	for stops := range 3 {
+		ctx, cancel := context.WithCancelCause(w.Context())
+		c := w.cluster()
+		c.Clock = stopAfter{c.Clock, func() { cancel(stopped) }}
+		result, err := o.Run(ctx, c, nil)
+		cancel(nil)
+		if !errors.Is(err, stopped) {
+			w.Fatalf("%v, %+v", err, result)
+		}
+		left(result, stops)
+	}
+	o.MaxRate = 0
+	result, err := o.Run(w.Context(), w.cluster(), nil)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return result
 }
 
 // stopAfter stops a run once it waits.

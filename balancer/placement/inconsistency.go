@@ -31,8 +31,10 @@ var alike = map[Kind][]Kind{
 	IndexMissing: {IndexMissing, IndexDiffers},
 }
 
-// Reported adds what checkMetadataConsistency has found to findings, but what is among them.
+// Reported adds what checkMetadataConsistency has found to findings, but what is among them. What it
+// reports of several shards in the same words is one finding.
 func Reported(found []Finding, reported []catalog.Inconsistency) []Finding {
+	own := len(found)
 	for _, r := range reported {
 		kind, mapped := serverKinds[r.Type]
 		if !mapped {
@@ -53,7 +55,23 @@ func Reported(found []Finding, reported []catalog.Inconsistency) []Finding {
 		if r.Shard != "" {
 			f.Shards = []catalog.ShardID{r.Shard}
 		}
+		if other := inTheSameWords(found[own:], f); other != nil {
+			other.Shards = append(other.Shards, r.Shard)
+			continue
+		}
 		found = append(found, f)
 	}
 	return found
+}
+
+// inTheSameWords returns the finding that tells of other shards what f tells of one; nil for none.
+func inTheSameWords(found []Finding, f Finding) *Finding {
+	i := slices.IndexFunc(found, func(o Finding) bool {
+		return o.Kind == f.Kind && o.Namespace == f.Namespace && o.Text == f.Text && len(o.Shards) > 0 && len(f.Shards) > 0 &&
+			!slices.Contains(o.Shards, f.Shards[0])
+	})
+	if i < 0 {
+		return nil
+	}
+	return &found[i]
 }

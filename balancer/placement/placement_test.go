@@ -329,6 +329,28 @@ func TestReported(t *testing.T) {
 	}
 }
 
+// Servers report a unique index without the shard key of each shard that has it: it is one finding. Other
+// words, collections, and a second one of a shard are others.
+func TestReportedOfSeveralShards(t *testing.T) {
+	of := func(kind, ns string, shard catalog.ShardID) catalog.Inconsistency {
+		return catalog.Inconsistency{Type: kind, Description: "words", Namespace: ns, Shard: shard}
+	}
+	const unique = "IncompatibleUniqueIndexOnShardedCollection"
+	got := Reported(nil, []catalog.Inconsistency{
+		of(unique, "db.c", "a"), of(unique, "db.c", "b"), of(unique, "db.d", "a"), of("SomethingNew", "db.c", "c"),
+		of(unique, "db.c", "c"), of(unique, "db.c", "a"), of(unique, "db.c", ""),
+	})
+	want := [][]catalog.ShardID{{"a", "b", "c"}, {"a"}, {"c"}, {"a"}, nil}
+	if len(got) != len(want) {
+		t.Fatalf("%+v", got)
+	}
+	for i, f := range got {
+		if !slices.Equal(f.Shards, want[i]) || f.Kind != Metadata {
+			t.Errorf("finding %d is %+v, want shards %v", i, f, want[i])
+		}
+	}
+}
+
 // A command that deletes one of two documents names its shard key and _id, whatever they are.
 func TestQuery(t *testing.T) {
 	doc := raw(t, bson.D{{Key: "_id", Value: bson.D{{Key: "$gt", Value: 1}}}, {Key: "a", Value: bson.D{{Key: "b", Value: 2}}}})

@@ -62,7 +62,8 @@ type Run struct {
 	cluster *cluster
 	cfg     Config
 	steps   int
-	err     error // of the Watch
+	pieces  int64 // that can be moved
+	err     error // of the Watch, or a RestlessError
 }
 
 // New starts a run at the time of the snapshot, which it does not change. It
@@ -92,7 +93,7 @@ func New(s *catalog.Snapshot, cfg Config) (*Run, error) {
 		Logger: cfg.Logger, Location: cfg.Location, IgnoreMode: cfg.IgnoreMode, Reasons: cfg.Reasons,
 		Decided: cfg.Decided, ChosenOnly: cfg.ChosenOnly, Revision: c.revision, FixedZones: true, Fits: c.fitting(),
 	})
-	r := &Run{loop: loop, driver: balancer.NewEventDriver(c.queue, loop, c), cluster: c, cfg: cfg}
+	r := &Run{loop: loop, driver: balancer.NewEventDriver(c.queue, loop, c), cluster: c, cfg: cfg, pieces: c.piecesOf()}
 	if !cfg.GoesOn {
 		r.driver.Start()
 	} else if ended := c.takeMigrations(s); ended.After(s.Time()) {
@@ -122,9 +123,10 @@ func (r *Run) Events(until time.Time) iter.Seq[Event] {
 }
 
 // EventsToRest is Events that ends as soon as the balancer has nothing more to
-// do. Whether it came to rest before the limit tells AtRest.
+// do. Whether it came to rest before the limit tells AtRest. One that moves without an end
+// has a RestlessError.
 func (r *Run) EventsToRest(limit time.Time) iter.Seq[Event] {
-	return r.events(limit, r.AtRest)
+	return r.events(limit, func() bool { return r.restless() || r.AtRest() })
 }
 
 func (r *Run) events(until time.Time, over func() bool) iter.Seq[Event] {

@@ -26,5 +26,5 @@ func (r *Run) watched() bool {
 	return r.err == nil
 }
 
-// Err returns the error with which the Watch has ended the run.
+// Err returns the error with which the run has ended: that of the Watch, or a RestlessError.
 func (r *Run) Err() error { return r.err }

@@ -29,7 +29,7 @@ var (
 type victim struct {
 	mu      sync.Mutex
 	process *os.Process
-	at      func(command string) bool
+	at      func(r wire.Request) bool
 	killed  bool
 }
 
@@ -38,7 +38,7 @@ func (v *victim) around(next wire.Handler) wire.Handler {
 	return handlerFunc(func(ctx context.Context, r wire.Request) bson.Raw {
 		time.Sleep(*offDelay)
 		v.mu.Lock()
-		dies := v.process != nil && v.at(r.Command)
+		dies := v.process != nil && v.at(r)
 		if dies {
 			_ = v.process.Kill()
 			_, _ = v.process.Wait()
@@ -114,11 +114,11 @@ func (v *victim) killAt(t *testing.T, address string, m moment, n int) {
 	var seen, switched atomic.Int64
 	nth := int64(m.nth(n))
 	v.mu.Lock()
-	v.killed, v.at = false, func(command string) bool {
-		if command == "configureCollectionBalancing" {
+	v.killed, v.at = false, func(r wire.Request) bool {
+		if r.Command == "configureCollectionBalancing" {
 			switched.Add(1)
 		}
-		return command == m.command && seen.Add(1) == nth
+		return r.Command == m.command && seen.Add(1) == nth
 	}
 	if err := cmd.Start(); err != nil {
 		v.mu.Unlock()

@@ -5,12 +5,14 @@ import (
 	"crypto/tls"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"shardsh/balancer/catalog"
 	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mock/router"
@@ -22,6 +24,7 @@ import (
 // meets as any other cluster.
 type liveCluster struct {
 	address string
+	mock    *mock.Cluster
 
 	mu          sync.Mutex
 	commands    []string
@@ -51,6 +54,7 @@ type setting struct {
 	options []router.Option
 	tls     *tls.Config
 	around  func(wire.Handler) wire.Handler // nil for nothing
+	members bool                            // shards have ports, too, and the same around
 	real    bool                            // time passes as ours does
 	mock    mock.Config                     // besides the topology and the time
 }
@@ -83,15 +87,37 @@ func serve(t *testing.T, topology string, settings ...func(*setting)) *liveClust
 	if err != nil {
 		t.Fatal(err)
 	}
+	front := router.New(cluster, nil, s.options...)
+	l := new(liveCluster)
+	l.address = s.listen(t, func(string) wire.Handler { return l.noting(front) })
+	if s.members {
+		addresses := map[catalog.ShardID]string{}
+		for i, id := range cluster.ShardIDs() {
+			addresses[id] = s.listen(t, func(address string) wire.Handler {
+				return router.Member{ID: id, Set: "rs" + strconv.Itoa(i), Address: address}.Of(front)
+			})
+		}
+		if err := cluster.ListenAt(addresses); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(cluster.Close)
+	l.mock = cluster
+	return l
+}
+
+// listen serves one node of a cluster until the test is over, and returns its address.
+func (s *setting) listen(t *testing.T, of func(address string) wire.Handler) string {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &liveCluster{address: listener.Addr().String()}
+	address := listener.Addr().String()
 	if s.tls != nil {
 		listener = tls.NewListener(listener, s.tls)
 	}
-	handler := l.noting(router.New(cluster, nil, s.options...))
+	handler := of(address)
 	if s.around != nil {
 		handler = s.around(handler)
 	}
@@ -99,7 +125,6 @@ func serve(t *testing.T, topology string, settings ...func(*setting)) *liveClust
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(context.Background(), listener) }()
 	t.Cleanup(func() {
-		cluster.Close()
 		if err := server.Shutdown(context.Background()); err != nil {
 			t.Error(err)
 		}
@@ -107,7 +132,7 @@ func serve(t *testing.T, topology string, settings ...func(*setting)) *liveClust
 			t.Error(err)
 		}
 	})
-	return l
+	return address
 }
 
 func listen(t *testing.T, topology string) string { return serve(t, topology).address }

@@ -427,7 +427,7 @@ func (f *inFlight) begin(op int, by string, a asked) {
 func (f *inFlight) end(op int, interrupted bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s := f.list[op]; interrupted && s.moves() {
+	if s := f.list[op]; interrupted && trace.Moves(s.command) {
 		s.interrupted = true
 		f.list[op] = s
 		return
@@ -435,15 +435,13 @@ func (f *inFlight) end(op int, interrupted bool) {
 	delete(f.list, op)
 }
 
-func (s sent) moves() bool { return s.command == "moveRange" || s.command == "moveChunk" }
-
 // mover returns who asks for a move; empty for nobody, and so it is the balancer's.
 func (f *inFlight) mover(ns string, min *trace.Bound, to string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, op := range slices.Sorted(maps.Keys(f.list)) {
 		s := f.list[op]
-		if s.moves() && s.ns == ns && s.to == to &&
+		if trace.Moves(s.command) && s.ns == ns && s.to == to &&
 			(s.min == nil || min == nil || s.command == "moveChunk" || *s.min == *min) {
 			if s.interrupted { // sent again, once
 				delete(f.list, op)

@@ -19,6 +19,9 @@ func Changes(command string) bool { return changes[command] }
 
 var moves = map[string]bool{"moveChunk": true, "moveRange": true}
 
+// Moves reports whether a command moves a chunk.
+func Moves(command string) bool { return moves[command] }
+
 // ofRunner reports whether a process is a run of ours.
 func ofRunner(name string) bool {
 	return strings.HasPrefix(name, "r") || strings.HasPrefix(name, "giveback")
