@@ -238,7 +238,8 @@ func (r *documentFindings) mend(f *foundDocuments) []string {
 		}
 		ids := f.ids
 		if f.count > int64(len(ids)) && f.path == "" {
-			return []string{"// run the audit again with --export DIR: it saves the documents there and shows how to delete them"}
+			return []string{"// run the audit again with --export DIR: it saves the documents there and " +
+				"shows how to delete them"}
 		}
 		return placement.MendOrphans(r.c.Namespace, f.shard, host, ids, f.path)
 	case placement.Unplaced:

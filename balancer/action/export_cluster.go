@@ -214,7 +214,8 @@ func (c *exportTarget) linesOf(r export.Reading) [][]byte {
 	return lines
 }
 
-// askForecast requests a forecast of the time to balance if one is due; if the worker is busy with another cluster, it is requested at the next read.
+// askForecast requests a forecast of the time to balance if one is due; if the worker is busy
+// with another cluster, it is requested at the next read.
 func (c *exportTarget) askForecast(ctx context.Context) {
 	c.mu.Lock()
 	due := c.ForecastEvery > 0 && c.up && c.snapshot != nil && !c.forecasting &&

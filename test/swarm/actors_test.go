@@ -354,7 +354,7 @@ func (w *world) noteIdentities() {
 	w.cluster.Unlock()
 	for _, ns := range w.watched() {
 		for _, id := range shards {
-			if uuid, there := w.cluster.Plants().Identity(id, ns); there {
+			if uuid, there := w.cluster.Plants().UUIDOf(id, ns); there {
 				w.note(trace.Event{Ev: trace.Metadata, Node: string(id), NS: ns, Text: fmt.Sprintf("%x", uuid.Data)})
 			}
 		}

@@ -16,8 +16,8 @@ const (
 	CmdEnd             = "cmd.end"                // Code 0 is ok; Lost: the answer did not reach the sender
 	MigrationStart     = "migration.start"        // these have the names that the mock gives them
 	MigrationCommitted = "migration.committed"    // the catalog has the new owner
-	MigrationDone      = "migration.done"         // an end
-	MigrationFailed    = "migration.failed"       // the other end
+	MigrationDone      = "migration.done"         // the migration has succeeded
+	MigrationFailed    = "migration.failed"       // the migration has failed
 	RoundBegin         = "round.begin"            // Number is how many rounds have ended in Term
 	RoundEnd           = "round.end"              // the same
 	Lease              = "lease"                  // By holds it, Number is its fence; no By: it is free

@@ -128,7 +128,7 @@ const MaxDepth = 200
 // Compiler compiles expressions for one of the server's two engines.
 type Compiler struct {
 	depth int
-	Other bool // for SBE (sbe.go)
+	SBE   bool // for SBE (sbe.go)
 	asIs  bool // constants are not computed before it runs
 	forms map[string]operatorCompiler
 }
@@ -226,11 +226,11 @@ func checkFieldName(name string) error {
 }
 
 func (c *Compiler) operator(name string, arg value.Value, sc *Scope) (Expression, error) {
-	if f, ok := sbeFunctions[name]; ok && c.Other {
+	if f, ok := sbeFunctions[name]; ok && c.SBE {
 		return c.call(name, f, arg, sc)
 	}
 	e, err := c.usualOperator(name, arg, sc)
-	if err != nil || !c.Other || sbeCodes[name] == nil || IsConstant(e) {
+	if err != nil || !c.SBE || sbeCodes[name] == nil || IsConstant(e) {
 		return e, err
 	}
 	return sbeExpression{e, sbeCodes[name]}, nil

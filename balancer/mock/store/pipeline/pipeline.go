@@ -212,7 +212,7 @@ type compiler struct {
 	scope *expr.Scope
 	depth int
 	facet bool
-	other bool // the stage is for SBE (expr/sbe.go)
+	sbe   bool // the stage is for SBE (expr/sbe.go)
 	table map[string]stageCompiler
 }
 
@@ -229,7 +229,7 @@ func (c *compiler) stages(list []bson.Raw) ([]stage, error) {
 			return nil, servererr.Of(40323, "A pipeline stage specification object must contain exactly one field.")
 		}
 		name, arg, _ := document.First(spec)
-		c.other = c.depth == 0 && !c.facet && inOther(list[:i], name, arg)
+		c.sbe = c.depth == 0 && !c.facet && inSBE(list[:i], name, arg)
 		s, err := c.stage(name, arg, i, len(list))
 		if err != nil {
 			return nil, err

@@ -13,8 +13,8 @@ import (
 // beforeOther are the stages after which a $group may still go to the other engine.
 var beforeOther = []string{"$match", "$sort", "$limit", "$skip"}
 
-// inOther reports whether the other engine computes a stage of a pipeline.
-func inOther(before []bson.Raw, name string, stage value.Value) bool {
+// inSBE reports whether the other engine computes a stage of a pipeline.
+func inSBE(before []bson.Raw, name string, stage value.Value) bool {
 	if name != "$group" && name != "$bucket" && name != "$sortByCount" {
 		return false
 	}

@@ -20,7 +20,7 @@ type groupStage struct {
 	key    expr.Expression
 	fields []groupField
 	sorted bool
-	other  bool // in SBE (expr/sbe.go)
+	sbe    bool // in SBE (expr/sbe.go)
 }
 
 type groupField struct {
@@ -32,7 +32,7 @@ func (c *compiler) group(_ string, arg value.Value) (stage, error) {
 	if !value.IsObject(arg) {
 		return nil, servererr.Of(15947, "a group's fields must be specified in an object")
 	}
-	g, seen := &groupStage{other: c.other}, map[string]bool{}
+	g, seen := &groupStage{sbe: c.sbe}, map[string]bool{}
 	for name, v := range document.Fields(arg.Value) {
 		if string(name) == "_id" {
 			if g.key != nil {
@@ -82,7 +82,7 @@ func (c *compiler) groupField(name string, v value.Value) (groupField, error) {
 	if !document.IsOperator(op) {
 		return none, servererr.Of(40234, "The field '%s' must be an accumulator object", name)
 	}
-	acc, ok, err := (&expr.Compiler{Other: c.other}).CompileAccumulator(op, arg, c.scope)
+	acc, ok, err := (&expr.Compiler{SBE: c.sbe}).CompileAccumulator(op, arg, c.scope)
 	if !ok {
 		return none, servererr.Of(15952, "unknown group operator '%s'", op)
 	}
@@ -162,7 +162,7 @@ func (g *groupStage) add(ctx *expr.Evaluation, one *group, held *quota.Memory) e
 			return err
 		}
 		if err := addTo(one.accs[i], ctx.Meter, args, held); err != nil {
-			if g.other {
+			if g.sbe {
 				return expr.Recoded(err, expr.SBEAccumulatorCodes)
 			}
 			return err
@@ -195,7 +195,7 @@ func (g *groupStage) document(w *quota.Meter, one *group) bson.Raw {
 
 // shown returns a value of a group as it comes out: the other engine wraps MinKey.
 func (g *groupStage) shown(v value.Value) value.Value {
-	if g.other && v.Type == bson.TypeMinKey {
+	if g.sbe && v.Type == bson.TypeMinKey {
 		return value.Object(document.Of(document.Field{Name: "", Value: v}))
 	}
 	return v
@@ -228,7 +228,7 @@ func (c *compiler) sortByCount(_ string, arg value.Value) (stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &groupStage{key: key, fields: countOne(), other: c.other}
+	g := &groupStage{key: key, fields: countOne(), sbe: c.sbe}
 	s := &order.Sort{Keys: []order.Key{{Path: []string{"count"}, Descending: true}}}
 	return stageSequence{g, sorting(s)}, nil
 }
@@ -277,7 +277,7 @@ func (c *compiler) groupByOf(v value.Value, code int32) (expr.Expression, error)
 
 // groupExpression compiles what documents are grouped by.
 func (c *compiler) groupExpression(v value.Value) (expr.Expression, error) {
-	return (&expr.Compiler{Other: c.other}).Compile(v, c.scope)
+	return (&expr.Compiler{SBE: c.sbe}).Compile(v, c.scope)
 }
 
 func (c *compiler) bucket(name string, arg value.Value) (stage, error) {
@@ -333,7 +333,7 @@ func (c *compiler) bucket(name string, arg value.Value) (stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &groupStage{fields: out, sorted: true, other: c.other}
+	g := &groupStage{fields: out, sorted: true, sbe: c.sbe}
 	g.key = expr.Func(func(c *expr.Evaluation) (value.Value, error) {
 		v, err := key.Eval(c)
 		if err != nil {
