@@ -26,7 +26,7 @@ const extension = ".js"
 // aboutLine is the sentence a script says of itself: to --help, too.
 var aboutLine = regexp.MustCompile(`(?m)^ {2,4}about: "(.+)",$`)
 
-// List returns the scripts by name. What says nothing of itself is a module.
+// List returns the scripts by name. A file without such a sentence is a module, and is left out.
 func List() []Script {
 	var list []Script
 	files, err := fs.Glob(Files, "*"+extension)

@@ -40,14 +40,14 @@ type Size struct{ Width, Height int }
 // The smallest screen that anything is laid out for. On a smaller one the rest is
 // out of sight.
 const (
-	leastWidth  = 40
-	leastHeight = 8
+	minWidth  = 40
+	minHeight = 8
 )
 
 // Frame returns the lines of a screen: no more than its height, none wider than
 // its width.
 func Frame(v View, size Size) []string {
-	width, height := max(size.Width, leastWidth), max(size.Height, leastHeight)
+	width, height := max(size.Width, minWidth), max(size.Height, minHeight)
 	lines := v.header(width)
 	footer := v.footer()
 	lines = append(lines, v.body(width, height-len(lines)-len(footer))...)
@@ -98,8 +98,8 @@ func (v View) header(width int) []line {
 	return lines
 }
 
-// mostWrapped is how many lines a text of the head has at most.
-const mostWrapped = 3
+// maxWrapped is how many lines a text of the head has at most.
+const maxWrapped = 3
 
 // wrapped breaks a text at blanks into lines of a width. What does not fit the last is cut.
 func wrapped(text string, width int) (lines []line) {
@@ -108,7 +108,7 @@ func wrapped(text string, width int) (lines []line) {
 		switch {
 		case now == "":
 			now = word
-		case twwidth.Width(now)+1+twwidth.Width(word) <= width || len(lines) == mostWrapped-1:
+		case twwidth.Width(now)+1+twwidth.Width(word) <= width || len(lines) == maxWrapped-1:
 			now += " " + word
 		default:
 			lines = append(lines, line{of(now, plain)})

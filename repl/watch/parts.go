@@ -118,7 +118,7 @@ func (v View) Rows(width int) int {
 	if v.Tab == All && !v.Help && v.Open == "" {
 		return 0
 	}
-	return len(v.part(max(width, leastWidth)).rows)
+	return len(v.part(max(width, minWidth)).rows)
 }
 
 func (v View) moving(width int) part {

@@ -234,7 +234,7 @@ func TestPipelineErrors(t *testing.T) {
 		`[{"$bucket": {"groupBy": "$a", "boundaries": [1, 2], "default": 1}}]`: 40199,
 		`[{"$bucket": {"groupBy": "$a", "boundaries": [1, 2]}}]`:               40066,
 		`[{"$sample": {}}]`:                                                    28749,
-		// a group on its own goes to the other engine, if that knows its expressions
+		// a group on its own goes to SBE, if that knows its expressions
 		`[{"$sortByCount": {"$toLower": [[1]]}}]`:                               16007, // a constant
 		`[{"$sortByCount": {"$sinh": {"$ifNull": ["$x", "$$ROOT"]}}}]`:          7157800,
 		`[{"$skip": 0}, {"$group": {"_id": {"$tan": "$$ROOT"}}}]`:               7157802,

@@ -43,7 +43,7 @@ var sbeCodes = merged(
 // SBEAccumulatorCodes are those of what a group gathers.
 var SBEAccumulatorCodes = map[mongoerr.Code]int32{40400: 5911200}
 
-// sbeOperators are what else the other engine knows.
+// sbeOperators are what else SBE knows.
 var sbeOperators = []string{
 	"$and", "$or", "$not", "$cond", "$ifNull", "$switch", "$let", "$literal", "$const",
 	"$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$cmp",
@@ -119,7 +119,7 @@ func SBESupports(v value.Value) bool {
 	return true
 }
 
-// sbeExpression is an operator in the other engine.
+// sbeExpression is an operator in SBE.
 type sbeExpression struct {
 	Expression
 	codes map[mongoerr.Code]int32
@@ -130,7 +130,7 @@ func (e sbeExpression) Eval(c *Evaluation) (value.Value, error) {
 	return v, Recoded(err, e.codes)
 }
 
-// Recoded gives an error the code that it has in the other engine.
+// Recoded gives an error the code that it has in SBE.
 func Recoded(err error, codes map[mongoerr.Code]int32) error {
 	var failure *mongoerr.ServerError
 	if err == nil || !errors.As(err, &failure) || codes[failure.Code] == 0 {

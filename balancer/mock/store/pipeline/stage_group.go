@@ -193,7 +193,7 @@ func (g *groupStage) document(w *quota.Meter, one *group) bson.Raw {
 	return document.Close(b, start)
 }
 
-// shown returns a value of a group as it comes out: the other engine wraps MinKey.
+// shown returns a value of a group as it comes out: SBE wraps MinKey.
 func (g *groupStage) shown(v value.Value) value.Value {
 	if g.sbe && v.Type == bson.TypeMinKey {
 		return value.Object(document.Of(document.Field{Name: "", Value: v}))

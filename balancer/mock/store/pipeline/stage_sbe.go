@@ -10,10 +10,10 @@ import (
 	"shardsh/balancer/mock/store/value"
 )
 
-// beforeOther are the stages after which a $group may still go to the other engine.
+// beforeOther are the stages after which a $group may still go to SBE.
 var beforeOther = []string{"$match", "$sort", "$limit", "$skip"}
 
-// inSBE reports whether the other engine computes a stage of a pipeline.
+// inSBE reports whether SBE computes a stage of a pipeline.
 func inSBE(before []bson.Raw, name string, stage value.Value) bool {
 	if name != "$group" && name != "$bucket" && name != "$sortByCount" {
 		return false
