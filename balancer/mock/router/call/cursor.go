@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"shardsh/balancer/catalog"
+	"shardsh/balancer/mock"
 	"shardsh/balancer/mock/access"
 	"shardsh/balancer/mongoerr"
 )
@@ -59,8 +60,8 @@ type Cursor struct {
 	Held *Weight
 	// bytes are what it holds at most.
 	bytes int64
-	// read tells that it ended to those who wait for that; nil where nobody does.
-	read func()
+	// reader keeps the ranges that it reads from being deleted; nil where it reads none.
+	reader *mock.Reader
 }
 
 // Over reports whether there is nothing left to give, now or later.
@@ -76,10 +77,8 @@ func (c *Cursor) Streams() bool { return c.More != nil && c.More.Streams() }
 
 // close ends what the cursor reads. Who is reading is told, and ends it.
 func (c *Cursor) close() {
-	if c.read != nil {
-		c.read()
-		c.read = nil
-	}
+	c.reader.Close()
+	c.reader = nil
 	if c.unwatch != nil {
 		c.unwatch()
 	}
@@ -293,9 +292,7 @@ func (c *Cursor) keepRanges(call *Call) {
 			shards = append(shards, id)
 		}
 	})
-	deleter := call.Cluster.RangeDeleter()
-	reader := deleter.Reading(c.NS, shards)
-	c.read = func() { deleter.Read(reader) }
+	c.reader = call.Cluster.RangeDeleter().OpenReader(c.NS, shards, c.Patient)
 }
 
 // watchRefusal gives back what a cursor keeps when the budget refuses it and
@@ -344,6 +341,7 @@ func (c *Cursor) Read(call *Call, id int64, size int) (batch bson.A, err error) 
 			call.Node.Cursors.Kill(id)
 		}
 		c.used = time.Now()
+		c.reader.Used()
 	}()
 	call.limit = c.time // a getMore has none of its own
 	if err = readMore(call, c); err == nil {

@@ -65,6 +65,24 @@ func TestRangesAreDeletedAfterCursors(t *testing.T) {
 		}
 		x.Run("app", d("killCursors", "c", "cursors", bson.A{later}))
 	}
+	for name, idle := range map[string]struct {
+		read, timeout bool
+		want          int
+	}{
+		"left alone": {false, true, 0}, "read meanwhile": {true, true, 1}, "without a time-out": {false, false, 1},
+	} {
+		x := start()
+		id := x.OK("app", d("find", "c", "batchSize", 2, "noCursorTimeout", !idle.timeout)).Lookup("cursor", "id").AsInt64()
+		move(x)
+		x.Sleep(7 * time.Minute)
+		if idle.read {
+			x.OK("app", d("getMore", id, "collection", "c", "batchSize", 1))
+		}
+		x.Sleep(7 * time.Minute)
+		if pending(x) != idle.want {
+			t.Errorf("a cursor, %s: %d ranges wait, want %d", name, pending(x), idle.want)
+		}
+	}
 	for name, before := range map[string]func(x *tester){
 		"of another collection": func(x *tester) { open(x, "other", d()) },
 		"none":                  func(*tester) {},
