@@ -146,7 +146,7 @@ func TestChunkDocument(t *testing.T) {
 	want := doc(t, bson.D{
 		e("_id", c.ID), e("uuid", uuid), e("min", bson.D{e("x", bson.MinKey{})}), e("max", bson.D{e("x", int64(0))}),
 		e("shard", "shard01"),
-		e("lastmod", bson.Timestamp{T: 5, I: 2}), e("estimatedDataSizeBytes", int64(77)), e("jumbo", false),
+		e("lastmod", bson.Timestamp{T: 5, I: 2}), e("estimatedDataSizeBytes", int32(77)), e("jumbo", false),
 		e("onCurrentShardSince", bson.Timestamp{T: 300, I: 4}),
 		e("history", bson.A{entry(300, 4, "shard01"), entry(100, 1, "shard02")}),
 	})

@@ -53,7 +53,11 @@ func (c Chunk) Doc(p KeyPattern, uuid bson.Binary) bson.D {
 		{Key: "lastmod", Value: c.Version.Timestamp()},
 	}
 	if c.Estimate.Known() {
-		d = append(d, bson.E{Key: "estimatedDataSizeBytes", Value: c.Estimate.Bytes()})
+		var bytes any = c.Estimate.Bytes()
+		if n := int32(c.Estimate.Bytes()); int64(n) == c.Estimate.Bytes() { // as servers keep it
+			bytes = n
+		}
+		d = append(d, bson.E{Key: "estimatedDataSizeBytes", Value: bytes})
 	}
 	if c.Jumbo != JumboUnset {
 		d = append(d, bson.E{Key: "jumbo", Value: c.Jumbo == JumboTrue})

@@ -39,8 +39,8 @@ func TestDiskRefuses(t *testing.T) {
 	if err := os.WriteFile(text, []byte(strings.Repeat("this is not a database\n", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, Config{DBPath: filepath.Dir(text)}, "no state of a mock cluster", text)
-	refused(t, Config{Snapshot: text}, "no snapshot of a mock cluster", text)
+	refused(t, Config{DBPath: filepath.Dir(text)}, "not the state of a mock cluster", text)
+	refused(t, Config{Snapshot: text}, "not a snapshot of a mock cluster", text)
 	refused(t, Config{Snapshot: filepath.Join(dir, "nothing")}, "no such file", "nothing")
 
 	whole, err := os.ReadFile(snapshot)

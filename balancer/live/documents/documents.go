@@ -168,13 +168,9 @@ func (r Range) Each(ctx context.Context, client *mongo.Client, put func(bson.Raw
 		_ = cursor.Close(closing) // it was only read
 	}()
 	cursor.SetBatchSize(batch)
-	for cursor.Next(ctx) {
-		if err := put(cursor.Current); err != nil {
-			return err
-		}
+	err = readAhead(ctx, cursor, put)
+	if failed := new(readError); errors.As(err, &failed) {
+		return fmt.Errorf("reading %s: %w", r.Namespace, live.ServerError(failed.error))
 	}
-	if err := cursor.Err(); err != nil {
-		return fmt.Errorf("reading %s: %w", r.Namespace, live.ServerError(err))
-	}
-	return nil
+	return err
 }

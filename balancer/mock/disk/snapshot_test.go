@@ -68,7 +68,7 @@ func TestSnapshotBomb(t *testing.T) {
 
 func TestSnapshotIsAFile(t *testing.T) {
 	for _, path := range []string{os.DevNull, t.TempDir()} {
-		if _, err := ReadSnapshot(path); err == nil || !strings.Contains(err.Error(), "no regular file") {
+		if _, err := ReadSnapshot(path); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

@@ -131,6 +131,8 @@ func bulkNamespaces(c *call.Call) ([]string, error) {
 		ns := info.Lookup("ns").StringValue()
 		if db, _, _ := strings.Cut(ns, "."); db == "local" {
 			return nil, mongoerr.New(mongoerr.IllegalOperation, "Can't use 'local' database through mongos")
+		} else if db == "config" || db == "admin" { // without a code, as recorded (recording 12, insert into config)
+			return nil, mongoerr.NewNoCode("bulkWrite can't write to the %s database", db)
 		} else if !catalog.ValidDatabaseName(db) {
 			return nil, mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s'", ns)
 		}

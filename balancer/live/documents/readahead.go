@@ -1,0 +1,85 @@
+package documents
+
+import (
+	"context"
+	"sync"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// readError is a failure of the cursor, not of what is done with its documents.
+type readError struct{ error }
+
+// readAhead calls put with each document of a cursor, until put ends it with an error. While put
+// works on a batch the next one is read: hashing takes nearly as long as reading.
+func readAhead(ctx context.Context, cursor *mongo.Cursor, put func(bson.Raw) error) error {
+	first := new(documentBatch)
+	first.read(ctx, cursor)
+	if err := first.each(put); err != nil || first.last {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	defer stop()
+	full, empty := make(chan *documentBatch), make(chan *documentBatch, 2)
+	empty <- first
+	empty <- new(documentBatch)
+	reading.Go(func() {
+		defer close(full)
+		for b := range empty {
+			b.read(ctx, cursor)
+			select {
+			case full <- b:
+			case <-ctx.Done():
+				return
+			}
+			if b.last {
+				return
+			}
+		}
+	})
+	for b := range full {
+		if err := b.each(put); err != nil || b.last {
+			return err
+		}
+		empty <- b
+	}
+	return &readError{context.Cause(ctx)} // it ended between two batches
+}
+
+// documentBatch has the documents of a batch, copied: those of a cursor are valid until its next.
+type documentBatch struct {
+	bytes []byte
+	ends  []int // where each document ends
+	last  bool
+	err   error
+}
+
+// read waits for the next batch of the cursor, and takes it.
+func (b *documentBatch) read(ctx context.Context, cursor *mongo.Cursor) {
+	b.bytes, b.ends = b.bytes[:0], b.ends[:0]
+	for cursor.Next(ctx) {
+		b.bytes = append(b.bytes, cursor.Current...)
+		b.ends = append(b.ends, len(b.bytes))
+		if cursor.RemainingBatchLength() == 0 {
+			b.last = cursor.ID() == 0
+			return
+		}
+	}
+	if b.last = true; cursor.Err() != nil {
+		b.err = &readError{cursor.Err()}
+	}
+}
+
+func (b *documentBatch) each(put func(bson.Raw) error) error {
+	begin := 0
+	for _, end := range b.ends {
+		if err := put(bson.Raw(b.bytes[begin:end:end])); err != nil {
+			return err
+		}
+		begin = end
+	}
+	return b.err
+}
