@@ -182,7 +182,7 @@ func Prototype[T any](s *Engine, label string, methods []Method[T]) *goja.Object
 				return c.JS.Runtime.ToValue("[object " + label + "]") // scripts compare values with a prototype
 			}
 			if !ok {
-				c.JS.ThrowType("%s was called on something that is no %s", m.Name, label)
+				c.JS.ThrowType("%s was called on something that is not a %s", m.Name, label)
 			}
 			c.Check(qualified, params)
 			return m.Call(c, on)

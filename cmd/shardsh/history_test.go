@@ -89,7 +89,7 @@ func TestHistoryAfterKill(t *testing.T) {
 	}
 	exit, out, errs := runProgram(t, "", "history", "--audit", path)
 	for _, want := range []string{
-		"2026-03-02 12:00:00Z  jane  h on balance", "run: all collections", "unknown: no line says what became of it",
+		"2026-03-02 12:00:00Z  jane  h on balance", "run: all collections", "unknown: the audit has no entry for its end",
 		`moveRange shop.orders {"toShard":"b","min":{"k":1}}`, "1 line can't be read",
 	} {
 		if want = strings.Replace(want, "h on ", "on h  ", 1); !strings.Contains(out, want) || exit != exitOK {

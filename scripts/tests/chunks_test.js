@@ -146,7 +146,7 @@ describe("move-hot", { topology: of([{ shard: "a", max: { k: 100 } }, { shard: "
   });
   it("refuses what is not a key", { everyFault: false }, () => {
     expect(run("shardsh:move-hot", { args: ["--ns", "app.orders", "--key", '{"x": 7}'] }).errors).toContain(
-      "no value of the shard key",
+      "not a value of the shard key",
     );
   });
   it("evens out load with the engine", { everyFault: false }, () => {

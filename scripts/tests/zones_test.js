@@ -91,7 +91,7 @@ describe("zones-from-file", { topology }, () => {
     for (const [text, why] of [
       ['{"shards": {"d": ["EU"]}}', "no shard d"],
       ['{"ranges": [{"ns": "app.orders", "zone": "EU", "min": {"x": 1}, "max": {"x": 2}}]}', "whose shard key is"],
-      ['{"ranges": [{"ns": "app.none", "zone": "EU", "min": {"x": 1}, "max": {"x": 2}}]}', "no sharded collection"],
+      ['{"ranges": [{"ns": "app.none", "zone": "EU", "min": {"x": 1}, "max": {"x": 2}}]}', "not a sharded collection"],
       ['{"ranges": [{"ns": "app.orders", "zone": "NO", "min": {"k": 1}, "max": {"k": 2}}]}', "no shard is in zone NO"],
       ['{"ranges": [{"ns": "app.orders", "zone": "NO", "min": {"k": 2}, "max": {"k": 1}}]}', "ends before it begins"],
       ['{"zones": 1}', "it may have shards and ranges"],

@@ -82,7 +82,7 @@ func TestPolicyMistakes(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		long: "it is too long", "/nowhere/x": "no such file", bad: "bad.yaml:2: unknown name", os.DevNull: "no regular file",
+		long: "it is too long", "/nowhere/x": "no such file", bad: "bad.yaml:2: unknown name", os.DevNull: "not a regular file",
 	} {
 		_, err := Options{policyFile: path}.Policy()
 		if usage := new(cmdline.UsageError); !errors.As(err, usage) || !strings.Contains(err.Error(), want) {
