@@ -54,7 +54,7 @@ func (c Chunk) Doc(p KeyPattern, uuid bson.Binary) bson.D {
 	}
 	if c.Estimate.Known() {
 		var bytes any = c.Estimate.Bytes()
-		if n := int32(c.Estimate.Bytes()); int64(n) == c.Estimate.Bytes() { // as servers keep it
+		if n, fits := c.Estimate.Int32(); fits {
 			bytes = n
 		}
 		d = append(d, bson.E{Key: "estimatedDataSizeBytes", Value: bytes})

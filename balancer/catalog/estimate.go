@@ -23,6 +23,13 @@ func (e Estimate) Known() bool { return e != 0 }
 // Bytes returns the size; it means something only when Known.
 func (e Estimate) Bytes() int64 { return int64(e) - 1 }
 
+// Int32 returns the size as config.chunks has it, and false where that is an int64: servers keep
+// what fits as an int32.
+func (e Estimate) Int32() (int32, bool) {
+	n := int32(e.Bytes())
+	return n, int64(n) == e.Bytes()
+}
+
 // Plus returns the size of two chunks merged: too big if one of them is.
 func (e Estimate) Plus(o Estimate) Estimate {
 	a, b := e.Bytes(), o.Bytes()

@@ -177,10 +177,10 @@ func (f chunkForm) document(coll catalog.Collection, chunk catalog.Chunk) bson.R
 		dst = bsoncore.AppendObjectIDElement(dst, "lastmodEpoch", coll.Epoch)
 	}
 	if chunk.Estimate.Known() {
-		if n := chunk.Estimate.Bytes(); n == int64(int32(n)) { // as servers keep it
-			dst = bsoncore.AppendInt32Element(dst, "estimatedDataSizeBytes", int32(n))
+		if n, fits := chunk.Estimate.Int32(); fits {
+			dst = bsoncore.AppendInt32Element(dst, "estimatedDataSizeBytes", n)
 		} else {
-			dst = bsoncore.AppendInt64Element(dst, "estimatedDataSizeBytes", n)
+			dst = bsoncore.AppendInt64Element(dst, "estimatedDataSizeBytes", chunk.Estimate.Bytes())
 		}
 	}
 	if chunk.Jumbo != catalog.JumboUnset {

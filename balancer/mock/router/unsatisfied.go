@@ -10,6 +10,7 @@ import (
 	"shardsh/balancer/mock/args"
 	"shardsh/balancer/mock/commands"
 	"shardsh/balancer/mock/router/call"
+	"shardsh/balancer/mock/store/value"
 	"shardsh/balancer/mongoerr"
 )
 
@@ -38,7 +39,7 @@ func unsatisfied(cmd *call.Command, c *call.Call) bson.D {
 		w = concern.Lookup("w")
 	}
 	if w.Type == bson.TypeNull { // as an empty text
-		w = emptyText()
+		w = value.String("")
 	}
 	n, _ := args.Number(w)
 	timeout, _ := args.Number(concern.Lookup("wtimeout"))
@@ -61,10 +62,6 @@ func unsatisfied(cmd *call.Command, c *call.Call) bson.D {
 		return nil
 	}
 	return failed.doc(mongoerr.WriteConcernFailed, "waiting for replication timed out")
-}
-
-func emptyText() bson.RawValue {
-	return bson.RawValue{Type: bson.TypeString, Value: []byte{1, 0, 0, 0, 0}}
 }
 
 // writeConcernFailure is a write concern that was not met.
