@@ -14,4 +14,5 @@ func newKeyboard(func(string) string) (*liner.State, *keyboard) { return liner.N
 func (*keyboard) begin(bool)            {}
 func (*keyboard) end(string) bool       { return false }
 func (*keyboard) rest()                 {}
+func (*keyboard) completed(int)         {}
 func (*keyboard) untouched(func()) bool { return false }

@@ -27,10 +27,12 @@ const (
 	stopMark  = "^C"
 	stopKeys  = endOfLine + stopMark + "\r"
 
-	// settled is how long to wait for a prompt to end after a key that may have
-	// ended it, before reading on: what is typed ahead belongs to who reads next.
-	// It is waited for in steps: where the machine lets this process wait, liner
-	// gets its turns before the time is up.
+	// maxListed is how many completions liner lists without a question.
+	maxListed = 100
+
+	// settled is how long to wait for a prompt to end after a key that may not
+	// have ended it, before reading on. It is waited for in steps: where the
+	// machine lets this process wait, liner gets its turns before the time is up.
 	settled = steps * 4 * time.Millisecond
 	steps   = 50
 )
@@ -56,6 +58,7 @@ type keyboard struct {
 	showing bool // a prompt is shown
 	touched bool // there may be text behind it
 	stopped bool // the line was left by Ctrl-C
+	asking  bool // liner may have asked whether to list all completions
 }
 
 // newKeyboard makes liner read through a keyboard. Without one, liner reads the
@@ -82,7 +85,7 @@ func newKeyboard(shown func(string) string) (*liner.State, *keyboard) {
 func (k *keyboard) begin(touched bool) {
 	k.ended = make(chan struct{})
 	k.mu.Lock()
-	k.showing, k.touched = true, touched
+	k.showing, k.touched, k.asking = true, touched, false
 	k.mu.Unlock()
 	k.signals, _ = unix.IoctlGetTermios(k.fd, getTermios)
 	k.setSignals(false)
@@ -93,8 +96,9 @@ func (k *keyboard) begin(touched bool) {
 // end stops handing on. left reports whether Ctrl-C ended the line: one that
 // liner has not read yet, because it was busy, ends the next.
 func (k *keyboard) end(line string) (left bool) {
-	close(k.ended)
+	// In this order: whoever sees the end must not read one more key.
 	_, _ = k.wakeW.Write([]byte{0})
+	close(k.ended)
 	k.forward.Wait()
 	k.rest()
 	k.setSignals(true)
@@ -192,20 +196,38 @@ func (k *keyboard) press(key byte) {
 	}
 	switch key {
 	case '\r', '\n', keyCtrlC, keyCtrlD:
-		k.settle()
+		k.settle(key)
 	}
 }
 
-// settle waits for the prompt to end, unless liner had another use for the key,
-// or is busy.
-func (k *keyboard) settle() {
-	for range steps {
+// completed is told how many completions liner is given.
+func (k *keyboard) completed(completions int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.asking = completions > maxListed
+}
+
+// settle waits for the prompt to end: what is typed ahead belongs to who reads
+// next. Ctrl-D in a line and an answer to liner's question do not end it: after
+// them it waits for a time.
+func (k *keyboard) settle(key byte) {
+	for left := steps; left > 0; {
 		select {
 		case <-k.ended:
 			return
 		case <-time.After(settled / steps):
 		}
+		if key == keyCtrlD || k.isAsking() {
+			left--
+		}
 	}
+}
+
+// isAsking reports whether liner may have asked whether to list all completions.
+func (k *keyboard) isAsking() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.asking
 }
 
 func (k *keyboard) send(keys string) { _, _ = k.toEdit.WriteString(keys) }

@@ -114,6 +114,9 @@ func (t *terminal) OnTab(complete func(line string) (head string, completions []
 		typed := string(runes[:pos])
 		head, completions := complete(typed)
 		names := listed(printable(completions), strings.TrimPrefix(typed, head), t.width())
+		if t.keyboard != nil {
+			t.keyboard.completed(len(names))
+		}
 		return head, names, string(runes[pos:])
 	})
 }
