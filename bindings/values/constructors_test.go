@@ -76,6 +76,9 @@ func TestConstructors(t *testing.T) {
 			`throws BSONError: "1111111111111111111111111111111111111111" is not a valid Decimal128 string - inexact rounding`},
 		{`Decimal128('1e-7000')`, `throws BSONError: "1e-7000" is not a valid Decimal128 string - exponent underflow`},
 		{`Decimal128.fromStringWithRounding('1'.repeat(40))`, `Decimal128('1.111111111111111111111111111111111E+39')`},
+		{`['2' + '5', '3' + '5', '2' + '50', '2' + '5001', '2' + '49', '2' + '6']` +
+			`.map(end => Decimal128.fromStringWithRounding('1'.repeat(33) + end).toString().slice(30, 35)).join()`,
+			`11112,11114,11112,11113,11112,11113`}, // ties to even, as mongosh 2.12 does
 		{`[Decimal128('-inf'), Decimal128('nan'), Decimal128('.5'), Decimal128('+1'), Decimal128('-0.00')]`, `[
   Decimal128('-Infinity'),
   Decimal128('NaN'),

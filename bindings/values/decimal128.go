@@ -158,7 +158,7 @@ func decimalProblem(text string) string {
 }
 
 // parseDecimalRounding is parseDecimal, but digits beyond what fits are
-// rounded, half away from zero.
+// rounded, half to even, as js-bson does.
 func parseDecimalRounding(w *Realm, text string) bson.Decimal128 {
 	negative, digits, exponent, ok := splitDecimal(text)
 	surplus := len(digits) - decimalDigits
@@ -166,7 +166,8 @@ func parseDecimalRounding(w *Realm, text string) bson.Decimal128 {
 		return parseDecimal(w, text)
 	}
 	coefficient, _ := new(big.Int).SetString(digits[:decimalDigits], 10)
-	if digits[decimalDigits] >= '5' {
+	rest := strings.TrimRight(digits[decimalDigits:], "0")
+	if rest > "5" || rest == "5" && coefficient.Bit(0) == 1 {
 		coefficient.Add(coefficient, big.NewInt(1))
 	}
 	sign := ""
