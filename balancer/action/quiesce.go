@@ -236,14 +236,18 @@ func startCommand() bson.D { return bson.D{{Key: "balancerStart", Value: int32(1
 
 // estimateWait says how long it will probably take.
 func (q *quiesceRun) estimateWait(ctx context.Context, busy []live.Busy) {
-	var expected, delay time.Duration
-	if len(busy) > 0 && !q.IgnoreDeletions {
-		delay = q.look.CleanupDelay(ctx)
-	}
+	var expected, delay time.Duration // delay is the longest of the shards
 	for _, b := range busy {
 		takes := b.Left
+		if b.Kind == live.BusyDeletion {
+			delay = max(delay, b.Left)
+		}
 		if b.Kind == live.BusyMigration {
-			takes = delay + max(time.Second, q.look.MedianMigrationTime(ctx)-b.Running)
+			takes = max(time.Second, q.look.MedianMigrationTime(ctx)-b.Running)
+			if !q.IgnoreDeletions {
+				kept := q.look.CleanupDelay(ctx, b.Shard)
+				takes, delay = takes+kept, max(delay, kept)
+			}
 		}
 		expected = max(expected, takes)
 	}
@@ -434,7 +438,7 @@ func (q *quiesceRun) stoppedByOthers(ctx context.Context) (bool, error) {
 	if q.record.Mode == catalog.ModeOff || q.record.Restarting {
 		return false, nil
 	}
-	entries, found, err := q.look.After(ctx, live.MarkAt("actionlog", q.record.ActionLogMark))
+	entries, found, err := q.actionsSince(ctx, q.record.ActionLogMark)
 	if err != nil || !found {
 		return false, err
 	}

@@ -16,6 +16,7 @@ import (
 	"shardsh/balancer/catalog"
 	"shardsh/balancer/live"
 	"shardsh/balancer/mock"
+	"shardsh/balancer/mock/mocktest"
 )
 
 var courses = flag.Int("quiesce.courses", 60, "how many seeded courses with step-downs and crashes TestQuiesceIsQuiet runs")
@@ -292,6 +293,38 @@ func TestQuiesceDryRun(t *testing.T) {
 		t.Errorf("%s %v, %v", c.balancer(), names, err)
 	}
 	c.well()
+}
+
+// How long range deletions will take is what the shards are set to, not the default.
+func TestQuiesceExpectsTheSetCleanupDelay(t *testing.T) {
+	w := &world{TB: t, release: catalog.Release80}
+	w.cluster, w.client = mocktest.New(t, scattered(rand.New(rand.NewPCG(3, 3)), `"chunkSizeMB": 4`), mock.Config{
+		Version: w.release, Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Seed: 3,
+		Parameters: map[string]any{"orphanCleanupDelaySecs": 60},
+	})
+	w.members()
+	admin := w.client.Database("admin")
+	slow := bson.D{{Key: "mockSlow", Value: "s0"}, {Key: "latency", Value: "1s"}} // migrations take some seconds
+	if err := admin.RunCommand(t.Context(), slow).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		if err := admin.RunCommand(t.Context(), bson.D{{Key: "mockAdvance", Value: 1000}}).Err(); err != nil {
+			t.Fatal(err)
+		}
+		result, err := Quiesce{DryRun: true}.Run(t.Context(), w.actionCluster(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A second of a migration at least, and the deletion after it.
+		if expected := time.Duration(result.Expected) * time.Millisecond; expected > time.Minute {
+			if expected > 3*time.Minute {
+				t.Errorf("expected to take %v", expected)
+			}
+			return
+		}
+	}
+	t.Error("no migration was seen")
 }
 
 // hungRunner is a cluster that has stopped answering after some commands.

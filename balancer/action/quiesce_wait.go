@@ -107,7 +107,7 @@ func (q *quiesceRun) open(ctx context.Context) error {
 		if q.record.Disabled, err = q.look.DisabledSwitches(ctx); err != nil {
 			return &AccessError{err}
 		}
-		mark, err := q.look.MarkOf(ctx, "actionlog")
+		mark, err := live.LogEnd(ctx, q.look.Commands, live.ActionLog)
 		if err != nil {
 			return &AccessError{err}
 		}
@@ -263,7 +263,7 @@ func (q *quiesceRun) readQuietCheck(
 		}
 	}
 	*stopped = *stopped || s.before.Mode == catalog.ModeOff
-	if s.mark, err = q.look.MarkOf(ctx, "changelog"); err != nil {
+	if s.mark, err = live.LogEnd(ctx, q.look.Commands, live.ChangeLog); err != nil {
 		return s, err
 	}
 	runs, err := live.RunUnderWay(ctx, q.c.Client)
@@ -300,10 +300,22 @@ func (q *quiesceRun) stop(ctx context.Context, left time.Duration) error {
 	return err
 }
 
+// quietSince is the end of the change log when the cluster was quiet.
+func (q *quiesceRun) quietSince() live.LogPosition {
+	return live.ParseLogPosition(live.ChangeLog, q.record.ChangeLogMark)
+}
+
+// actionsSince returns the entries of the action log after a recorded position, and whether
+// the log still has that.
+func (q *quiesceRun) actionsSince(ctx context.Context, position string) ([]catalog.LogEntry, bool, error) {
+	entries, _, found, err := live.EntriesAfter(ctx, q.look.Commands, live.ParseLogPosition(live.ActionLog, position))
+	return entries, found, err
+}
+
 func (q *quiesceRun) movesSince(ctx context.Context, mark live.LogPosition, left time.Duration) ([]string, error) {
 	ctx, cancel := limited(ctx, max(min(left, checkTimeout), minCheckTimeout))
 	defer cancel()
-	entries, found, err := q.look.After(ctx, mark)
+	entries, _, found, err := live.EntriesAfter(ctx, q.look.Commands, mark)
 	q.lost = ctx.Err() != nil
 	if err == nil && !found {
 		err = errors.New("the change log has lost what it had")
@@ -319,7 +331,7 @@ func (q *quiesceRun) isQuiet(ctx context.Context, clean, last *quietCheck, left 
 	if err != nil {
 		return &AccessError{err}
 	}
-	actions, err := q.look.MarkOf(ctx, "actionlog")
+	actions, err := live.LogEnd(ctx, q.look.Commands, live.ActionLog)
 	if err != nil {
 		return &AccessError{err}
 	}
@@ -430,7 +442,7 @@ func (q *quiesceRun) watch(ctx context.Context) {
 	}
 	if status.Mode != catalog.ModeOff {
 		q.result.Broken = []string{"the balancer was started"}
-	} else if moved, err := q.movesSince(ctx, live.MarkAt("changelog", q.record.ChangeLogMark), watchEvery); err == nil {
+	} else if moved, err := q.movesSince(ctx, q.quietSince(), watchEvery); err == nil {
 		q.result.Broken = moved
 	}
 	if len(q.result.Broken) > 0 {
@@ -452,7 +464,7 @@ func (q *quiesceRun) broken(ctx context.Context) (list []string) {
 	if status.Mode != catalog.ModeOff {
 		list = append(list, "the balancer was started")
 	}
-	moved, err := q.movesSince(ctx, live.MarkAt("changelog", q.record.ChangeLogMark), finalCheckTimeout)
+	moved, err := q.movesSince(ctx, q.quietSince(), finalCheckTimeout)
 	if err != nil {
 		q.lost = !answered(err)
 		return append(list, fmt.Sprintf("the change log can't be read: %v", err))
@@ -470,7 +482,7 @@ func (q *quiesceRun) broken(ctx context.Context) (list []string) {
 
 // startedByOthers reports whether the action log says that the balancer was started since.
 func (q *quiesceRun) startedByOthers(ctx context.Context) (bool, error) {
-	entries, _, err := q.look.After(ctx, live.MarkAt("actionlog", q.record.StartsMark))
+	entries, _, err := q.actionsSince(ctx, q.record.StartsMark)
 	for _, e := range entries {
 		if e.What == "balancer.start" {
 			return true, err

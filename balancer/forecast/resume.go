@@ -119,7 +119,7 @@ func withMerges(
 	merged := mergesOf(s, c)
 	for _, e := range s.Parts().Changes {
 		lower, upper, ok := boundsOf(c, e)
-		if e.What != "moveChunk.commit" || e.Namespace != c.Namespace || !ok {
+		if e.What != catalog.MigrationCommitted || e.Namespace != c.Namespace || !ok {
 			continue
 		}
 		done := slices.ContainsFunc(merged, func(m catalog.LogEntry) bool {

@@ -10,49 +10,80 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// Position is a place between two entries of config.changelog, in the log's own order: the
-// times of entries come from the clocks of many shards. The zero Position is the beginning.
-type Position struct {
-	after bson.RawValue // _id of the entry before it
-	time  time.Time
+// The logs of config that are read from a position on.
+const (
+	ChangeLog = "changelog"
+	ActionLog = "actionlog"
+)
+
+// LogPosition is a place between two entries of one of config's logs. Entries are in the
+// order in which the config server wrote them: their times come from the clocks of many
+// shards.
+type LogPosition struct {
+	log  string
+	id   bson.RawValue // of the entry before it; zero at the beginning
+	time time.Time     // of that entry; zero if it is not known
 }
 
-// endPatience is how long the end of the change log may take to be read.
-const endPatience = 2 * time.Second
+// LogStart returns the beginning of a log.
+func LogStart(log string) LogPosition { return LogPosition{log: log} }
 
-// EndOfChanges returns the end of config.changelog, without waiting long for it.
-func EndOfChanges(ctx context.Context, a CommandRunner) (Position, error) {
+// Text returns the _id of the entry before the position, to be stored.
+func (p LogPosition) Text() string {
+	text, _ := p.id.StringValueOK()
+	return text
+}
+
+// ParseLogPosition returns the position whose Text is text.
+func ParseLogPosition(log, text string) LogPosition {
+	if text == "" {
+		return LogStart(log)
+	}
+	kind, data, _ := bson.MarshalValue(text)
+	return LogPosition{log: log, id: bson.RawValue{Type: kind, Value: data}}
+}
+
+// endTimeout is how long the end of a log may take to be read.
+const endTimeout = 2 * time.Second
+
+// LogEnd returns the end of a log, without waiting long for it.
+func LogEnd(ctx context.Context, a CommandRunner, log string) (LogPosition, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer time.AfterFunc(endPatience, cancel).Stop()
-	docs, err := a.RunCursorCommand(ctx, "config", append(newestFirst("changelog", bson.D{}, 1),
-		bson.E{Key: "maxTimeMS", Value: endPatience.Milliseconds()}))
-	return Position{}.behind(docs), ServerError(err)
+	defer time.AfterFunc(endTimeout, cancel).Stop()
+	docs, err := a.RunCursorCommand(ctx, "config", append(newestFirst(log, bson.D{}, 1),
+		bson.E{Key: "maxTimeMS", Value: endTimeout.Milliseconds()}))
+	return LogStart(log).behind(docs), ServerError(err)
 }
 
-// ChangesSince returns the entries after a position, the oldest first, and the new end of
-// the log. If the capped log has lost the position, it returns the entries that are newer
-// than the lost one.
-func ChangesSince(ctx context.Context, a CommandRunner, from Position) ([]catalog.LogEntry, Position, error) {
-	const page = 100
-	for limit := page; ; limit *= page {
-		docs, err := a.RunCursorCommand(ctx, "config", newestFirst("changelog", bson.D{}, int64(limit)))
+// EntriesAfter returns the entries after a position, the oldest first, and the new end of
+// the log. It reports whether the position was found: if the capped log has lost it, the
+// entries are those that are newer than the lost one, or all if its time is not known.
+func EntriesAfter(ctx context.Context, a CommandRunner, from LogPosition) (
+	list []catalog.LogEntry, end LogPosition, found bool, err error,
+) {
+	const firstPage, growth = 100, 20
+	for limit := firstPage; ; limit *= growth {
+		docs, err := a.RunCursorCommand(ctx, "config",
+			append(newestFirst(from.log, bson.D{}, int64(limit)), bson.E{Key: "batchSize", Value: int32(limit)}, quietLimit))
 		if err != nil {
-			return nil, from, err
+			return nil, from, false, ServerError(err)
 		}
-		at := slices.IndexFunc(docs, func(doc bson.Raw) bool { return doc.Lookup("_id").Equal(from.after) })
+		at := slices.IndexFunc(docs, func(doc bson.Raw) bool { return doc.Lookup("_id").Equal(from.id) })
 		if at < 0 && len(docs) == limit {
 			continue
 		}
-		var entries []catalog.LogEntry
-		for i, doc := range slices.Backward(docs) {
-			entry := catalog.ParseLogEntry(doc)
-			if at >= 0 && i >= at || at < 0 && !entry.Time.After(from.time) {
-				continue
-			}
-			entries = append(entries, entry)
+		end = from.behind(docs)
+		if at >= 0 {
+			docs = docs[:at]
 		}
-		return entries, from.behind(docs), nil
+		for _, doc := range slices.Backward(docs) {
+			entry := catalog.ParseLogEntry(doc)
+			if at >= 0 || from.time.IsZero() || entry.Time.After(from.time) {
+				list = append(list, entry)
+			}
+		}
+		return list, end, at >= 0 || from.id.IsZero(), nil
 	}
 }
 
@@ -65,10 +96,12 @@ func newestFirst(log string, filter bson.D, limit int64) bson.D {
 }
 
 // behind returns the position after the newest of some entries.
-func (p Position) behind(newestFirst []bson.Raw) Position {
+func (p LogPosition) behind(newestFirst []bson.Raw) LogPosition {
 	if len(newestFirst) == 0 {
 		return p
 	}
+	id := newestFirst[0].Lookup("_id")
+	id.Value = slices.Clone(id.Value) // not the whole batch
 	at, _ := newestFirst[0].Lookup("time").TimeOK()
-	return Position{newestFirst[0].Lookup("_id"), at}
+	return LogPosition{p.log, id, at}
 }

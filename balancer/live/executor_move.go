@@ -29,7 +29,7 @@ func (d *Executor) Move(ctx context.Context, m policy.Migration) error {
 	if err != nil {
 		return err
 	}
-	command := d.moveRange(coll, m)
+	command := moveRange(coll.Pattern, m.Namespace, m.To, m.Min, m.Max)
 	if !d.release.AtLeast(catalog.Release60) {
 		if !chunk.Min.Equal(m.Min) || !m.Max.IsZero() && !chunk.Max.Equal(m.Max) {
 			return stale("no chunk of %s with these bounds", m.Namespace)
@@ -63,13 +63,13 @@ func (d *Executor) moving(command bson.D, settings catalog.Settings, force bool)
 	return command
 }
 
-func (d *Executor) moveRange(coll catalog.Collection, m policy.Migration) bson.D {
+// moveRange moves a range; the donor chooses where it ends if upper is zero.
+func moveRange(p catalog.KeyPattern, ns string, to catalog.ShardID, lower, upper catalog.Key) bson.D {
 	command := bson.D{
-		{Key: "moveRange", Value: m.Namespace}, {Key: "toShard", Value: string(m.To)},
-		{Key: "min", Value: coll.Pattern.Bound(m.Min)},
+		{Key: "moveRange", Value: ns}, {Key: "toShard", Value: string(to)}, {Key: "min", Value: p.Bound(lower)},
 	}
-	if !m.Max.IsZero() {
-		command = append(command, bson.E{Key: "max", Value: coll.Pattern.Bound(m.Max)})
+	if !upper.IsZero() {
+		command = append(command, bson.E{Key: "max", Value: p.Bound(upper)})
 	}
 	return command
 }

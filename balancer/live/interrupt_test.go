@@ -149,7 +149,7 @@ func TestInterrupt(t *testing.T) {
 // still listed as under way, by its workers.
 func TestMoveWithoutItsCommand(t *testing.T) {
 	s := newStopping(t, catalog.Release80)
-	mark, err := live.EndOfChanges(t.Context(), live.NewCommandRunner(s.client))
+	mark, err := live.LogEnd(t.Context(), live.NewCommandRunner(s.client), live.ChangeLog)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestMoveWithoutItsCommand(t *testing.T) {
 }
 
 // outcome demands what became of the move.
-func (s *stopping) outcome(after live.Position, want live.MoveState) {
+func (s *stopping) outcome(after live.LogPosition, want live.MoveState) {
 	s.t.Helper()
 	coll := s.client.Database("config").Collection("collections")
 	var entry struct{ Key bson.Raw }
@@ -205,10 +205,10 @@ func TestOutcomeOfAMoveGoesByTheLog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	mark, err := live.EndOfChanges(t.Context(), live.NewCommandRunner(s.client))
+	mark, err := live.LogEnd(t.Context(), live.NewCommandRunner(s.client), live.ChangeLog)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.outcome(mark, live.MoveNotStarted)
-	s.outcome(live.Position{}, live.MoveDone) // and went on from there
+	s.outcome(live.LogPosition{}, live.MoveDone) // and went on from there
 }

@@ -31,7 +31,7 @@ func (d *Executor) Moved(ctx context.Context, c apply.Command) (apply.Moved, err
 	}
 	for _, doc := range docs {
 		details := document(doc, "details")
-		if text(doc, "what") != "moveChunk.commit" || text(doc, "ns") != coll.Namespace ||
+		if text(doc, "what") != catalog.MigrationCommitted || text(doc, "ns") != coll.Namespace ||
 			text(details, "from") != string(c.From) || text(details, "to") != string(c.To) {
 			continue
 		}

@@ -20,7 +20,7 @@ type UnansweredMove struct {
 	// if there was none.
 	Min, Max, Find bson.Raw
 	// After is the change log as it was before the command was sent.
-	After Position
+	After LogPosition
 }
 
 // MoveState is what became of a move.
@@ -152,7 +152,7 @@ func (d *Executor) loggedOutcome(
 	}
 	aborted := ""
 	for _, doc := range docs {
-		if doc.Lookup("_id").Equal(m.After.after) {
+		if doc.Lookup("_id").Equal(m.After.id) {
 			break
 		}
 		if text(doc, "ns") != m.Namespace || text(doc, "details", "to") != string(m.To) {

@@ -123,8 +123,7 @@ func (q *Quiet) Status(ctx context.Context) (s BalancerStatus, err error) {
 
 // Look returns the work under way on all shards; range deletions, for which each shard is
 // asked, with all or if nothing else goes on. A step-down of the config server's
-// primary ends a round while the shards go on with its commands, so the shards are asked
-// .
+// primary ends a round while the shards go on with its commands, so the shards are asked, too.
 func (q *Quiet) Look(ctx context.Context, all bool) ([]Busy, error) {
 	list, err := q.operations(ctx)
 	if err != nil {
@@ -325,6 +324,22 @@ func (m *Members) pendingDeletions(ctx context.Context, id catalog.ShardID) (lis
 		list = append(list, Busy{Kind: BusyMigration, Shard: id, Detail: "not settled"})
 	}
 	return list, nil
+}
+
+// cleanupDelay asks the primary of a shard how long it keeps what it gave away; 0 if it does
+// not say.
+func (m *Members) cleanupDelay(ctx context.Context, id catalog.ShardID) (time.Duration, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c, err := m.of(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, answering)
+	defer cancel()
+	shard := catalog.ShardState{}
+	describeShard(ctx, c.client.Database("admin"), &shard)
+	return shard.CleanupDelay, nil
 }
 
 // AddBusy adds what a look has seen to what earlier ones have: the longest times count.

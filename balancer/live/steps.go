@@ -192,13 +192,11 @@ func (s *Steps) Do(ctx context.Context, c apply.Command) error {
 	case plan.Move:
 		command = moveChunk(c.Pattern, c.Namespace, c.To, c.Min, c.Max)
 		if s.executor.release.AtLeast(catalog.Release60) {
-			command = bson.D{
-				{Key: "moveRange", Value: c.Namespace}, {Key: "toShard", Value: string(c.To)},
-				{Key: "min", Value: c.Pattern.Bound(c.Min)},
+			upper := c.Max
+			if c.Open {
+				upper = catalog.Key{}
 			}
-			if !c.Open { // else the donor chooses
-				command = append(command, bson.E{Key: "max", Value: c.Pattern.Bound(c.Max)})
-			}
+			command = moveRange(c.Pattern, c.Namespace, c.To, c.Min, upper)
 		}
 		command = s.executor.moving(command, c.Settings, c.Force)
 	default:

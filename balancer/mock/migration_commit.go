@@ -232,7 +232,7 @@ func (m *migration) conclude() {
 	if m.over {
 		return
 	}
-	m.logRange(m.donor.id, "moveChunk.commit", func(dst []byte) []byte {
+	m.logRange(m.donor.id, catalog.MigrationCommitted, func(dst []byte) []byte {
 		start, dst := bsoncore.ReserveLength(appendHead(dst, bson.TypeEmbeddedDocument, "counts"))
 		dst = bsoncore.AppendInt64(appendHead(dst, bson.TypeInt64, "cloned"), m.cloned)
 		dst = bsoncore.AppendInt64(appendHead(dst, bson.TypeInt64, "clonedBytes"), m.clonedSize)

@@ -19,11 +19,11 @@ const (
 
 // Diff returns what has changed as text: a screen, or if long everything.
 func Diff(r action.DiffResult, long bool) string {
-	d := diffText{long: long, zone: r.New.Time.Location()}
+	d := diffText{long: long}
 	d.line("From %s", moment(r.Old))
 	d.line("to   %s: %s", moment(r.New), diffHeadline(r.Result))
 	if r.New.Time.Before(r.Old.Time) {
-		d.line("The second one is older: what was added is told as removed.")
+		d.line("The second snapshot is older: additions are shown as removals.")
 	}
 	for _, group := range diff.Groups() {
 		d.group(group, r.Changes)
@@ -39,7 +39,7 @@ func Diff(r action.DiffResult, long bool) string {
 		d.line("Not compared: %s.", text)
 	}
 	if r.LogsSince.After(r.Old.Time) && !r.Empty() {
-		d.line("The logs reach back to %s: when and by whom is known from then on.", humanize.Time(r.LogsSince.UTC()))
+		d.line("Times and clients come from the logs, which begin at %s.", humanize.Time(r.LogsSince.UTC()))
 	}
 	return d.text.String()
 }
@@ -68,7 +68,6 @@ func diffHeadline(r diff.Result) string {
 type diffText struct {
 	text strings.Builder
 	long bool
-	zone *time.Location
 }
 
 func (d *diffText) line(format string, args ...any) { fmt.Fprintf(&d.text, format+"\n", args...) }

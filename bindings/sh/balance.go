@@ -169,13 +169,13 @@ func (s *Host) texts(list []string) *goja.Object {
 type moveWatch struct {
 	sh           *Helpers
 	ns           string // empty for all collections
-	at           live.Position
+	at           live.LogPosition
 	count, bytes int64
 	known        bool // the server tells the data of shards
 }
 
 func (sh *Helpers) watchMoves(ns string) *moveWatch {
-	at, err := live.EndOfChanges(sh.s.JS.Context(), sh.commandRunner())
+	at, err := live.LogEnd(sh.s.JS.Context(), sh.commandRunner(), live.ChangeLog)
 	if err != nil {
 		sh.s.Gateway.Throw(err)
 	}
@@ -190,13 +190,13 @@ func (m *moveWatch) moves() any {
 
 // read counts what was logged since the last reading.
 func (m *moveWatch) read() {
-	entries, at, err := live.ChangesSince(m.sh.s.JS.Context(), m.sh.commandRunner(), m.at)
+	entries, at, _, err := live.EntriesAfter(m.sh.s.JS.Context(), m.sh.commandRunner(), m.at)
 	if err != nil {
 		m.sh.s.Gateway.Throw(err)
 	}
 	m.at = at
 	for _, e := range entries {
-		if e.What == "moveChunk.commit" && (m.ns == "" || e.Namespace == m.ns) {
+		if e.What == catalog.MigrationCommitted && (m.ns == "" || e.Namespace == m.ns) {
 			bytes, _ := e.Detail("counts", "clonedBytes").AsInt64OK()
 			m.count, m.bytes = m.count+1, m.bytes+bytes
 		}

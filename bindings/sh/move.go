@@ -48,7 +48,7 @@ func shMoveChunk(c *call, sh *Helpers) goja.Value {
 func (sh *Helpers) move(c *call, body bson.D) goja.Value {
 	asked := askedMove(rawdoc.Of(body))
 	// Whoever may not read the log is told of moves before this one, too, in case the answer is lost.
-	asked.After, _ = live.EndOfChanges(c.JS.Context(), sh.commandRunner())
+	asked.After, _ = live.LogEnd(c.JS.Context(), sh.commandRunner(), live.ChangeLog)
 	reply, err := c.s.Gateway.Send(sh.current().Sibling("admin").Request(sh.limited(body)))
 	if err == nil {
 		return c.s.Display.Reply(reply)
