@@ -9,14 +9,14 @@ import (
 
 // mayAutoMerge: the auto-merger's own switch, mode and window.
 func (l *Loop) mayAutoMerge() bool {
-	s := l.inForce()
+	s := l.effectiveSettings()
 	return s.ShouldAutoMerge(l.now.In(l.cfg.Location))
 }
 
 func (l *Loop) enableAutoMerger() {
 	var events []policy.MergerEvent
 	l.locked(func() {
-		if began := l.cfg.Merged; !began.IsZero() {
+		if began := l.cfg.LastAutoMergeRound; !began.IsZero() {
 			events = l.merger.EnableAfter(began)
 		} else {
 			events = l.merger.Enable(l.now)
@@ -37,7 +37,7 @@ func (l *Loop) stopMerging() []policy.MergerEvent {
 // of a collection, which it has read since. Where they forbid auto-merging, that
 // ends now and not with the next round (rules/02-defragmentation-and-merging §1.4).
 func (l *Loop) SettingsChanged(ctx context.Context, j EventLog, now time.Time) {
-	settings := l.inForce()
+	settings := l.effectiveSettings()
 	if settings.ShouldAutoMerge(now.In(l.cfg.Location)) {
 		return
 	}
@@ -48,8 +48,8 @@ func (l *Loop) SettingsChanged(ctx context.Context, j EventLog, now time.Time) {
 	}
 }
 
-// checkAutoMergeRound begins a round that is due; either thread may find it.
-func (l *Loop) checkAutoMergeRound(t *thread) {
+// startDueAutoMergeRound begins a round that is due; either thread may find it.
+func (l *Loop) startDueAutoMergeRound(t *thread) {
 	interval := l.cfg.Parameters().AutoMergerInterval
 	var events []policy.MergerEvent
 	l.locked(func() { events = l.merger.CheckRound(t.now, interval) })

@@ -16,7 +16,7 @@ import (
 // (rules/01-rounds-and-settings §3.4 and rules/01-selection §9.2).
 func (l *Loop) selectByCount(shards []catalog.Shard) ([]policy.Migration, error) {
 	if len(shards) < 2 {
-		l.why.Add(policy.Decision{Code: policy.TooFewShards, Count: len(shards)})
+		l.decisions.Add(policy.Decision{Code: policy.TooFewShards, Count: len(shards)})
 		return nil, nil
 	}
 	for _, s := range shards {
@@ -36,7 +36,7 @@ func (l *Loop) selectByCount(shards []catalog.Shard) ([]policy.Migration, error)
 	var candidates []policy.Migration
 	available := policy.NewAvailable(shards)
 	for _, coll := range colls {
-		if policy.Blocked(coll, l.cfg.Version, l.why.Report) {
+		if policy.Blocked(coll, l.cfg.Version, l.decisions.Report) {
 			continue
 		}
 		if !rules.SharesShards() {
@@ -47,9 +47,9 @@ func (l *Loop) selectByCount(shards []catalog.Shard) ([]policy.Migration, error)
 		case errors.Is(err, errTerminated), failsRound(err):
 			return nil, err
 		case mongoerr.Is(err, mongoerr.NamespaceNotFound):
-			l.why.leftOut(coll, err)
+			l.decisions.reportUnreadable(coll, err)
 		case err != nil:
-			l.why.leftOut(coll, err)
+			l.decisions.reportUnreadable(coll, err)
 			l.cfg.Logger.Warn("collection left out of this round", "id", 21853, "ns", coll.Namespace, "error", err)
 		}
 		candidates = append(candidates, chosen...)
@@ -66,19 +66,19 @@ func (l *Loop) countCandidates(coll catalog.Collection, rules policy.Rules, shar
 	if err := policy.CheckAligned(routing.Table, routing.Zones); err != nil {
 		return nil, err
 	}
-	report := l.why.ofCollection()
+	report := l.decisions.newCollectionReport()
 	situation := policy.CountSituation{
-		Situation: l.limited(NewSituation(routing, nil, shards, l.Settings())), Rules: rules,
-		MovedLastRound: l.movedLast, Shuffle: l.rand.Shuffle,
+		Situation: l.withLimits(NewSituation(routing, nil, shards, l.Settings())), Rules: rules,
+		MovedLastRound: l.movedLastRound, Shuffle: l.rand.Shuffle,
 	}
-	situation.Random = l.random()
+	situation.Random = l.randomChance()
 	chosen, _ := policy.SelectByCount(situation, available, report)
-	l.why.take(report)
+	l.decisions.addReport(report)
 	return chosen, nil
 }
 
-// lockRound takes the lock that releases before 3.4 hold for a round. What it
-// gives back releases the lock.
+// lockRound takes the lock that releases before 3.4 hold for a round. The returned
+// function releases it.
 func (l *Loop) lockRound() (locked bool, unlock func(), err error) {
 	nothing := func() {}
 	if l.cfg.Version.HasModes() {

@@ -8,12 +8,12 @@ import (
 )
 
 // Cluster is what the exchanges of a loop (Call) talk to: all that the engine
-// needs of a sharded cluster, but for what takes long. It is composed of the
+// needs of a sharded cluster, except long-running operations. It is composed of the
 // small interfaces that are declared beside the code which uses them. Failures
 // carry the server's code (mongoerr) where the engine decides on it.
 //
-// A driver that turns a loop needs a Cluster and one of the two ways to begin
-// what takes long: an EventCluster starts it, a SharedCluster waits for it.
+// A driver that runs a loop needs a Cluster and one of the two ways to begin
+// a long operation: an EventCluster starts it, a SharedCluster waits for it.
 type Cluster interface {
 	Reader
 	Splitter
@@ -44,7 +44,7 @@ type SharedCluster interface {
 // ObjectIds they make: no two shards should have the same. A round begins with
 // that check where the Cluster is one (rules/01-rounds-and-settings §1.4).
 type MachineIDs interface {
-	// MachineID is false when the shard does not tell its number.
+	// MachineID returns tells = false if the shard does not report its number.
 	MachineID(ctx context.Context, id catalog.ShardID) (number int64, tells bool, err error)
 	// MachineIDsDiffer reports that all shards answer and no two have the same number,
 	// if that is known without asking each of them.

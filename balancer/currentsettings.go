@@ -8,34 +8,34 @@ import (
 
 // currentSettings are those last read or set.
 type currentSettings struct {
-	mu    *sync.Mutex // of the loop
-	value catalog.Settings
-	times int64 // how often they were set
+	mu       *sync.Mutex // of the loop
+	value    catalog.Settings
+	revision int64 // incremented by each set
 }
 
-// get returns the settings and how often they were set so far.
+// get returns the settings and their revision.
 func (c *currentSettings) get() (catalog.Settings, int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.value, c.times
+	return c.value, c.revision
 }
 
 func (c *currentSettings) set(s catalog.Settings) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.value = s
-	c.times++
+	c.revision++
 }
 
-// setUnless sets settings unless others were set since they had been set so many
-// times: a command that came meanwhile has read newer ones.
-func (c *currentSettings) setUnless(times int64, s catalog.Settings) bool {
+// setIfRevision sets the settings if the revision is still the given one (compare-and-set),
+// so that settings which a command has read meanwhile win.
+func (c *currentSettings) setIfRevision(times int64, s catalog.Settings) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.times != times {
+	if c.revision != times {
 		return false
 	}
 	c.value = s
-	c.times++
+	c.revision++
 	return true
 }

@@ -10,39 +10,45 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// reasons are what the round under way decided, and why.
-type reasons struct {
-	*policy.Report // nil when nobody asks
+// roundDecisions records the decisions of the current round, with their reasons.
+type roundDecisions struct {
+	*policy.Report // nil if no report is requested
 	cfg            *Config
 }
 
 // begin starts the report of a round, where one is wanted.
-func (r *reasons) begin() {
-	if r.cfg.Decided != nil {
+func (r *roundDecisions) begin() {
+	if r.cfg.OnDecisions != nil {
 		r.Report = &policy.Report{ChosenOnly: r.cfg.ChosenOnly}
 	}
 }
 
 // end hands over the report of a round. One that a termination cuts short is
 // dropped.
-func (r *reasons) end(now time.Time) {
+func (r *roundDecisions) end(now time.Time) {
 	if r.Report != nil {
-		r.cfg.Decided(now, r.Decisions)
+		r.cfg.OnDecisions(now, r.Decisions)
 	}
 }
 
-// wanted reports whether somebody reads what rounds have to say of collections in
-// which they choose nothing: then nothing is passed over.
-func (r *reasons) wanted() bool { return r.Report != nil && !r.cfg.ChosenOnly || r.logged() }
+// wantsSkipped reports whether decisions about collections without migrations are requested:
+// then no collection is skipped silently.
+func (r *roundDecisions) wantsSkipped() bool {
+	return r.Report != nil && !r.cfg.ChosenOnly || r.logEnabled()
+}
 
-func (r *reasons) logged() bool { return r.cfg.Logger.Enabled(context.Background(), slog.LevelError) }
+func (r *roundDecisions) logEnabled() bool {
+	return r.cfg.Logger.Enabled(context.Background(), slog.LevelError)
+}
 
-// shut reports what keeps the round from choosing or moving.
-func (l *Loop) shut() { policy.Shut(l.inForce(), l.now.In(l.cfg.Location), l.why.Report) }
+// reportDisabled records why the round does not choose or move anything.
+func (l *Loop) reportDisabled() {
+	policy.Shut(l.effectiveSettings(), l.now.In(l.cfg.Location), l.decisions.Report)
+}
 
-// passedOver reports collections that the round does not come to.
-func (r *reasons) passedOver(d policy.Decision, groups ...[]*catalog.Collection) {
-	if !r.Wants() || !r.wanted() {
+// reportSkipped records collections that the round does not reach.
+func (r *roundDecisions) reportSkipped(d policy.Decision, groups ...[]*catalog.Collection) {
+	if !r.Wants() || !r.wantsSkipped() {
 		return
 	}
 	for _, colls := range groups {
@@ -56,8 +62,8 @@ func (r *reasons) passedOver(d policy.Decision, groups ...[]*catalog.Collection)
 	}
 }
 
-// leftOut reports a collection whose catalog entries stand in the way.
-func (r *reasons) leftOut(coll catalog.Collection, err error) {
+// reportUnreadable records a collection whose catalog entries cannot be used.
+func (r *roundDecisions) reportUnreadable(coll catalog.Collection, err error) {
 	d := policy.Decision{Code: policy.NotReadable, Namespace: coll.Namespace, Err: err}
 	switch {
 	case mongoerr.Is(err, mongoerr.NamespaceNotFound):
@@ -68,17 +74,17 @@ func (r *reasons) leftOut(coll catalog.Collection, err error) {
 	r.Add(d)
 }
 
-// ofCollection returns a report for one collection: nil when nobody reads the log either, since
-// a report costs the walk over flagged chunks that it tells of.
-func (r *reasons) ofCollection() *policy.Report {
-	if r.Report == nil && !r.logged() {
+// newCollectionReport returns a report for one collection; nil if neither report nor log is enabled, since
+// a report has to walk over all jumbo chunks.
+func (r *roundDecisions) newCollectionReport() *policy.Report {
+	if r.Report == nil && !r.logEnabled() {
 		return nil
 	}
 	return &policy.Report{EventsOnly: r.Report == nil, ChosenOnly: r.cfg.ChosenOnly}
 }
 
-// take logs what a report of one collection tells, and keeps its decisions.
-func (r *reasons) take(report *policy.Report) {
+// addReport logs the events of a collection's report and appends its decisions.
+func (r *roundDecisions) addReport(report *policy.Report) {
 	if report == nil {
 		return
 	}

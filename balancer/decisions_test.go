@@ -21,7 +21,7 @@ func decided(t *testing.T, f *fakeCluster, cfg balancer.Config, d time.Duration)
 	t.Helper()
 	var rounds [][]string
 	cfg.Location = time.Local
-	cfg.Decided = func(at time.Time, decisions []policy.Decision) {
+	cfg.OnDecisions = func(at time.Time, decisions []policy.Decision) {
 		if !at.Equal(f.queue.Now()) {
 			t.Errorf("a round of %v is told at %v", at, f.queue.Now())
 		}

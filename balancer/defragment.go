@@ -16,7 +16,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// DefragmentationStore keeps in the catalog how far a defragmentation is.
+// DefragmentationStore stores the progress of a defragmentation in the catalog.
 type DefragmentationStore interface {
 	// SetEstimate stores the measured size with the chunk that has exactly
 	// these bounds; an error when there is none.
@@ -31,9 +31,9 @@ type DefragmentationStore interface {
 	EndDefragmentation(ctx context.Context, ns string, uuid bson.Binary) error
 }
 
-// defragmentations are those under way. The loop adds them and takes
-// migrations from them, the streams take actions and let phases follow each
-// other, commands abort them and ask how far they are.
+// defragmentations are the running defragmentations. The loop adds them and takes
+// migrations from them, the streams take actions and advance their
+// phases, commands abort them and read their progress.
 type defragmentations struct {
 	mu      *sync.Mutex        // of the engine; each method takes it
 	running []*defragmentation // by UUID
@@ -105,7 +105,7 @@ func (l *Loop) enterPhase(t *thread, ns string, uuid bson.Binary, name policy.Ph
 	}
 }
 
-// buildPhase reads what a phase looks at.
+// buildPhase reads the input of a phase and creates it.
 func (l *Loop) buildPhase(t *thread, ns string, uuid bson.Binary, name policy.PhaseName) (policy.Phase, error) {
 	if name == policy.PhaseFinished {
 		return policy.NewPhase(name, policy.Situation{}), nil
@@ -131,7 +131,7 @@ func (l *Loop) buildPhase(t *thread, ns string, uuid bson.Binary, name policy.Ph
 			return nil, err
 		}
 	}
-	return policy.NewPhase(name, l.limited(NewSituation(routing, sizes[ns], shards, l.Settings()))), nil
+	return policy.NewPhase(name, l.withLimits(NewSituation(routing, sizes[ns], shards, l.Settings()))), nil
 }
 
 // defragmentationMoves takes one migration after the other from the
@@ -144,7 +144,7 @@ func (l *Loop) defragmentationMoves(available *policy.Available) []policy.Migrat
 		i %= len(left)
 		m, ok := l.defragmentations.nextMigration(left[i], available, l.now)
 		if ok {
-			l.why.Add(policy.ChoiceOf(m))
+			l.decisions.Add(policy.ChoiceOf(m))
 			moves = append(moves, m)
 			i++
 			continue
@@ -158,10 +158,10 @@ func (l *Loop) defragmentationMoves(available *policy.Available) []policy.Migrat
 	return moves
 }
 
-// AbortDefragmentation tells the defragmentation of a collection, if one is
-// under way, to end as soon as nothing of it is (rules/02-defragmentation-and-merging §2.9).
+// AbortDefragmentation asks the defragmentation of a collection, if one is
+// running, to end once its outstanding actions have ended (rules/02-defragmentation-and-merging §2.9).
 func (l *Loop) AbortDefragmentation(uuid bson.Binary) {
-	l.defragmentations.do(uuid, func(p policy.Phase) { p.Abort(policy.PhaseFinished) })
+	l.defragmentations.withPhase(uuid, func(p policy.Phase) { p.Abort(policy.PhaseFinished) })
 	l.streams.wake()
 }
 
@@ -170,7 +170,7 @@ func (l *Loop) AbortDefragmentation(uuid bson.Binary) {
 func (l *Loop) Defragmentation(coll catalog.Collection) policy.Defragmentation {
 	d := policy.Defragmentation{Running: coll.Defragment}
 	if d.Running {
-		l.defragmentations.do(coll.UUID, func(p policy.Phase) {
+		l.defragmentations.withPhase(coll.UUID, func(p policy.Phase) {
 			d.Phase, d.RemainingChunks = string(p.Name()), p.Remaining()
 		})
 	}
@@ -214,8 +214,8 @@ func (d *defragmentations) remove(r *defragmentation) {
 	}
 }
 
-// do lets a phase be looked at or told something.
-func (d *defragmentations) do(uuid bson.Binary, f func(policy.Phase)) {
+// withPhase calls f with the current phase of a collection, under the lock.
+func (d *defragmentations) withPhase(uuid bson.Binary, f func(policy.Phase)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if i, ok := d.search(uuid); ok {
@@ -231,5 +231,5 @@ func (d *defragmentations) nextMigration(r *defragmentation, available *policy.A
 }
 
 func (d *defragmentations) migrationDone(m policy.Migration, err error) {
-	d.do(m.UUID, func(p policy.Phase) { p.MigrationDone(m, err) })
+	d.withPhase(m.UUID, func(p policy.Phase) { p.MigrationDone(m, err) })
 }

@@ -4,7 +4,7 @@
 //
 // The round loop (Loop) is a state machine. It is told the time and fed the
 // results of what it asked for; it touches no clock, starts no goroutine and
-// does no I/O. Two drivers turn it:
+// does no I/O. Two drivers run it:
 //
 //   - Run, on real time: blocking calls, one goroutine for each migration;
 //   - EventDriver, on virtual time: every wait is an entry of an event queue,
@@ -12,10 +12,10 @@
 //
 // Both see the cluster through small interfaces, each declared beside the code
 // that uses it: Reader (reading.go), Mover (moving.go), Splitter (splits.go),
-// Journal (journal.go) and DefragmentationStore (defragment.go). A driver needs
+// EventLog (eventlog.go) and DefragmentationStore (defragment.go). A driver needs
 // them composed: Run a SharedCluster, EventDriver an EventCluster (cluster.go).
 // The mock cluster, a live one and the simulator implement them.
 //
-// The coroutines of the loop and of its streams, and whoever asks the loop
-// something, share one mutex (Loop.mu).
+// The coroutines of the loop and of its streams, and all callers of
+// the loop, share one mutex (Loop.mu).
 package balancer

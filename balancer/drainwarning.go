@@ -3,7 +3,7 @@ package balancer
 import "shardsh/balancer/catalog"
 
 // warnDraining looks, at most every ten minutes, for shards whose draining
-// can't get on: the balancer is off, or a collection may not be balanced
+// can't make progress: the balancer is off, or a collection may not be balanced
 // (rules/01-rounds-and-settings §1.5).
 func (l *Loop) warnDraining() error {
 	if !l.lastDrainCheck.IsZero() && l.now.Sub(l.lastDrainCheck) < DrainWarningInterval {
@@ -23,7 +23,7 @@ func (l *Loop) warnDraining() error {
 	if len(draining) == 0 {
 		return nil
 	}
-	if settings := l.inForce(); settings.Mode == catalog.ModeOff {
+	if settings := l.effectiveSettings(); settings.Mode == catalog.ModeOff {
 		l.cfg.Logger.Warn("shards are draining while the balancer is off", "id", 6434000, "shards", draining)
 		return nil
 	}

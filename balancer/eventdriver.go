@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// EventDriver turns a loop and its streams on the virtual time of a queue. It
+// EventDriver runs a loop and its streams on the virtual time of a queue. It
 // runs inside the queue's events and starts no goroutine.
 type EventDriver struct {
 	loop          *Loop
@@ -20,9 +20,9 @@ type EventDriver struct {
 func NewEventDriver(q *Queue, l *Loop, c EventCluster) *EventDriver {
 	d := &EventDriver{
 		loop: l,
-		main: &eventThread{queue: q, cluster: c, logger: l.logger, turn: l.Resume},
+		main: &eventThread{queue: q, cluster: c, logger: l.logger, advance: l.Resume},
 		streams: &eventThread{
-			queue: q, cluster: c, logger: l.logger, turn: l.Streams().Resume, done: l.Streams().Done,
+			queue: q, cluster: c, logger: l.logger, advance: l.Streams().Resume, actionDone: l.Streams().ActionDone,
 		},
 	}
 	l.Streams().OnWake(d.streams.wake)
@@ -48,11 +48,11 @@ func (d *EventDriver) Stop() {
 
 // eventThread turns one of the two threads.
 type eventThread struct {
-	queue   *Queue
-	cluster EventCluster
-	logger  *slog.Logger
-	turn    func(now time.Time, result any) Step
-	done    func(context.Context, DefragmentationStore, policy.StreamAction, policy.ActionResult)
+	queue      *Queue
+	cluster    EventCluster
+	logger     *slog.Logger
+	advance    func(now time.Time, result any) Step
+	actionDone func(context.Context, DefragmentationStore, policy.StreamAction, policy.ActionResult)
 
 	timer   *Event // that ends a Sleep or a Wait
 	waiting bool
@@ -80,7 +80,7 @@ func (t *eventThread) wake() {
 func (t *eventThread) resume(result any) {
 	t.waiting, t.timer = false, nil
 	for !t.stopped {
-		switch step := t.turn(t.queue.Now(), result).(type) {
+		switch step := t.advance(t.queue.Now(), result).(type) {
 		case Stopped:
 			t.stopped = true
 		case Sleep:
@@ -109,7 +109,7 @@ func (t *eventThread) startAction(a policy.StreamAction) {
 		if t.stopped {
 			return // nobody waits for the reply any more
 		}
-		t.done(context.Background(), t.cluster, a, r)
+		t.actionDone(context.Background(), t.cluster, a, r)
 	})
 	err := mongoerr.Guard(t.logger, "an action of the balancer", func() error {
 		t.cluster.StartAction(a, done)
@@ -122,9 +122,9 @@ func (t *eventThread) startAction(a policy.StreamAction) {
 
 func (t *eventThread) startMoves(step Moves) {
 	n := len(step.Migrations)
-	batch := &moveBatch{thread: t, results: make([]error, n), ended: make([]bool, n), left: n}
+	batch := &moveBatch{thread: t, results: make([]error, n), ended: make([]bool, n), remaining: n}
 	for i, m := range step.Migrations {
-		done := func(err error) { batch.done(i, err) }
+		done := func(err error) { batch.moveDone(i, err) }
 		err := mongoerr.Guard(t.logger, "a migration", func() error {
 			t.cluster.StartMove(m, done)
 			return nil
@@ -137,24 +137,24 @@ func (t *eventThread) startMoves(step Moves) {
 
 // moveBatch are the migrations that a thread waits for.
 type moveBatch struct {
-	thread  *eventThread
-	results []error
-	ended   []bool
-	left    int
+	thread    *eventThread
+	results   []error
+	ended     []bool
+	remaining int
 }
 
-// done takes over how a migration ended, once: it may have before it panicked.
-func (b *moveBatch) done(i int, err error) {
+// moveDone records the result of a migration, once: it may have been reported before a panic.
+func (b *moveBatch) moveDone(i int, err error) {
 	if b.ended[i] {
 		return
 	}
 	b.ended[i], b.results[i] = true, err
-	if b.left--; b.left == 0 {
+	if b.remaining--; b.remaining == 0 {
 		b.thread.queue.After(0, func() { b.thread.resume(b.results) })
 	}
 }
 
-// once returns done for one call: what began may have ended before it panicked.
+// once makes done idempotent: an operation may report its result and then panic.
 func once[T any](done func(T)) func(T) {
 	called := false
 	return func(result T) {

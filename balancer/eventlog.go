@@ -11,7 +11,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// EventLog is where the engine tells what it did.
+// EventLog receives the log entries of the engine.
 type EventLog interface {
 	// LogAction writes one entry of config.actionlog.
 	LogAction(ctx context.Context, what string, details bson.D) error
@@ -45,18 +45,18 @@ func (l *Loop) logRound(details bson.D) {
 	}
 }
 
-// errorOccurred returns the name of the field, which had one r less up to 6.0.
-func errorOccurred(r catalog.Release) string {
+// errorOccurredField returns the field name, which was misspelled (errorOccured) up to 6.0.
+func errorOccurredField(r catalog.Release) string {
 	if r.AtLeast(catalog.Release70) {
 		return "errorOccurred"
 	}
 	return "errorOccured"
 }
 
-func (d roundDetails) done(now time.Time, r catalog.Release) bson.D {
+func (d roundDetails) successDoc(now time.Time, r catalog.Release) bson.D {
 	doc := bson.D{
 		{Key: "executionTimeMillis", Value: int32(now.Sub(d.started).Milliseconds())},
-		{Key: errorOccurred(r), Value: false},
+		{Key: errorOccurredField(r), Value: false},
 		{Key: "candidateChunks", Value: int32(d.candidates)},
 		{Key: "chunksMoved", Value: int32(d.moved)},
 	}
@@ -75,10 +75,10 @@ func (d roundDetails) done(now time.Time, r catalog.Release) bson.D {
 	)
 }
 
-func (d roundDetails) failed(now time.Time, err error, r catalog.Release) bson.D {
+func (d roundDetails) failureDoc(now time.Time, err error, r catalog.Release) bson.D {
 	return bson.D{
 		{Key: "executionTimeMillis", Value: int32(now.Sub(d.started).Milliseconds())},
-		{Key: errorOccurred(r), Value: true},
+		{Key: errorOccurredField(r), Value: true},
 		{Key: "errmsg", Value: err.Error()},
 	}
 }

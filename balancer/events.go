@@ -6,14 +6,14 @@ import "time"
 // time run in the order they were added, so a run repeats exactly. It is not
 // safe for concurrent use. The zero value is an empty queue at time zero.
 type Queue struct {
-	now  time.Time
-	from time.Time // what dues are measured from
-	heap eventHeap
-	seq  uint64
+	now    time.Time
+	origin time.Time // due times are stored relative to it
+	heap   eventHeap
+	seq    uint64
 }
 
 // NewQueue returns an empty queue whose time is start.
-func NewQueue(start time.Time) *Queue { return &Queue{now: start, from: start} }
+func NewQueue(start time.Time) *Queue { return &Queue{now: start, origin: start} }
 
 // Now returns the queue's time: that of the last event run or of the last Advance.
 func (q *Queue) Now() time.Time { return q.now }
@@ -26,15 +26,15 @@ func (q *Queue) At(due time.Time, run func()) *Event {
 	}
 	q.seq++
 	e := &Event{due: due, run: run}
-	q.heap.push(entry{due.Sub(q.from), q.seq, e})
+	q.heap.push(entry{due.Sub(q.origin), q.seq, e})
 	return e
 }
 
 // After adds an event that is due in d.
 func (q *Queue) After(d time.Duration, run func()) *Event { return q.At(q.now.Add(d), run) }
 
-// Next returns when the next event is due; false when there is none.
-func (q *Queue) Next() (time.Time, bool) {
+// NextDue returns when the next event is due; false when there is none.
+func (q *Queue) NextDue() (time.Time, bool) {
 	q.dropCancelled()
 	if len(q.heap) == 0 {
 		return time.Time{}, false
@@ -60,7 +60,7 @@ func (q *Queue) RunNext() bool {
 // an event adds are run too when they are due by then.
 func (q *Queue) Advance(t time.Time) {
 	for {
-		due, ok := q.Next()
+		due, ok := q.NextDue()
 		if !ok || due.After(t) {
 			break
 		}
@@ -96,8 +96,8 @@ func (e *Event) Cancel() {
 	}
 }
 
-// entry is an event with what it is ordered by: when it is due, as far as a
-// Duration tells that, and which one it is.
+// entry is an event with its sort key: its due time, as far as a
+// Duration can hold it, and its sequence number.
 type entry struct {
 	due   time.Duration
 	seq   uint64
@@ -108,7 +108,7 @@ func (a *entry) before(b *entry) bool {
 	if a.due != b.due {
 		return a.due < b.due
 	}
-	// Centuries ahead a Duration has its greatest value.
+	// Durations saturate centuries ahead: then the times are compared.
 	if order := a.event.due.Compare(b.event.due); order != 0 {
 		return order < 0
 	}

@@ -5,35 +5,35 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// idleCollections are those in which earlier rounds found nothing to do. Rounds pass them
-// over until they change.
+// idleCollections are the collections in which earlier rounds found nothing to do. Rounds skip them
+// until they change.
 type idleCollections struct {
 	// revision is Config.Revision; nil = nothing is known of changes.
-	revision func(ns string) *uint64
-	known    map[string]*idleCollection
+	revision    func(ns string) *uint64
+	byNamespace map[string]*idleCollection
 }
 
 // idleCollection is what rounds found out about one collection.
 type idleCollection struct {
 	revision *uint64
-	// unsplit and chosen are the revisions, and one more, at which there was nothing
-	// to split at zones, and nothing to choose.
-	unsplit, chosen uint64
-	migrations      *policy.Candidates
-	// unzoned: it has no zones, and will have none.
-	unzoned bool
+	// nothingToSplitAt and chosen are the revision + 1 (0 = unknown) at which there was nothing
+	// to split at zones, and nothing to move.
+	nothingToSplitAt, nothingToMoveAt uint64
+	candidates                        *policy.Candidates
+	// neverZoned: it has no zones, and cannot get any in this run.
+	neverZoned bool
 }
 
 func newIdleCollections(revision func(ns string) *uint64) idleCollections {
-	return idleCollections{revision: revision, known: map[string]*idleCollection{}}
+	return idleCollections{revision: revision, byNamespace: map[string]*idleCollection{}}
 }
 
-// of returns what is kept of a collection.
-func (p *idleCollections) of(ns string) *idleCollection {
-	known := p.known[ns]
+// entryFor returns the entry of a collection, created if missing.
+func (p *idleCollections) entryFor(ns string) *idleCollection {
+	known := p.byNamespace[ns]
 	if known == nil {
 		known = &idleCollection{revision: p.revision(ns)}
-		p.known[ns] = known
+		p.byNamespace[ns] = known
 	}
 	return known
 }
@@ -41,49 +41,49 @@ func (p *idleCollections) of(ns string) *idleCollection {
 // nothingToMove reports whether a collection is known to have nothing to move with the
 // shards available.
 func (p *idleCollections) nothingToMove(ns string, available *policy.Available) bool {
-	known := p.known[ns]
-	if known == nil || known.migrations == nil {
+	known := p.byNamespace[ns]
+	if known == nil || known.candidates == nil {
 		return false
 	}
-	if known.chosen != *known.revision+1 {
-		known.migrations = nil // and with it a routing table of old
+	if known.nothingToMoveAt != *known.revision+1 {
+		known.candidates = nil // releases the outdated routing table
 		return false
 	}
-	return !known.migrations.Possible(available)
+	return !known.candidates.Possible(available)
 }
 
-// note keeps what a selection that chose nothing looked at.
-func (p *idleCollections) note(s policy.Situation, available *policy.Available) {
+// noteNothingChosen records the input of a selection that chose nothing.
+func (p *idleCollections) noteNothingChosen(s policy.Situation, available *policy.Available) {
 	if p.revision != nil {
-		known := p.of(s.Namespace)
-		known.chosen, known.migrations = *known.revision+1, policy.NewCandidates(s, available)
+		known := p.entryFor(s.Namespace)
+		known.nothingToMoveAt, known.candidates = *known.revision+1, policy.NewCandidates(s, available)
 	}
 }
 
-// noteSettled notes that a collection has nothing to move as long as it does not change.
-func (p *idleCollections) noteSettled(ns string, available *policy.Available) {
+// noteNothingToMove notes that a collection has nothing to move as long as it does not change.
+func (p *idleCollections) noteNothingToMove(ns string, available *policy.Available) {
 	if p.revision != nil {
-		known := p.of(ns)
-		known.chosen, known.migrations = *known.revision+1, policy.NoCandidates(available)
+		known := p.entryFor(ns)
+		known.nothingToMoveAt, known.candidates = *known.revision+1, policy.NoCandidates(available)
 	}
 }
 
-// noteUnsplit notes that a collection has nothing to split at its zones; unzoned if
+// noteNothingToSplit notes that a collection has nothing to split at its zones; unzoned if
 // it never will.
-func (p *idleCollections) noteUnsplit(ns string, unzoned bool) {
+func (p *idleCollections) noteNothingToSplit(ns string, unzoned bool) {
 	if p.revision != nil {
-		known := p.of(ns)
-		known.unsplit, known.unzoned = *known.revision+1, unzoned
+		known := p.entryFor(ns)
+		known.nothingToSplitAt, known.neverZoned = *known.revision+1, unzoned
 	}
 }
 
-// fits reports whether a collection is known to have nothing to split.
-func (p *idleCollections) fits(ns string) bool {
-	known := p.known[ns]
-	return known != nil && (known.unzoned || known.unsplit == *known.revision+1)
+// nothingToSplit reports whether a collection is known to have nothing to split.
+func (p *idleCollections) nothingToSplit(ns string) bool {
+	known := p.byNamespace[ns]
+	return known != nil && (known.neverZoned || known.nothingToSplitAt == *known.revision+1)
 }
 
-// shuffled returns collections in an order drawn.
+// shuffled returns the collections in random order.
 func (l *Loop) shuffled(colls []catalog.Collection) []*catalog.Collection {
 	list := make([]*catalog.Collection, len(colls))
 	for i := range colls {

@@ -53,7 +53,7 @@ type Parameters struct {
 	ReshardingDuration time.Duration
 }
 
-// DefaultParameters returns the server's.
+// DefaultParameters returns the server's defaults.
 func DefaultParameters() Parameters {
 	return Parameters{
 		MigrationsThrottling: time.Second, SelectionTimeout: 5 * time.Second,
@@ -62,7 +62,7 @@ func DefaultParameters() Parameters {
 	}
 }
 
-// Config is what a Loop is made of.
+// Config configures a Loop.
 type Config struct {
 	// Version is the release whose balancer this is; zero is the present one.
 	Version catalog.Release
@@ -82,18 +82,18 @@ type Config struct {
 	// cluster's own balancer is off, as it has to be beside an engine of ours.
 	// Windows and the auto-merger's own switch count all the same.
 	IgnoreMode bool
-	// Restless has a round with candidates be followed by the next one at once, for who
-	// drives the loop at a pace of its own.
-	Restless bool
-	// Reasons are what chunks may move for, of the first three; nil means all. A
+	// NoPauses starts the next round at once after a round with candidates, for callers
+	// that pace the loop themselves.
+	NoPauses bool
+	// Reasons restricts the reasons for moving chunks (drain, zone, imbalance); nil means all. A
 	// cluster's own balancer has no such setting.
 	Reasons []policy.Reason
-	// Fits reports whether a shard has room for what a migration takes of a chunk; nil
-	// does not ask, as a cluster's own balancer.
+	// Fits reports whether a shard has disk space for the part of a chunk that would move; nil
+	// disables the check, as in a cluster's own balancer.
 	Fits func(ns string, to catalog.ShardID, c catalog.Chunk) bool
-	// Decided is called, without locks held, at the end of each round with what
+	// OnDecisions is called, without locks held, at the end of each round with what
 	// the round chose and what it did not, in order. Nil costs nothing.
-	Decided func(at time.Time, decisions []policy.Decision)
+	OnDecisions func(at time.Time, decisions []policy.Decision)
 	// ChosenOnly has Decided told of what rounds choose alone.
 	ChosenOnly bool
 	// Revision returns a counter of a collection that changes whenever anything
@@ -105,12 +105,12 @@ type Config struct {
 	// FixedZones says that zones stay as they are for as long as the engine works, so
 	// that rounds look only once at what has none.
 	FixedZones bool
-	// Merged is when the last round of the auto-merger began, where that is over: the
-	// next one keeps its distance. Zero has one begin at once.
-	Merged time.Time
-	// Changed is called, without locks held, when a round begins or ends, so
+	// LastAutoMergeRound is the start of the last finished round of the auto-merger: the
+	// next one starts AutoMergerInterval later. Zero starts one at once.
+	LastAutoMergeRound time.Time
+	// OnRoundChange is called, without locks held, when a round begins or ends, so
 	// that whoever waits for a round can look at Status again.
-	Changed func()
+	OnRoundChange func()
 }
 
 // Status is what balancerStatus reports of the loop.
@@ -127,17 +127,17 @@ type Loop struct {
 	thread
 	cfg Config
 
-	cache     imbalancedCache
-	idle      idleCollections
-	available *policy.Available // of the last round
-	drawn     struct {          // the shards in the order drawn last
+	cache        imbalancedCache
+	idle         idleCollections
+	available    *policy.Available // of the last round
+	shardShuffle struct {          // the shards in the order drawn last
 		places []int
 		list   []catalog.Shard
 	}
 	lastMigration  time.Time
-	movedLast      bool // the last round moved something: for older releases
+	movedLastRound bool // the last round moved something: for older releases
 	lastDrainCheck time.Time
-	why            reasons
+	decisions      roundDecisions
 	rand           randomSource
 
 	streams *Streams
@@ -168,17 +168,17 @@ func NewLoop(cfg Config) *Loop {
 	l := &Loop{cfg: cfg, idle: newIdleCollections(cfg.Revision)}
 	l.thread.mu, l.defragmentations.mu = &l.mu, &l.mu
 	l.settings = currentSettings{mu: &l.mu, value: catalog.SettingsOf(cfg.Version)}
-	l.status = roundStatus{mu: &l.mu, changed: cfg.Changed}
+	l.status = roundStatus{mu: &l.mu, onChange: cfg.OnRoundChange}
 	l.rand = randomSource{&l.mu, cfg.Rand}
-	l.why.cfg = &l.cfg
+	l.decisions.cfg = &l.cfg
 	l.thread.logger = cfg.Logger
 	l.begin(l.main)
 	l.streams = newStreams(l)
 	return l
 }
 
-// limited returns a situation with the limits of the engine.
-func (l *Loop) limited(s policy.Situation) policy.Situation {
+// withLimits adds the engine's restrictions (Reasons, Fits) to a situation.
+func (l *Loop) withLimits(s policy.Situation) policy.Situation {
 	s.Reasons = l.cfg.Reasons
 	if fits, ns := l.cfg.Fits, s.Namespace; fits != nil {
 		s.Fits = func(to catalog.ShardID, c catalog.Chunk) bool { return fits(ns, to, c) }
@@ -206,7 +206,7 @@ func (l *Loop) Streams() *Streams { return l.streams }
 // Status reports whether a round is in progress and how many ended.
 func (l *Loop) Status() Status { return l.status.get() }
 
-// Settings returns those last read or set, as the cluster has them.
+// Settings returns the settings last read or set, as stored in the cluster.
 func (l *Loop) Settings() catalog.Settings {
 	s, _ := l.settings.get()
 	return s
@@ -219,12 +219,12 @@ func (l *Loop) SetSettings(s catalog.Settings) { l.settings.set(s) }
 // enabled is the enabled check of a round: mode full, inside the window, no
 // termination asked for.
 func (l *Loop) enabled() bool {
-	s := l.inForce()
-	return !l.terminated() && s.ShouldBalance(l.now.In(l.cfg.Location))
+	s := l.effectiveSettings()
+	return !l.isTerminating() && s.ShouldBalance(l.now.In(l.cfg.Location))
 }
 
-// inForce returns the settings that this engine obeys.
-func (l *Loop) inForce() catalog.Settings {
+// effectiveSettings returns the settings in effect for this engine (see IgnoreMode).
+func (l *Loop) effectiveSettings() catalog.Settings {
 	s := l.Settings()
 	if l.cfg.IgnoreMode {
 		s.Mode = catalog.ModeFull
@@ -232,17 +232,17 @@ func (l *Loop) inForce() catalog.Settings {
 	return s
 }
 
-// main is the life of the main thread (rules/01-rounds-and-settings §1.2).
+// main is the body of the main thread (rules/01-rounds-and-settings §1.2).
 func (l *Loop) main() {
-	for !l.terminated() {
+	for !l.isTerminating() {
 		if err := l.refreshSettings(); err == nil {
 			break
-		} else if !l.terminated() {
+		} else if !l.isTerminating() {
 			l.cfg.Logger.Warn("settings can't be read, trying again", "id", 21876, "error", err)
 			l.sleep(RoundInterval)
 		}
 	}
-	for !l.terminated() {
+	for !l.isTerminating() {
 		l.sleep(l.round())
 	}
 }
@@ -260,7 +260,7 @@ func (l *Loop) refreshSettingsBy(t *thread) error {
 		if errors.Is(err, errTerminated) {
 			return err
 		}
-		if l.settings.setUnless(set, loaded) {
+		if l.settings.setIfRevision(set, loaded) {
 			l.logSettings(known, loaded)
 			return err
 		}

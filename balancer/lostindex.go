@@ -7,11 +7,11 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// lostHashedIndex deals with a migration that failed with IndexNotFound. From
-// 8.0 on a collection with a hashed shard key may lose the index of it: then
+// handleLostHashedIndex handles a migration that failed with IndexNotFound. From
+// 8.0 on the index of a hashed shard key may be dropped: then
 // its balancing is switched off, as nothing could move (rules/01-rounds-and-settings §1.6). It is
 // false for every other collection.
-func (l *Loop) lostHashedIndex(m policy.Migration) bool {
+func (l *Loop) handleLostHashedIndex(m policy.Migration) bool {
 	if !l.cfg.Version.NoticesLostIndexes() {
 		return false
 	}

@@ -21,7 +21,7 @@ func (l *Loop) checkMachineIDs(shards []catalog.Shard) error {
 		}
 		owners := make(map[int64]catalog.ShardID, len(shards))
 		for _, s := range shards {
-			if l.terminated() {
+			if l.isTerminating() {
 				return errTerminated
 			}
 			number, known, err := nodes.MachineID(ctx, s.ID)

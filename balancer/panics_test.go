@@ -87,7 +87,7 @@ func (c shaky) With(exchange func(balancer.Cluster)) {
 func TestRoundsSurvivePanics(t *testing.T) {
 	var log strings.Builder
 	cfg := balancer.Config{Location: time.UTC, Logger: slog.New(slog.NewTextHandler(&log, nil)),
-		Decided: func(time.Time, []policy.Decision) {}}
+		OnDecisions: func(time.Time, []policy.Decision) {}}
 	t.Run("virtual time", func(t *testing.T) {
 		f := newShaky(newFake("a", "b", "c"))
 		f.add(t, "db.c", 1000, 0, 0)

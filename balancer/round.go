@@ -15,34 +15,34 @@ func (l *Loop) round() time.Duration {
 	details := roundDetails{started: l.now}
 	l.status.begin()
 	defer l.status.end()
-	l.why.begin()
+	l.decisions.begin()
 
 	var logged bool
 	var sleep time.Duration
 	err := mongoerr.Guard(l.logger, "the round", func() (err error) {
-		logged, sleep, err = l.steps(&details)
+		logged, sleep, err = l.runSteps(&details)
 		return err
 	})
-	if errors.Is(err, errTerminated) || l.terminated() {
+	if errors.Is(err, errTerminated) || l.isTerminating() {
 		return 0
 	}
-	l.why.end(l.now)
+	l.decisions.end(l.now)
 	if err != nil {
 		l.cfg.Logger.Error("round failed", "id", 21865, "error", err)
-		l.logRound(details.failed(l.now, err, l.cfg.Version))
-		return pausesOf(l.cfg.Version).failed
+		l.logRound(details.failureDoc(l.now, err, l.cfg.Version))
+		return pausesFor(l.cfg.Version).failed
 	}
 	if logged {
-		l.logRound(details.done(l.now, l.cfg.Version))
+		l.logRound(details.successDoc(l.now, l.cfg.Version))
 	}
 	return sleep
 }
 
-// steps returns the body of a round. It reports whether the round goes into the
+// runSteps returns the body of a round. It reports whether the round goes into the
 // action log, and the sleep after it.
-func (l *Loop) steps(details *roundDetails) (logged bool, sleep time.Duration, err error) {
-	pause := pausesOf(l.cfg.Version)
-	if l.cfg.Restless {
+func (l *Loop) runSteps(details *roundDetails) (logged bool, sleep time.Duration, err error) {
+	pause := pausesFor(l.cfg.Version)
+	if l.cfg.NoPauses {
 		pause.moved, pause.nothingMoved, pause.throttled = 0, 0, false
 	}
 	shards, err := l.shards() // step 2
@@ -56,7 +56,7 @@ func (l *Loop) steps(details *roundDetails) (logged bool, sleep time.Duration, e
 		if !errors.Is(err, errTerminated) {
 			l.cfg.Logger.Warn("round skipped, settings can't be read", "id", 21877, "error", err)
 		}
-		return false, pause.failed, l.onlyTermination(err)
+		return false, pause.failed, l.keepTermination(err)
 	}
 	if l.cfg.Version.AtLeast(catalog.Release60) {
 		if err := l.warnDraining(); err != nil { // step 5
@@ -64,7 +64,7 @@ func (l *Loop) steps(details *roundDetails) (logged bool, sleep time.Duration, e
 		}
 	}
 	if !l.enabled() { // step 6
-		l.shut()
+		l.reportDisabled()
 		l.disableAutoMerger()
 		return false, pause.disabled, nil
 	}
@@ -73,7 +73,7 @@ func (l *Loop) steps(details *roundDetails) (logged bool, sleep time.Duration, e
 		return false, 0, err
 	}
 	if !locked {
-		l.why.Add(policy.Decision{Code: policy.RoundLocked})
+		l.decisions.Add(policy.Decision{Code: policy.RoundLocked})
 		return false, pause.disabled, nil
 	}
 	defer unlock()
@@ -91,9 +91,9 @@ func (l *Loop) steps(details *roundDetails) (logged bool, sleep time.Duration, e
 	}
 	details.selection = l.now.Sub(selecting)
 	details.unsharded.candidates, details.candidates = len(unsharded), len(candidates)
-	candidates = joined(unsharded, candidates)
+	candidates = appendMoves(unsharded, candidates)
 	if len(candidates) == 0 { // step 14
-		l.movedLast = false
+		l.movedLastRound = false
 		return false, pause.idle, nil
 	}
 
@@ -101,7 +101,7 @@ func (l *Loop) steps(details *roundDetails) (logged bool, sleep time.Duration, e
 	throttle, since := l.cfg.Parameters().MigrationsThrottling, l.now.Sub(l.lastMigration)
 	if since < throttle && pause.throttled {
 		details.throttle = throttle - since
-		l.why.Add(policy.Decision{Code: policy.Throttled, Wait: details.throttle})
+		l.decisions.Add(policy.Decision{Code: policy.Throttled, Wait: details.throttle})
 		l.sleep(details.throttle)
 	}
 
@@ -110,16 +110,16 @@ func (l *Loop) steps(details *roundDetails) (logged bool, sleep time.Duration, e
 		return false, 0, err
 	}
 	l.lastMigration = l.now
-	l.movedLast = details.moved > 0
+	l.movedLastRound = details.moved > 0
 	details.migration = l.now.Sub(migrating)
 	details.cached = l.cache.len()
-	if !l.movedLast { // steps 17 and 18
+	if !l.movedLastRound { // steps 17 and 18
 		return true, pause.nothingMoved, nil
 	}
 	return true, pause.moved, nil
 }
 
-// prepareStreams gives the secondary thread what there is to do.
+// prepareStreams queues the work of the secondary thread.
 func (l *Loop) prepareStreams() error {
 	if l.mayAutoMerge() { // step 7
 		l.enableAutoMerger()
@@ -129,8 +129,8 @@ func (l *Loop) prepareStreams() error {
 			return err
 		}
 	}
-	l.checkAutoMergeRound(&l.thread) // step 9
-	l.streams.wake()                 // step 10
+	l.startDueAutoMergeRound(&l.thread) // step 9
+	l.streams.wake()                    // step 10
 	return nil
 }
 
@@ -158,7 +158,7 @@ func (l *Loop) selectAll() (unsharded, chunks []policy.Migration, err error) {
 	return unsharded, append(chunks, defragmenting...), nil
 }
 
-func (l *Loop) onlyTermination(err error) error {
+func (l *Loop) keepTermination(err error) error {
 	if errors.Is(err, errTerminated) {
 		return err
 	}

@@ -4,15 +4,15 @@ import "sync"
 
 // roundStatus is whether a round is under way, and how many ended.
 type roundStatus struct {
-	mu      *sync.Mutex // of the loop
-	now     Status
-	changed func() // nil or called after each change, without the lock
+	mu       *sync.Mutex // of the loop
+	status   Status
+	onChange func() // nil or called after each change, without the lock
 }
 
 func (s *roundStatus) get() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.now
+	return s.status
 }
 
 func (s *roundStatus) begin() { s.change(func(now *Status) { now.InRound = true }) }
@@ -26,9 +26,9 @@ func (s *roundStatus) end() {
 
 func (s *roundStatus) change(by func(*Status)) {
 	s.mu.Lock()
-	by(&s.now)
+	by(&s.status)
 	s.mu.Unlock()
-	if s.changed != nil {
-		s.changed()
+	if s.onChange != nil {
+		s.onChange()
 	}
 }

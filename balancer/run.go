@@ -10,7 +10,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Run turns the loop and its streams on real time until ctx ends. It blocks;
+// Run runs the loop and its streams on real time until ctx ends. It blocks;
 // it starts one goroutine for the streams and one for each migration and
 // action under way, and waits for all of them before it returns.
 func Run(ctx context.Context, l *Loop, c SharedCluster) {
@@ -30,7 +30,7 @@ func Run(ctx context.Context, l *Loop, c SharedCluster) {
 	defer streams.Wait()
 	stopped := false
 	defer func() {
-		if !stopped { // by a panic: nobody else would end the streams
+		if !stopped { // after a panic, nothing else would stop the streams
 			cancel()
 			l.Terminate()
 		}
@@ -82,15 +82,20 @@ func runStreams(ctx context.Context, s *Streams, c SharedCluster) {
 			c.With(func(c Cluster) { result = step.Do(ctx, c) })
 		case Act:
 			actions.Go(func() {
-				ended := act(ctx, s.logger, c, step.Action)
-				c.With(func(c Cluster) { s.Done(ctx, c, step.Action, ended) })
+				ended := runAction(ctx, s.logger, c, step.Action)
+				c.With(func(c Cluster) { s.ActionDone(ctx, c, step.Action, ended) })
 			})
 			result = nil
 		}
 	}
 }
 
-func act(ctx context.Context, log *slog.Logger, c SharedCluster, a policy.StreamAction) (result policy.ActionResult) {
+func runAction(
+	ctx context.Context,
+	log *slog.Logger,
+	c SharedCluster,
+	a policy.StreamAction,
+) (result policy.ActionResult) {
 	err := mongoerr.Guard(log, "an action of the balancer", func() error {
 		result = c.Act(ctx, a)
 		return nil

@@ -112,7 +112,7 @@ func TestQueueRunsEventsInOrder(t *testing.T) {
 	if want := []int{1, 2, 3}; len(got) != 3 || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
 		t.Errorf("ran %v, want %v", got, want)
 	}
-	if due, ok := q.Next(); !ok || !due.Equal(start.Add(3*time.Second)) {
+	if due, ok := q.NextDue(); !ok || !due.Equal(start.Add(3*time.Second)) {
 		t.Errorf("next event at %v", due)
 	}
 	if !q.RunNext() || q.RunNext() || q.Len() != 0 {

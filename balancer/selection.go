@@ -14,7 +14,7 @@ import (
 // available.
 func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Available) ([]policy.Migration, error) {
 	if available.Len() < 2 {
-		l.why.Add(policy.Decision{Code: policy.TooFewShards, Count: available.Len()})
+		l.decisions.Add(policy.Decision{Code: policy.TooFewShards, Count: available.Len()})
 		return nil, nil
 	}
 	started := l.now
@@ -27,7 +27,7 @@ func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Availa
 
 	var candidates []policy.Migration
 	for i, coll := range rest {
-		if !policy.Blocked(*coll, l.cfg.Version, l.why.Report) {
+		if !policy.Blocked(*coll, l.cfg.Version, l.decisions.Report) {
 			batch = append(batch, coll)
 		}
 		if len(batch) == statsBatchSize {
@@ -35,15 +35,15 @@ func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Availa
 			if err != nil {
 				return nil, err
 			}
-			candidates = joined(candidates, chosen)
+			candidates = appendMoves(candidates, chosen)
 			if available.Len() < 2 {
-				l.why.passedOver(policy.Decision{Code: policy.TooFewShards, Count: available.Len()}, rest[i+1:])
+				l.decisions.reportSkipped(policy.Decision{Code: policy.TooFewShards, Count: available.Len()}, rest[i+1:])
 				return candidates, nil
 			}
 			batch = nil
 		}
 		if len(candidates) > 0 && l.now.Sub(started) > l.cfg.Parameters().SelectionTimeout {
-			l.why.passedOver(policy.Decision{Code: policy.NotCached}, batch, rest[i+1:])
+			l.decisions.reportSkipped(policy.Decision{Code: policy.NotCached}, batch, rest[i+1:])
 			return candidates, nil
 		}
 	}
@@ -51,11 +51,11 @@ func (l *Loop) selectMigrations(shards []catalog.Shard, available *policy.Availa
 		return candidates, nil
 	}
 	chosen, err := l.processBatch(batch, shards, available)
-	return joined(candidates, chosen), err
+	return appendMoves(candidates, chosen), err
 }
 
-// joined is append, without a copy where there is nothing before, as nearly always.
-func joined(list, more []policy.Migration) []policy.Migration {
+// appendMoves is append that avoids the copy in the usual case of an empty list.
+func appendMoves(list, more []policy.Migration) []policy.Migration {
 	if len(list) == 0 {
 		return more
 	}
@@ -92,7 +92,7 @@ func (l *Loop) firstBatch(colls []catalog.Collection) (batch, rest []*catalog.Co
 // its collections until fewer than two shards are left.
 func (l *Loop) processBatch(batch []*catalog.Collection, shards []catalog.Shard,
 	available *policy.Available) ([]policy.Migration, error) {
-	m, talks := batchSizes{loop: l, batch: batch}, l.why.wanted()
+	m, talks := batchSizes{loop: l, batch: batch}, l.decisions.wantsSkipped()
 	if l.cfg.Revision == nil || talks {
 		if err := m.measure(); err != nil {
 			return nil, err
@@ -103,7 +103,7 @@ func (l *Loop) processBatch(batch []*catalog.Collection, shards []catalog.Shard,
 	var candidates []policy.Migration
 	for i, coll := range batch {
 		if available.Len() < 2 {
-			l.why.passedOver(policy.Decision{Code: policy.TooFewShards, Count: available.Len()}, batch[i:])
+			l.decisions.reportSkipped(policy.Decision{Code: policy.TooFewShards, Count: available.Len()}, batch[i:])
 			break
 		}
 		if !talks && l.idle.nothingToMove(coll.Namespace, available) {
@@ -118,15 +118,15 @@ func (l *Loop) processBatch(batch []*catalog.Collection, shards []catalog.Shard,
 		case errors.Is(err, errTerminated), failsRound(err):
 			return nil, err
 		case mongoerr.Is(err, mongoerr.NamespaceNotFound):
-			l.why.leftOut(*coll, err)
+			l.decisions.reportUnreadable(*coll, err)
 			l.cache.remove(coll.Namespace)
 			continue
 		case err != nil:
-			l.why.leftOut(*coll, err)
+			l.decisions.reportUnreadable(*coll, err)
 			l.cfg.Logger.Warn("collection left out of this round", "id", 21853, "ns", coll.Namespace, "error", err)
 			continue
 		}
-		candidates = joined(candidates, chosen)
+		candidates = appendMoves(candidates, chosen)
 		if len(chosen) == 0 {
 			l.cache.remove(coll.Namespace)
 		} else {
@@ -167,25 +167,25 @@ func (l *Loop) candidatesFor(coll *catalog.Collection, sizes map[catalog.ShardID
 		return nil, err
 	}
 	if routing.Table == nil {
-		l.idle.noteSettled(coll.Namespace, available)
+		l.idle.noteNothingToMove(coll.Namespace, available)
 		return nil, nil
 	}
 	if err := policy.CheckAligned(routing.Table, routing.Zones); err != nil {
 		return nil, err
 	}
 	settings := l.Settings()
-	situation := l.limited(NewSituation(routing, sizes, shards, settings))
-	situation.Random = l.random()
-	report := l.why.ofCollection()
+	situation := l.withLimits(NewSituation(routing, sizes, shards, settings))
+	situation.Random = l.randomChance()
+	report := l.decisions.newCollectionReport()
 	chosen, _, err := policy.SelectMigrations(situation, available, report)
-	l.why.take(report)
+	l.decisions.addReport(report)
 	if err == nil && len(chosen) == 0 {
-		l.idle.note(situation, available)
+		l.idle.noteNothingChosen(situation, available)
 	}
 	return chosen, err
 }
 
-// NewSituation puts together what the policy looks at for one collection: its
+// NewSituation builds the policy's input for one collection: its
 // routing, the measured sizes, the shards in the round's order.
 func NewSituation(r Routing, sizes map[catalog.ShardID]int64, shards []catalog.Shard,
 	settings catalog.Settings) policy.Situation {

@@ -15,9 +15,9 @@ type Splitter interface {
 	Split(ctx context.Context, s policy.Split) error
 
 	// SplitPoint asks the owner of the chunk containing the migration's lower
-	// bound where to split the whole chunk (rules/01-selection §10.1): the chunk, and one
+	// bound where to split the whole chunk (rules/01-selection §10.1). It returns the chunk and one
 	// point; before 6.0 as many as cut it into pieces of half a chunk size, or none and
-	// Halve where nobody says which. No point when it can't be split.
+	// Halve if the shard chooses the point. No point if it can't be split.
 	SplitPoint(ctx context.Context, m policy.Migration) (policy.Split, error)
 
 	// MarkJumbo flags the chunk with this lower bound, without a new version.
@@ -38,12 +38,12 @@ func (l *Loop) splitAtZones() error {
 	}
 	if err != nil {
 		l.cfg.Logger.Warn("zone splits not selected", "id", 21878, "error", err)
-		return l.onlyTermination(err)
+		return l.keepTermination(err)
 	}
 	for _, split := range splits {
 		if _, err := l.routing(split.Namespace); err != nil {
 			l.cfg.Logger.Warn("zone splits given up", "id", 21878, "error", err)
-			return l.onlyTermination(err)
+			return l.keepTermination(err)
 		}
 		err := l.split(split)
 		if errors.Is(err, errTerminated) {
@@ -59,7 +59,7 @@ func (l *Loop) splitAtZones() error {
 func (l *Loop) selectSplits() ([]policy.Split, error) {
 	// The shard statistics are read and not used, as the server does: a
 	// failure to read them stops the splits.
-	if err := l.drawShards(); err != nil {
+	if err := l.drawShardOrder(); err != nil {
 		return nil, err
 	}
 	colls, err := l.collections()
@@ -67,9 +67,9 @@ func (l *Loop) selectSplits() ([]policy.Split, error) {
 		return nil, err
 	}
 	var splits []policy.Split
-	talks := l.why.wanted()
+	talks := l.decisions.wantsSkipped()
 	for _, coll := range l.shuffled(colls) {
-		if !talks && l.idle.fits(coll.Namespace) {
+		if !talks && l.idle.nothingToSplit(coll.Namespace) {
 			continue
 		}
 		routing, err := l.routing(coll.Namespace)
@@ -87,7 +87,7 @@ func (l *Loop) selectSplits() ([]policy.Split, error) {
 		}
 		found := l.cfg.splitsOf(routing)
 		if len(found) == 0 {
-			l.idle.noteUnsplit(coll.Namespace,
+			l.idle.noteNothingToSplit(coll.Namespace,
 				l.cfg.FixedZones && routing.Zones.Len() == 0 && !l.cfg.splitsSessions(routing))
 		}
 		splits = append(splits, found...)
@@ -137,7 +137,7 @@ func (l *Loop) split(s policy.Split) error {
 	return run(&l.thread, "split", func(ctx context.Context, c Cluster) error { return c.Split(ctx, s) })
 }
 
-// handleTooBig deals with a range that was too big to move: split its chunk,
+// handleTooBig handles a range that was too big to move: split its chunk,
 // or flag it jumbo when it can't be split (rules/01-selection §10.1). Only a failing
 // refresh comes back, which is also that of a collection recreated; everything
 // after it is swallowed.

@@ -23,7 +23,7 @@ const (
 
 // Streams is the balancer's secondary thread as a state machine: it hands out
 // the merges and measurements of defragmentations and of the auto-merger.
-// Turn it with Resume from one driver, which calls Done when an action ends.
+// Run it with Resume from one driver, which calls Done when an action ends.
 type Streams struct {
 	thread
 	loop *Loop
@@ -32,13 +32,13 @@ type Streams struct {
 	backoff       time.Duration
 
 	// Guarded by the mutex of the engine.
-	updated     bool
+	mayHaveWork bool
 	outstanding int
-	woken       func() // of the driver; nil until it sets one
+	onWake      func() // of the driver; nil until it sets one
 }
 
 func newStreams(l *Loop) *Streams {
-	s := &Streams{thread: thread{mu: &l.mu, logger: l.cfg.Logger}, loop: l, updated: true}
+	s := &Streams{thread: thread{mu: &l.mu, logger: l.cfg.Logger}, loop: l, mayHaveWork: true}
 	s.begin(s.main)
 	return s
 }
@@ -47,21 +47,21 @@ func newStreams(l *Loop) *Streams {
 // any goroutine, also when they do not wait.
 func (s *Streams) OnWake(f func()) {
 	s.mu.Lock()
-	s.woken = f
+	s.onWake = f
 	s.mu.Unlock()
 }
 
 // wake tells the streams that there may be something to do.
 func (s *Streams) wake() {
 	s.mu.Lock()
-	s.updated = true
+	s.mayHaveWork = true
 	s.mu.Unlock()
 	s.notify()
 }
 
 func (s *Streams) notify() {
 	s.mu.Lock()
-	woken := s.woken
+	woken := s.onWake
 	s.mu.Unlock()
 	if woken != nil {
 		woken()
@@ -70,8 +70,8 @@ func (s *Streams) notify() {
 
 func (s *Streams) main() {
 	failed := false
-	for s.wait(failed); !s.terminated(); s.wait(failed) {
-		action, ok, err := s.next()
+	for s.wait(failed); !s.isTerminating(); s.wait(failed) {
+		action, ok, err := s.nextAction()
 		if errors.Is(err, errTerminated) {
 			return
 		}
@@ -79,7 +79,7 @@ func (s *Streams) main() {
 		if !ok {
 			continue
 		}
-		s.count(+1)
+		s.adjustOutstanding(+1)
 		s.throttle(action)
 		s.yield(Act{action})
 	}
@@ -93,33 +93,33 @@ func (s *Streams) wait(failed bool) {
 		s.backoff = min(max(2*s.backoff, firstBackoff), longBackoff)
 		until = s.now.Add(s.backoff)
 	}
-	for !s.ready() && !s.terminated() && (until.IsZero() || s.now.Before(until)) {
+	for !s.isReady() && !s.isTerminating() && (until.IsZero() || s.now.Before(until)) {
 		s.yield(Wait{until})
 	}
 	s.mu.Lock()
-	s.updated = false
+	s.mayHaveWork = false
 	s.mu.Unlock()
 }
 
-func (s *Streams) ready() bool {
+func (s *Streams) isReady() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.updated && s.outstanding <= maxOutstanding
+	return s.mayHaveWork && s.outstanding <= maxOutstanding
 }
 
-// count changes the number of actions under way; a new one is a reason to
+// adjustOutstanding changes the number of actions under way; a new one is a reason to
 // look for another.
-func (s *Streams) count(by int) {
+func (s *Streams) adjustOutstanding(by int) {
 	s.mu.Lock()
 	s.outstanding += by
-	s.updated = s.updated || by > 0
+	s.mayHaveWork = s.mayHaveWork || by > 0
 	s.mu.Unlock()
 }
 
-// next asks the active streams in a random order for one action. The error is
+// nextAction asks the active streams in a random order for one action. The error is
 // that of the last stream that failed, also when another one had an action.
-func (s *Streams) next() (policy.StreamAction, bool, error) {
-	settings := s.loop.inForce()
+func (s *Streams) nextAction() (policy.StreamAction, bool, error) {
+	settings := s.loop.effectiveSettings()
 	now := s.now.In(s.loop.cfg.Location)
 	var streams []func() (policy.StreamAction, bool, error)
 	if settings.ShouldAutoMerge(now) {
@@ -152,7 +152,7 @@ func (s *Streams) next() (policy.StreamAction, bool, error) {
 
 func (s *Streams) mergerAction() (policy.StreamAction, bool, error) {
 	l := s.loop
-	l.checkAutoMergeRound(&s.thread)
+	l.startDueAutoMergeRound(&s.thread)
 	wants := false
 	l.locked(func() { wants = l.merger.WantsWork() })
 	if wants {
@@ -223,8 +223,8 @@ func (s *Streams) actionOf(d *defragmentation) (policy.StreamAction, bool, error
 	return action, ok, nil
 }
 
-// throttle sleeps before an action that has to keep a distance from the last
-// one that had to; all collections share one clock (rules/02-defragmentation-and-merging §1.3).
+// throttle enforces the minimum delay between throttled actions: it sleeps until the last
+// one is old enough; all collections share the limit (rules/02-defragmentation-and-merging §1.3).
 func (s *Streams) throttle(a policy.StreamAction) {
 	var distance time.Duration
 	switch p := s.loop.cfg.Parameters(); {
@@ -241,12 +241,17 @@ func (s *Streams) throttle(a policy.StreamAction) {
 	s.lastThrottled = s.now
 }
 
-// Done takes over how an action ended. It may be called from any goroutine, with
+// ActionDone processes the result of an action. It may be called from any goroutine, with
 // a lock of the cluster's held.
-func (s *Streams) Done(ctx context.Context, store DefragmentationStore, a policy.StreamAction, r policy.ActionResult) {
-	s.count(-1)
+func (s *Streams) ActionDone(
+	ctx context.Context,
+	store DefragmentationStore,
+	a policy.StreamAction,
+	r policy.ActionResult,
+) {
+	s.adjustOutstanding(-1)
 	err := mongoerr.Guard(s.logger, "the end of an action", func() error {
-		s.takeOver(ctx, store, a, r)
+		s.recordResult(ctx, store, a, r)
 		return nil
 	})
 	if err != nil {
@@ -254,7 +259,7 @@ func (s *Streams) Done(ctx context.Context, store DefragmentationStore, a policy
 	}
 }
 
-func (s *Streams) takeOver(
+func (s *Streams) recordResult(
 	ctx context.Context, store DefragmentationStore, a policy.StreamAction, r policy.ActionResult,
 ) {
 	if a.Kind == policy.MergeAll {
@@ -262,7 +267,7 @@ func (s *Streams) takeOver(
 		return
 	}
 	var measured *policy.Measurement
-	s.loop.defragmentations.do(a.UUID, func(p policy.Phase) { measured = p.ActionDone(a, r) })
+	s.loop.defragmentations.withPhase(a.UUID, func(p policy.Phase) { measured = p.ActionDone(a, r) })
 	if measured != nil {
 		if err := store.SetEstimate(ctx, a.Namespace, a.UUID, *measured); err != nil {
 			// Phase 2 will notice, and nobody is woken (rules/02-defragmentation-and-merging §2.4).

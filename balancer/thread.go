@@ -8,10 +8,10 @@ import (
 )
 
 // thread is a thread of the server as a state machine: a coroutine that gives
-// one Step after the other and is resumed with the result of each. It has no
-// goroutine of its own running beside others, and no clock.
+// one Step after the other and is resumed with the result of each. It runs on no
+// goroutine of its own and reads no clock.
 type thread struct {
-	next func() (Step, bool)
+	pull func() (Step, bool)
 	stop func()
 
 	// Set by Resume, read by the coroutine between two steps.
@@ -26,7 +26,7 @@ type thread struct {
 
 // begin makes main the coroutine. Nothing of it runs before the first Resume.
 func (t *thread) begin(main func()) {
-	t.next, t.stop = iter.Pull(func(emit func(Step) bool) {
+	t.pull, t.stop = iter.Pull(func(emit func(Step) bool) {
 		t.emit = emit
 		main()
 	})
@@ -37,7 +37,7 @@ func (t *thread) begin(main func()) {
 // keeps answering Stopped.
 func (t *thread) Resume(now time.Time, result any) Step {
 	t.now, t.result = now, result
-	step, ok := t.next()
+	step, ok := t.pull()
 	if !ok {
 		return Stopped{}
 	}
@@ -63,7 +63,7 @@ func (t *thread) locked(f func()) {
 	f()
 }
 
-func (t *thread) terminated() bool {
+func (t *thread) isTerminating() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.terminating
@@ -82,7 +82,7 @@ func (t *thread) yield(s Step) (result any, resumed bool) {
 
 // sleep waits for d, unless the thread terminates first.
 func (t *thread) sleep(d time.Duration) {
-	if d > 0 && !t.terminated() {
+	if d > 0 && !t.isTerminating() {
 		t.yield(Sleep{Until: t.now.Add(d)})
 	}
 }

@@ -10,7 +10,7 @@ import (
 // selectUnsharded returns the policy for collections that are not sharded. It
 // chooses something only for the server's tests of itself (rules/01-selection §8).
 func (l *Loop) selectUnsharded(shards []catalog.Shard, available *policy.Available) ([]policy.Migration, error) {
-	random := l.random()
+	random := l.randomChance()
 	if random == nil || !l.cfg.Version.MovesCollections() {
 		return nil, nil
 	}
@@ -33,12 +33,12 @@ func (l *Loop) selectUnsharded(shards []catalog.Shard, available *policy.Availab
 	if !ok {
 		return nil, nil
 	}
-	l.why.Add(policy.ChoiceOf(m))
+	l.decisions.Add(policy.ChoiceOf(m))
 	return []policy.Migration{m}, nil
 }
 
-// random is set while migrations are to be random.
-func (l *Loop) random() policy.Chance {
+// randomChance returns the random source while RandomMigrations is on, else nil.
+func (l *Loop) randomChance() policy.Chance {
 	if !l.cfg.Parameters().RandomMigrations {
 		return nil
 	}

@@ -115,9 +115,9 @@ func (w *audited) cluster() Cluster {
 func (w *audited) store(doc bson.D, x int) {
 	w.Helper()
 	other, raw := w.other(x), w.raw(doc)
-	if err := w.mock.Plants().Insert(other, "db.c", raw); err != nil {
+	if err := w.mock.Planter().Insert(other, "db.c", raw); err != nil {
 		w.must(w.clock.Sleep(w.Context(), time.Hour))
-		w.must(w.mock.Plants().Insert(other, "db.c", raw))
+		w.must(w.mock.Planter().Insert(other, "db.c", raw))
 	}
 }
 
@@ -225,7 +225,7 @@ func auditFaults() []auditFault {
 				{Key: "moveChunk", Value: "db.c"}, {Key: "find", Value: bson.D{{Key: "x", Value: x}}}, {Key: "to", Value: string(to)},
 			}).Err())
 			doc := w.raw(bson.D{{Key: "_id", Value: idOf(i)}})
-			w.must(w.mock.Plants().Delete(to, "db.c", doc.Lookup("_id")))
+			w.must(w.mock.Planter().Delete(to, "db.c", doc.Lookup("_id")))
 			if len(w.mock.RangeDeleter().Tasks(from)) == 0 {
 				w.Fatal("no range deletion waits")
 			}
@@ -256,7 +256,7 @@ func auditFaults() []auditFault {
 				w.must(err)
 			}
 			for _, id := range []catalog.ShardID{"s0", "s1", "s2"} {
-				w.must(w.mock.Plants().AddIndex(id, "db.c", store.IndexSpec{
+				w.must(w.mock.Planter().AddIndex(id, "db.c", store.IndexSpec{
 					Name: "k_1", Key: w.raw(bson.D{{Key: "k", Value: 1}}), Unique: true,
 				}))
 			}
@@ -269,26 +269,26 @@ func auditFaults() []auditFault {
 			}
 		}, quiet: true},
 		{kind: placement.IndexMissing, plant: func(w *audited, i int) {
-			w.must(w.mock.Plants().DropIndex(w.owner(at(i)), "db.c", "s_1"))
+			w.must(w.mock.Planter().DropIndex(w.owner(at(i)), "db.c", "s_1"))
 		}},
 		{kind: placement.IndexDiffers, plant: func(w *audited, i int) {
 			id := w.owner(at(i))
-			w.must(w.mock.Plants().DropIndex(id, "db.c", "s_1"))
-			w.must(w.mock.Plants().AddIndex(id, "db.c", store.IndexSpec{Name: "s_1", Key: w.raw(bson.D{{Key: "s", Value: -1}})}))
+			w.must(w.mock.Planter().DropIndex(id, "db.c", "s_1"))
+			w.must(w.mock.Planter().AddIndex(id, "db.c", store.IndexSpec{Name: "s_1", Key: w.raw(bson.D{{Key: "s", Value: -1}})}))
 		}},
 		{kind: placement.OptionsDiffer, plant: func(w *audited, i int) {
-			w.must(w.mock.Plants().SetOptions(w.owner(at(i)), "db.c", bson.D{
+			w.must(w.mock.Planter().SetOptions(w.owner(at(i)), "db.c", bson.D{
 				{Key: "validator", Value: w.raw(bson.D{{Key: "x", Value: bson.D{{Key: "$exists", Value: true}}}})}}))
 		}},
 		{kind: placement.UUIDDiffers, quiet: true, besides: []placement.Kind{placement.Lone, placement.Orphan}, plant: func(w *audited, i int) {
-			w.must(w.mock.Plants().SetUUID(w.owner(at(i)), "db.c", uuid))
+			w.must(w.mock.Planter().SetUUID(w.owner(at(i)), "db.c", uuid))
 		}},
 		{kind: placement.Misplaced, plant: func(w *audited, _ int) {
-			w.must(w.mock.Plants().Collection([]catalog.ShardID{"s1", "s2"}[w.r.IntN(2)], "db.plain", uuid))
+			w.must(w.mock.Planter().Collection([]catalog.ShardID{"s1", "s2"}[w.r.IntN(2)], "db.plain", uuid))
 		}},
 		{kind: placement.ChunkGap, quiet: true, besides: []placement.Kind{placement.Unplaced}, plant: func(w *audited, _ int) {
 			n, hole := 0, w.r.IntN(4)
-			w.mock.Plants().OverrideConfigChunks("db.c", func(chunk bson.Raw) bson.Raw {
+			w.mock.Planter().OverrideConfigChunks("db.c", func(chunk bson.Raw) bson.Raw {
 				if n++; (n-1)%4 == hole {
 					return nil
 				}
@@ -296,7 +296,7 @@ func auditFaults() []auditFault {
 			})
 		}},
 		{kind: placement.ChunkOverlap, quiet: true, besides: []placement.Kind{placement.Lone, placement.Orphan, placement.CountDiffers}, plant: func(w *audited, _ int) {
-			w.mock.Plants().OverrideConfigChunks("db.c", func(chunk bson.Raw) bson.Raw {
+			w.mock.Planter().OverrideConfigChunks("db.c", func(chunk bson.Raw) bson.Raw {
 				if n, ok := chunk.Lookup("min", "x").AsInt64OK(); !ok || n != 100 {
 					return chunk
 				}
@@ -304,7 +304,7 @@ func auditFaults() []auditFault {
 			})
 		}},
 		{kind: placement.ChunkInvalid, quiet: true, besides: []placement.Kind{placement.Lone, placement.Orphan, placement.CountDiffers}, plant: func(w *audited, _ int) {
-			w.mock.Plants().OverrideConfigChunks("db.c", func(chunk bson.Raw) bson.Raw {
+			w.mock.Planter().OverrideConfigChunks("db.c", func(chunk bson.Raw) bson.Raw {
 				if n, ok := chunk.Lookup("min", "x").AsInt64OK(); !ok || n != 100 {
 					return chunk
 				}
@@ -427,7 +427,7 @@ func TestAuditRaisesNoFalseAlarm(t *testing.T) {
 func TestAuditExports(t *testing.T) {
 	w := newAudited(t, catalog.Release80, 1)
 	for i := range 3 {
-		w.must(w.mock.Plants().Insert("s2", "db.c", w.raw(w.doc(fmt.Sprintf("lone%d", i), 10+i))))
+		w.must(w.mock.Planter().Insert("s2", "db.c", w.raw(w.doc(fmt.Sprintf("lone%d", i), 10+i))))
 	}
 	a := anAudit()
 	a.Export = filepath.Join(t.TempDir(), "saved")
@@ -469,14 +469,14 @@ func TestAuditSaysWhatItDidNotSee(t *testing.T) {
 	if result.Verdict != AuditUnknown || len(result.Unseen) != 4 || len(result.Findings) != 0 {
 		t.Errorf("%+v", result)
 	}
-	w.must(w.mock.Plants().DropIndex("s1", "db.c", "s_1"))
+	w.must(w.mock.Planter().DropIndex("s1", "db.c", "s_1"))
 	if result = w.audit(anAudit(), c); result.Verdict != AuditFindings || result.Findings[0].Kind != placement.IndexDiffers {
 		t.Errorf("the router tells of the index: %+v", result)
 	}
 	away := w.mock.Addresses().FirstMember("s2")
 	c.Settings = options.Client().SetDialer(noWay{w.settings.Dialer, away}).SetServerMonitoringMode(options.ServerMonitoringModePoll)
-	w.must(w.mock.Plants().Insert("s0", "db.c", w.raw(w.doc(idOf(auditDocuments-1), at(auditDocuments-1))))) // which s2 has
-	w.must(w.mock.Plants().Insert("s1", "db.c", w.raw(w.doc("lone", 298))))
+	w.must(w.mock.Planter().Insert("s0", "db.c", w.raw(w.doc(idOf(auditDocuments-1), at(auditDocuments-1))))) // which s2 has
+	w.must(w.mock.Planter().Insert("s1", "db.c", w.raw(w.doc("lone", 298))))
 	result = w.audit(anAudit(), c)
 	kinds := map[placement.Kind]int64{}
 	for _, f := range result.Findings {
@@ -503,7 +503,7 @@ func TestCheckAudits(t *testing.T) {
 	if r := checked("audit"); r.Status() != check.Passed {
 		t.Errorf("%+v", r.Result.Findings)
 	}
-	w.must(w.mock.Plants().DropIndex("s1", "db.c", "s_1"))
+	w.must(w.mock.Planter().DropIndex("s1", "db.c", "s_1"))
 	r := checked("audit")
 	if f := r.Result.Findings; r.Status() != check.Failed || len(f) != 1 || f[0].About.Shard != "s1" || len(f[0].Commands) != 1 {
 		t.Errorf("%+v", f)
@@ -524,7 +524,7 @@ func TestAuditReadsOn(t *testing.T) {
 	want := map[catalog.ShardID][]bson.Raw{}
 	total := int64(0)
 	for _, id := range w.mock.ShardIDs() {
-		want[id] = w.mock.Plants().Documents(id, "db.c")
+		want[id] = w.mock.Planter().Documents(id, "db.c")
 		total += int64(len(want[id]))
 	}
 	shards, err := holdings.Open(t.Context(), w.client, w.settings)
@@ -579,7 +579,7 @@ func TestAuditKeepsPace(t *testing.T) {
 	if took := w.clock.Now().Sub(began); took < 3*time.Second || took > 8*time.Second {
 		t.Errorf("4 MiB took %v", took)
 	}
-	w.must(w.mock.Plants().DropIndex("s1", "db.c", "s_1"))
+	w.must(w.mock.Planter().DropIndex("s1", "db.c", "s_1"))
 	a = anAudit()
 	a.For = time.Nanosecond
 	result := w.audit(a, late{w.clock}.of(w.cluster()))
@@ -591,7 +591,7 @@ func TestAuditKeepsPace(t *testing.T) {
 // The roles that the documentation names are enough; without them what is not seen is named.
 func TestAuditPrivileges(t *testing.T) {
 	w := newAudited(t, catalog.Release80, 7)
-	w.must(w.mock.Plants().DropIndex("s1", "db.c", "s_1"))
+	w.must(w.mock.Planter().DropIndex("s1", "db.c", "s_1"))
 	users := access.NewDirectory()
 	role := func(db string, names ...string) (list []access.Role) {
 		for _, n := range names {
@@ -643,7 +643,7 @@ func TestAuditOfOtherKeys(t *testing.T) {
 			}
 			planted := false
 			for _, from := range w.mock.ShardIDs() {
-				for _, doc := range w.mock.Plants().Documents(from, ns) {
+				for _, doc := range w.mock.Planter().Documents(from, ns) {
 					to := catalog.ShardID("s0")
 					if from == to {
 						to = "s1"
@@ -652,8 +652,8 @@ func TestAuditOfOtherKeys(t *testing.T) {
 					entry, err := w.client.Database("config").Collection("collections").FindOne(t.Context(), bson.D{{Key: "_id", Value: ns}}).Raw()
 					w.must(err)
 					_, uuid.Data = entry.Lookup("uuid").Binary()
-					_ = w.mock.Plants().Collection(to, ns, uuid) // which it may have
-					w.must(w.mock.Plants().Insert(to, ns, doc))
+					_ = w.mock.Planter().Collection(to, ns, uuid) // which it may have
+					w.must(w.mock.Planter().Insert(to, ns, doc))
 					planted = true
 					break
 				}

@@ -95,8 +95,8 @@ func freezes() map[string]struct {
 			}, "paused: incident 4711 (by "},
 		"balancer": {stop, start, "paused: somebody has stopped the balancer during this run (at "},
 		"version": {
-			version(func(w *world) error { return w.cluster.ClusterParameters().BeginCompatibilityChange("7.0") }),
-			version(func(w *world) error { return w.cluster.ClusterParameters().SetCompatibilityVersion("8.0") }),
+			version(func(w *world) error { return w.cluster.ClusterParameters().BeginFCVChange("7.0") }),
+			version(func(w *world) error { return w.cluster.ClusterParameters().SetFCV("8.0") }),
 			"paused: the feature compatibility version is being changed to 7.0"},
 		"quiesce": {
 			func(w *world) error {

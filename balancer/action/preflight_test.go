@@ -210,7 +210,7 @@ func waysNotToDrain() []way {
 			prepare: func(w *world) {
 				w.cluster.Lock()
 				defer w.cluster.Unlock()
-				if err := w.cluster.ClusterParameters().BeginCompatibilityChange("7.0"); err != nil {
+				if err := w.cluster.ClusterParameters().BeginFCVChange("7.0"); err != nil {
 					w.Fatal(err)
 				}
 			}},

@@ -103,7 +103,7 @@ func (w *verified) vanish(i int) {
 		w.Fatal(err)
 	}
 	for _, shard := range []catalog.ShardID{"s0", "s1", "s2"} {
-		if err := w.mock.Plants().Delete(shard, "db.c", doc.Lookup("_id")); err != nil {
+		if err := w.mock.Planter().Delete(shard, "db.c", doc.Lookup("_id")); err != nil {
 			w.Fatal(err)
 		}
 	}

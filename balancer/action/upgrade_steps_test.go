@@ -66,7 +66,7 @@ func (w *world) stepwise(r *rand.Rand, steps []upgradeStep) (done *int) {
 		}
 		var err error
 		if step.fcv != "" {
-			err = w.cluster.ClusterParameters().StartCompatibilityChange(step.fcv, time.Duration(r.Int64N(between)+1))
+			err = w.cluster.ClusterParameters().StartFCVChange(step.fcv, time.Duration(r.Int64N(between)+1))
 		} else if is, bad := catalog.ParseRelease(step.version); bad != nil {
 			err = bad
 		} else if err = w.cluster.Installed().Install(step.on, is); err != nil && step.on.Shard == "s3" &&

@@ -125,7 +125,7 @@ func TestUpgradeUnderARun(t *testing.T) {
 			takes := time.Duration(r.Int64N(int64(time.Second)<<r.IntN(10)) + 1)
 			w.cluster.Lock()
 			w.cluster.After(after, func() {
-				if err := w.cluster.ClusterParameters().StartCompatibilityChange("9.0", takes); err != nil {
+				if err := w.cluster.ClusterParameters().StartFCVChange("9.0", takes); err != nil {
 					t.Error(err)
 				}
 			})
@@ -133,7 +133,7 @@ func TestUpgradeUnderARun(t *testing.T) {
 			heard := &upgraded{changing: func() bool {
 				w.cluster.Lock()
 				defer w.cluster.Unlock()
-				return len(w.cluster.ClusterParameters().Compatibility().Lookup("targetVersion").Value) > 0
+				return len(w.cluster.ClusterParameters().FCVDocument().Lookup("targetVersion").Value) > 0
 			}}
 			if err := upgradeVerbs[verb](w, w.cluster.Clock(), heard); err != nil {
 				t.Errorf("%s %d: upgraded after %v for %v: %v; it said %q", verb, seed, after, takes, err, heard.waits)
@@ -168,7 +168,7 @@ func TestQuiesceWhileTheVersionIsSet(t *testing.T) {
 			Version: catalog.Release90, FCV: "8.0", Start: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC),
 		})
 		w.cluster.Lock()
-		if err := w.cluster.ClusterParameters().StartCompatibilityChange("9.0", tt.takes); err != nil {
+		if err := w.cluster.ClusterParameters().StartFCVChange("9.0", tt.takes); err != nil {
 			t.Error(err)
 		}
 		w.cluster.Unlock()
@@ -195,7 +195,7 @@ func TestWhyWhileTheVersionIsSet(t *testing.T) {
 		w := &world{TB: t, release: catalog.Release90}
 		w.cluster, w.client = mocktest.New(t, fmt.Sprintf(heaped, "off", ""), mock.Config{Version: catalog.Release90, FCV: tt.fcv})
 		w.cluster.Lock()
-		if err := w.cluster.ClusterParameters().StartCompatibilityChange(tt.to, time.Hour); err != nil {
+		if err := w.cluster.ClusterParameters().StartFCVChange(tt.to, time.Hour); err != nil {
 			t.Error(err)
 		}
 		w.cluster.Unlock()

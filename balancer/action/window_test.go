@@ -50,7 +50,7 @@ func silent(t *testing.T, window string, release catalog.Release) *world {
 	}
 	w := &world{TB: t, release: release}
 	w.cluster, w.client = mocktest.New(t, "", mock.Config{
-		Version: release, Metadata: catalog.NewSnapshot(parts), Seed: 1, Zone: time.FixedZone("-08:00", -8*3600),
+		Version: release, Metadata: catalog.NewSnapshot(parts), Seed: 1, Location: time.FixedZone("-08:00", -8*3600),
 	})
 	return w
 }

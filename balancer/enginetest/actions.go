@@ -12,8 +12,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// splitOf returns a split of the chunk of a collection at k.
-func (s *suite) splitOf(r balancer.Routing, at int, points ...int) policy.Split {
+// newSplit returns a split of the chunk that contains the key at.
+func (s *suite) newSplit(r balancer.Routing, at int, points ...int) policy.Split {
 	s.Helper()
 	c := r.Table.Find(s.key(r, at))
 	split := policy.Split{
@@ -27,47 +27,47 @@ func (s *suite) splitOf(r balancer.Routing, at int, points ...int) policy.Split 
 }
 
 func (s *suite) split() {
-	r := s.table("app.even")
-	split := s.splitOf(r, 50, 10, 50)
+	r := s.routingOf("app.even")
+	split := s.newSplit(r, 50, 10, 50)
 	if err := s.errOf(func(c balancer.Cluster) error { return c.Split(s.ctx, split) }); err != nil {
 		s.Fatal(err)
 	}
-	s.equal("owners", s.layout("app.even"), []string{"a", "a", "a", "a", "a", "b"})
-	after := s.table("app.even")
+	s.wantEqual("owners", s.layout("app.even"), []string{"a", "a", "a", "a", "a", "b"})
+	after := s.routingOf("app.even")
 	for _, k := range []int{0, 10, 50, 100} {
-		s.equal("a chunk begins at the point", after.Table.Begins(s.key(after, k)), true)
+		s.wantEqual("a chunk begins at the point", after.Table.Begins(s.key(after, k)), true)
 	}
 	if r.Table.Version().Compare(after.Table.Version()) >= 0 {
 		s.Errorf("version %v after %v", after.Table.Version(), r.Table.Version())
 	}
-	s.code("once more", s.errOf(func(c balancer.Cluster) error { return c.Split(s.ctx, split) }), mongoerr.StaleConfig)
+	s.wantCode("once more", s.errOf(func(c balancer.Cluster) error { return c.Split(s.ctx, split) }), mongoerr.StaleConfig)
 }
 
 func (s *suite) splitRefused() {
-	r := s.table("app.even")
+	r := s.routingOf("app.even")
 	refused := func(what string, want mongoerr.Code, change func(*policy.Split)) {
 		s.Helper()
-		split := s.splitOf(r, 50, 10)
+		split := s.newSplit(r, 50, 10)
 		change(&split)
-		s.code(what, s.errOf(func(c balancer.Cluster) error { return c.Split(s.ctx, split) }), want)
+		s.wantCode(what, s.errOf(func(c balancer.Cluster) error { return c.Split(s.ctx, split) }), want)
 	}
 	refused("another shard", mongoerr.StaleConfig, func(p *policy.Split) { p.Shard = "b" })
 	refused("other bounds", mongoerr.StaleConfig, func(p *policy.Split) { p.Max = s.key(r, 60) })
 	refused("another epoch", mongoerr.StaleEpoch, func(p *policy.Split) { p.Version.Epoch = bson.ObjectID{1} })
 	refused("no collection", mongoerr.ConflictingOperationInProgress, func(p *policy.Split) { p.Namespace = "app.none" })
-	s.equal("owners", s.layout("app.even"), []string{"a", "a", "a", "b"})
+	s.wantEqual("owners", s.layout("app.even"), []string{"a", "a", "a", "b"})
 }
 
 func (s *suite) splitPoint() {
-	r := s.table("app.huge")
-	m := s.migration(r, 50, "b")
-	split := got(s, func(c balancer.Cluster) (policy.Split, error) { return c.SplitPoint(s.ctx, m) })
+	r := s.routingOf("app.huge")
+	m := s.newMigration(r, 50, "b")
+	split := mustGet(s, func(c balancer.Cluster) (policy.Split, error) { return c.SplitPoint(s.ctx, m) })
 	chunk := r.Table.Find(s.key(r, 50))
 	if !split.Min.Equal(chunk.Min) || !split.Max.Equal(chunk.Max) || split.Shard != "a" || split.Namespace != "app.huge" {
 		s.Errorf("the split %+v is not of the chunk %+v", split, chunk)
 	}
-	s.equal("version", split.Version, r.Table.Version())
-	s.equal("version of the chunk", split.ChunkVersion, chunk.Version)
+	s.wantEqual("version", split.Version, r.Table.Version())
+	s.wantEqual("version of the chunk", split.ChunkVersion, chunk.Version)
 	if !split.Halve && len(split.Points) == 0 || s.Release.BalancesBySize() && len(split.Points) > 1 {
 		s.Fatalf("points %v", split.Points)
 	}
@@ -79,83 +79,83 @@ func (s *suite) splitPoint() {
 	if err := s.errOf(func(c balancer.Cluster) error { return c.Split(s.ctx, split) }); err != nil {
 		s.Errorf("the split that was proposed: %v", err)
 	}
-	empty := s.migration(r, -5, "b")
-	split = got(s, func(c balancer.Cluster) (policy.Split, error) { return c.SplitPoint(s.ctx, empty) })
+	empty := s.newMigration(r, -5, "b")
+	split = mustGet(s, func(c balancer.Cluster) (policy.Split, error) { return c.SplitPoint(s.ctx, empty) })
 	if split.Halve { // only the split itself finds it empty
-		s.code("an empty chunk", s.errOf(func(c balancer.Cluster) error { return c.Split(s.ctx, split) }),
+		s.wantCode("an empty chunk", s.errOf(func(c balancer.Cluster) error { return c.Split(s.ctx, split) }),
 			mongoerr.OperationFailed)
 	}
-	s.equal("points of an empty chunk", len(split.Points), 0)
+	s.wantEqual("points of an empty chunk", len(split.Points), 0)
 	m.UUID = bson.Binary{Subtype: 4, Data: make([]byte, 16)}
-	s.code("another collection", s.errOf(func(c balancer.Cluster) error {
+	s.wantCode("another collection", s.errOf(func(c balancer.Cluster) error {
 		_, err := c.SplitPoint(s.ctx, m)
 		return err
 	}), mongoerr.NamespaceNotFound)
 }
 
 func (s *suite) markJumbo() {
-	r := s.table("app.even")
+	r := s.routingOf("app.even")
 	mark := func(k int) func(balancer.Cluster) error {
 		return func(c balancer.Cluster) error { return c.MarkJumbo(s.ctx, "app.even", s.key(r, k)) }
 	}
-	if !s.supported("MarkJumbo", mark(100)) {
+	if !s.isSupported("MarkJumbo", mark(100)) {
 		return
 	}
 	if err := s.errOf(mark(100)); err != nil {
 		s.Fatal(err)
 	}
-	after := s.table("app.even").Table
-	s.equal("flag", after.Find(s.key(r, 100)).Jumbo, catalog.JumboTrue)
-	s.equal("version", after.Version(), r.Table.Version())
-	s.code("no chunk begins there", s.errOf(mark(101)), mongoerr.NoMatchingDocument)
+	after := s.routingOf("app.even").Table
+	s.wantEqual("flag", after.Find(s.key(r, 100)).Jumbo, catalog.JumboTrue)
+	s.wantEqual("version", after.Version(), r.Table.Version())
+	s.wantCode("no chunk begins there", s.errOf(mark(101)), mongoerr.NoMatchingDocument)
 }
 
 func (s *suite) switchOffBalancing() {
 	if err := s.errOf(func(c balancer.Cluster) error { return c.SwitchOffBalancing(s.ctx, "app.even") }); err != nil {
 		s.Fatal(err)
 	}
-	s.equal("noBalance", s.table("app.even").Collection.NoBalance, true)
-	s.equal("of another", s.table("app.huge").Collection.NoBalance, false)
+	s.wantEqual("noBalance", s.routingOf("app.even").Collection.NoBalance, true)
+	s.wantEqual("of another", s.routingOf("app.huge").Collection.NoBalance, false)
 }
 
 func (s *suite) move() {
-	r := s.table("app.even")
-	if err := s.Cluster.Move(s.ctx, s.migration(r, 50, "b")); err != nil {
+	r := s.routingOf("app.even")
+	if err := s.Cluster.Move(s.ctx, s.newMigration(r, 50, "b")); err != nil {
 		s.Fatal(err)
 	}
-	s.equal("owners", s.layout("app.even"), []string{"a", "b", "a", "b"})
+	s.wantEqual("owners", s.layout("app.even"), []string{"a", "b", "a", "b"})
 	if !s.Release.BalancesBySize() {
 		return
 	}
 	// Without an upper bound the donor decides how much goes: a chunk size.
-	huge := s.table("app.huge")
-	m := s.migration(huge, 50, "b")
+	huge := s.routingOf("app.huge")
+	m := s.newMigration(huge, 50, "b")
 	m.Max = catalog.Key{}
 	if err := s.Cluster.Move(s.ctx, m); err != nil {
 		s.Fatal(err)
 	}
-	s.equal("owners of a chunk that was cut", s.layout("app.huge"), []string{"a", "b", "a", "b"})
+	s.wantEqual("owners of a chunk that was cut", s.layout("app.huge"), []string{"a", "b", "a", "b"})
 }
 
 func (s *suite) moveRefused() {
-	r, huge := s.table("app.even"), s.table("app.huge")
+	r, huge := s.routingOf("app.even"), s.routingOf("app.huge")
 	refused := func(what string, want mongoerr.Code, m policy.Migration) {
 		s.Helper()
-		s.code(what, s.Cluster.Move(s.ctx, m), want)
+		s.wantCode(what, s.Cluster.Move(s.ctx, m), want)
 	}
-	gone := s.migration(r, 50, "b")
+	gone := s.newMigration(r, 50, "b")
 	gone.UUID = bson.Binary{Subtype: 4, Data: make([]byte, 16)}
 	refused("another collection", mongoerr.NamespaceNotFound, gone)
 	gone.Namespace = "app.none"
 	refused("no collection", mongoerr.NamespaceNotFound, gone)
-	refused("no shard", mongoerr.ShardNotFound, s.migration(r, 50, "z"))
-	elsewhere := s.migration(r, 50, "c")
+	refused("no shard", mongoerr.ShardNotFound, s.newMigration(r, 50, "z"))
+	elsewhere := s.newMigration(r, 50, "c")
 	elsewhere.From = "b"
 	refused("another donor", mongoerr.StaleConfig, elsewhere)
 	if s.Release.BalancesBySize() {
-		refused("a range that is too large", mongoerr.ChunkTooBig, s.migration(huge, 50, "b"))
+		refused("a range that is too large", mongoerr.ChunkTooBig, s.newMigration(huge, 50, "b"))
 	}
-	s.equal("owners", s.layout("app.even"), []string{"a", "a", "a", "b"})
+	s.wantEqual("owners", s.layout("app.even"), []string{"a", "a", "a", "b"})
 }
 
 func (s *suite) moveUnsharded() {
@@ -179,9 +179,9 @@ func (s *suite) moveUnsharded() {
 		s.Fatal(err)
 	}
 	filter := bson.D{{Key: "uuid", Value: s.uuid("app", "alone")}, {Key: "shard", Value: string(m.To)}}
-	s.equal("chunks on the recipient", s.entries("chunks", filter), 1)
+	s.wantEqual("chunks on the recipient", s.countEntries("chunks", filter), 1)
 	m.Namespace = "app.none"
-	s.code("no collection", s.Cluster.Move(s.ctx, m), mongoerr.NamespaceNotFound)
+	s.wantCode("no collection", s.Cluster.Move(s.ctx, m), mongoerr.NamespaceNotFound)
 }
 
 func (s *suite) primary(db string) catalog.ShardID {
@@ -200,8 +200,8 @@ func (s *suite) uuid(db, name string) bson.Binary {
 	return bson.Binary{Subtype: subtype, Data: data}
 }
 
-// act runs an action on the collection.
-func (s *suite) act(r balancer.Routing, kind policy.ActionKind, shard catalog.ShardID, min, max int,
+// runAction runs an action on the collection.
+func (s *suite) runAction(r balancer.Routing, kind policy.ActionKind, shard catalog.ShardID, min, max int,
 	most int64) policy.ActionResult {
 	s.Helper()
 	a := policy.StreamAction{
@@ -214,38 +214,42 @@ func (s *suite) act(r balancer.Routing, kind policy.ActionKind, shard catalog.Sh
 }
 
 func (s *suite) actMerge() {
-	r := s.table("app.even")
-	if result := s.act(r, policy.MergeRange, "a", 0, 200, 0); result.Err != nil {
+	r := s.routingOf("app.even")
+	if result := s.runAction(r, policy.MergeRange, "a", 0, 200, 0); result.Err != nil {
 		s.Fatal(result.Err)
 	}
-	s.equal("owners", s.layout("app.even"), []string{"a", "a", "b"})
-	s.code("another shard", s.act(r, policy.MergeRange, "b", 0, 200, 0).Err, mongoerr.StaleConfig)
+	s.wantEqual("owners", s.layout("app.even"), []string{"a", "a", "b"})
+	s.wantCode("another shard", s.runAction(r, policy.MergeRange, "b", 0, 200, 0).Err, mongoerr.StaleConfig)
 	r.Collection.UUID = bson.Binary{Subtype: 4, Data: make([]byte, 16)}
-	s.code("another collection", s.act(r, policy.MergeRange, "a", 0, 200, 0).Err, mongoerr.NamespaceNotFound)
+	s.wantCode("another collection", s.runAction(r, policy.MergeRange, "a", 0, 200, 0).Err, mongoerr.NamespaceNotFound)
 }
 
 func (s *suite) actMeasure() {
-	r := s.table("app.even")
-	result := s.act(r, policy.MeasureRange, "a", 0, 100, 64<<20)
+	r := s.routingOf("app.even")
+	result := s.runAction(r, policy.MeasureRange, "a", 0, 100, 64<<20)
 	if result.Err != nil || result.Size != 20<<20 || result.MaxReached {
 		s.Errorf("measured %+v, want 20 MiB", result)
 	}
-	result = s.act(r, policy.MeasureRange, "a", 0, 100, 1<<20)
+	result = s.runAction(r, policy.MeasureRange, "a", 0, 100, 1<<20)
 	if result.Err != nil || result.Size <= 1<<20 || !result.MaxReached {
 		s.Errorf("measured %+v, want more than 1 MiB", result)
 	}
-	result = s.act(r, policy.MeasureRange, "a", 100, 200, 1<<20)
+	result = s.runAction(r, policy.MeasureRange, "a", 100, 200, 1<<20)
 	if result.Err != nil || result.Size != 0 || result.MaxReached {
 		s.Errorf("measured %+v, want nothing", result)
 	}
 	r.Collection.UUID = bson.Binary{Subtype: 4, Data: make([]byte, 16)}
-	s.code("another collection", s.act(r, policy.MeasureRange, "a", 0, 100, 1<<20).Err, mongoerr.NamespaceNotFound)
+	s.wantCode(
+		"another collection",
+		s.runAction(r, policy.MeasureRange, "a", 0, 100, 1<<20).Err,
+		mongoerr.NamespaceNotFound,
+	)
 }
 
 func (s *suite) actMergeAll() {
-	r := s.table("app.huge")
+	r := s.routingOf("app.huge")
 	if slices.Contains(s.Unsupported, "ActMergeAll") {
-		if result := s.act(r, policy.MergeAll, "a", 0, 0, 0); !errors.Is(result.Err, errors.ErrUnsupported) {
+		if result := s.runAction(r, policy.MergeAll, "a", 0, 0, 0); !errors.Is(result.Err, errors.ErrUnsupported) {
 			s.Errorf("merging all chunks is unsupported and answers %v", result.Err)
 		}
 		return
@@ -254,14 +258,14 @@ func (s *suite) actMergeAll() {
 		return // nobody asks for it
 	}
 	s.command("admin", bson.D{{Key: "mockAdvance", Value: historyWindow.Milliseconds()}})
-	result := s.act(r, policy.MergeAll, "a", 0, 0, 0)
+	result := s.runAction(r, policy.MergeAll, "a", 0, 0, 0)
 	if result.Err != nil || result.Merged != 2 {
 		s.Errorf("merged %+v, want 2 chunks", result)
 	}
-	s.equal("owners", s.layout("app.huge"), []string{"a", "b"})
-	if result = s.act(r, policy.MergeAll, "a", 0, 0, 0); result.Err != nil || result.Merged != 0 {
+	s.wantEqual("owners", s.layout("app.huge"), []string{"a", "b"})
+	if result = s.runAction(r, policy.MergeAll, "a", 0, 0, 0); result.Err != nil || result.Merged != 0 {
 		s.Errorf("merged %+v once more, want none", result)
 	}
 	r.Collection.Namespace = "app.none"
-	s.code("no collection", s.act(r, policy.MergeAll, "a", 0, 0, 0).Err, mongoerr.ConflictingOperationInProgress)
+	s.wantCode("no collection", s.runAction(r, policy.MergeAll, "a", 0, 0, 0).Err, mongoerr.ConflictingOperationInProgress)
 }

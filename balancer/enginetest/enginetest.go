@@ -45,7 +45,7 @@ type Subject struct {
 	// Command runs a command as a user of the cluster does, to prepare a test or
 	// to look at what became of it.
 	Command func(ctx context.Context, db string, command bson.D) (bson.Raw, error)
-	// Unsupported are the names of the methods that answer what no command can do
+	// Unsupported names the methods that no command can implement: they fail
 	// with errors.ErrUnsupported.
 	Unsupported []string
 }
@@ -95,16 +95,16 @@ type suite struct {
 	ctx context.Context
 }
 
-// do gives the cluster to f.
-func (s *suite) do(f func(balancer.Cluster)) {
+// exchange gives the cluster to f.
+func (s *suite) exchange(f func(balancer.Cluster)) {
 	s.Helper()
 	s.Cluster.With(f)
 }
 
-// got returns a value of one exchange, which must not fail.
-func got[T any](s *suite, f func(balancer.Cluster) (T, error)) (value T) {
+// mustGet returns the value of one exchange; an error fails the test.
+func mustGet[T any](s *suite, f func(balancer.Cluster) (T, error)) (value T) {
 	s.Helper()
-	s.do(func(c balancer.Cluster) {
+	s.exchange(func(c balancer.Cluster) {
 		var err error
 		if value, err = f(c); err != nil {
 			s.Fatal(err)
@@ -116,13 +116,13 @@ func got[T any](s *suite, f func(balancer.Cluster) (T, error)) (value T) {
 // errOf returns the error of one exchange.
 func (s *suite) errOf(f func(balancer.Cluster) error) (err error) {
 	s.Helper()
-	s.do(func(c balancer.Cluster) { err = f(c) })
+	s.exchange(func(c balancer.Cluster) { err = f(c) })
 	return err
 }
 
-// supported reports whether a method does anything. It checks the error of one
-// that does not, which f returns.
-func (s *suite) supported(method string, f func(balancer.Cluster) error) bool {
+// isSupported reports whether a method is supported. For one that is not it checks the
+// error that f returns.
+func (s *suite) isSupported(method string, f func(balancer.Cluster) error) bool {
 	s.Helper()
 	if !slices.Contains(s.Unsupported, method) {
 		return true
@@ -133,17 +133,17 @@ func (s *suite) supported(method string, f func(balancer.Cluster) error) bool {
 	return false
 }
 
-// code checks that an error carries a code.
-func (s *suite) code(what string, err error, want mongoerr.Code) {
+// wantCode checks that an error carries a code.
+func (s *suite) wantCode(what string, err error, want mongoerr.Code) {
 	s.Helper()
 	if !mongoerr.Is(err, want) {
 		s.Errorf("%s: %v (%T), want %s", what, err, err, want.Name())
 	}
 }
 
-func (s *suite) table(ns string) balancer.Routing {
+func (s *suite) routingOf(ns string) balancer.Routing {
 	s.Helper()
-	return got(s, func(c balancer.Cluster) (balancer.Routing, error) { return c.Routing(s.ctx, ns) })
+	return mustGet(s, func(c balancer.Cluster) (balancer.Routing, error) { return c.Routing(s.ctx, ns) })
 }
 
 // key returns a key of the collections with one field.
@@ -163,7 +163,7 @@ func (s *suite) key(r balancer.Routing, k int) catalog.Key {
 // layout returns the owners of the chunks, in key order.
 func (s *suite) layout(ns string) (owners []string) {
 	s.Helper()
-	for c := range s.table(ns).Table.All() {
+	for c := range s.routingOf(ns).Table.All() {
 		owners = append(owners, string(c.Shard))
 	}
 	return owners
@@ -184,15 +184,15 @@ func (s *suite) drop(ns string) {
 	s.command(db, bson.D{{Key: "drop", Value: name}})
 }
 
-// entries counts documents of a collection of config.
-func (s *suite) entries(collection string, filter bson.D) int {
+// countEntries counts documents of a collection of config.
+func (s *suite) countEntries(collection string, filter bson.D) int {
 	s.Helper()
 	reply := s.command("config", bson.D{{Key: "count", Value: collection}, {Key: "query", Value: filter}})
 	n, _ := reply.Lookup("n").AsInt64OK()
 	return int(n)
 }
 
-func (s *suite) equal(what string, got, want any) {
+func (s *suite) wantEqual(what string, got, want any) {
 	s.Helper()
 	if !equal(got, want) {
 		s.Errorf("%s: %v, want %v", what, got, want)
@@ -208,8 +208,8 @@ func equal(a, b any) bool {
 	return a == b
 }
 
-// migration moves the chunk of app.even at k.
-func (s *suite) migration(r balancer.Routing, k int, to catalog.ShardID) policy.Migration {
+// newMigration moves the chunk of app.even at k.
+func (s *suite) newMigration(r balancer.Routing, k int, to catalog.ShardID) policy.Migration {
 	s.Helper()
 	c := r.Table.Find(s.key(r, k))
 	return policy.Migration{

@@ -7,7 +7,7 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// object is one of a topology file.
+// object is a JSON object of a topology file.
 type object map[string]any
 
 // RandomTopology describes a cluster that is out of balance: one to three

@@ -13,29 +13,29 @@ func (s *suite) logAction() {
 	log := func(c balancer.Cluster) error {
 		return c.LogAction(s.ctx, "balancer.round", bson.D{{Key: "chunksMoved", Value: int32(7)}})
 	}
-	if !s.supported("LogAction", log) {
+	if !s.isSupported("LogAction", log) {
 		return
 	}
 	if err := s.errOf(log); err != nil {
 		s.Fatal(err)
 	}
-	s.equal("entries", s.entries("actionlog", bson.D{{Key: "details.chunksMoved", Value: 7}}), 1)
+	s.wantEqual("entries", s.countEntries("actionlog", bson.D{{Key: "details.chunksMoved", Value: 7}}), 1)
 }
 
 func (s *suite) logChange() {
 	log := func(c balancer.Cluster) error { return c.LogChange(s.ctx, "autoMerge.start") }
-	if !s.supported("LogChange", log) {
+	if !s.isSupported("LogChange", log) {
 		return
 	}
-	before := s.entries("changelog", bson.D{{Key: "what", Value: "autoMerge.start"}})
+	before := s.countEntries("changelog", bson.D{{Key: "what", Value: "autoMerge.start"}})
 	if err := s.errOf(log); err != nil {
 		s.Fatal(err)
 	}
-	s.equal("entries", s.entries("changelog", bson.D{{Key: "what", Value: "autoMerge.start"}}), before+1)
+	s.wantEqual("entries", s.countEntries("changelog", bson.D{{Key: "what", Value: "autoMerge.start"}}), before+1)
 }
 
 func (s *suite) setEstimate() {
-	r := s.table("app.even")
+	r := s.routingOf("app.even")
 	set := func(min, max int) func(balancer.Cluster) error {
 		return func(c balancer.Cluster) error {
 			return c.SetEstimate(s.ctx, "app.even", r.Collection.UUID, policy.Measurement{
@@ -43,46 +43,46 @@ func (s *suite) setEstimate() {
 			})
 		}
 	}
-	if !s.supported("SetEstimate", set(100, 200)) {
+	if !s.isSupported("SetEstimate", set(100, 200)) {
 		return
 	}
 	if err := s.errOf(set(100, 200)); err != nil {
 		s.Fatal(err)
 	}
-	s.equal("estimate", s.table("app.even").Table.Find(s.key(r, 100)).Estimate, catalog.EstimateOf(12345))
+	s.wantEqual("estimate", s.routingOf("app.even").Table.Find(s.key(r, 100)).Estimate, catalog.EstimateOf(12345))
 	if err := s.errOf(set(100, 150)); err == nil {
 		s.Error("an estimate was stored with no chunk")
 	}
 }
 
 func (s *suite) setPhase() {
-	r := s.table("app.even")
+	r := s.routingOf("app.even")
 	set := func(ns string) func(balancer.Cluster) error {
 		return func(c balancer.Cluster) error {
 			return c.SetDefragmentationPhase(s.ctx, ns, r.Collection.UUID, policy.PhaseMoveAndMerge)
 		}
 	}
-	if !s.supported("SetDefragmentationPhase", set("app.even")) {
+	if !s.isSupported("SetDefragmentationPhase", set("app.even")) {
 		return
 	}
 	if err := s.errOf(set("app.even")); err != nil {
 		s.Fatal(err)
 	}
-	s.equal("phase", s.table("app.even").Collection.DefragmentationPhase, string(policy.PhaseMoveAndMerge))
-	s.code("no collection", s.errOf(set("app.none")), mongoerr.NamespaceNotFound)
-	s.code("another collection", s.errOf(set("app.huge")), mongoerr.NamespaceNotFound)
+	s.wantEqual("phase", s.routingOf("app.even").Collection.DefragmentationPhase, string(policy.PhaseMoveAndMerge))
+	s.wantCode("no collection", s.errOf(set("app.none")), mongoerr.NamespaceNotFound)
+	s.wantCode("another collection", s.errOf(set("app.huge")), mongoerr.NamespaceNotFound)
 }
 
 func (s *suite) endDefragmentation() {
-	r := s.table("app.even")
+	r := s.routingOf("app.even")
 	end := func(c balancer.Cluster) error { return c.EndDefragmentation(s.ctx, "app.even", r.Collection.UUID) }
-	if !s.supported("EndDefragmentation", end) {
+	if !s.isSupported("EndDefragmentation", end) {
 		return
 	}
 	if s.Release.Defragments() {
 		s.command("admin", bson.D{{Key: "configureCollectionBalancing", Value: "app.even"},
 			{Key: "defragmentCollection", Value: true}})
-		s.equal("flag before", s.table("app.even").Collection.Defragment, true)
+		s.wantEqual("flag before", s.routingOf("app.even").Collection.Defragment, true)
 	}
 	err := s.errOf(func(c balancer.Cluster) error {
 		return c.SetEstimate(s.ctx, "app.even", r.Collection.UUID, policy.Measurement{
@@ -95,8 +95,8 @@ func (s *suite) endDefragmentation() {
 	if err := s.errOf(end); err != nil {
 		s.Fatal(err)
 	}
-	after := s.table("app.even")
-	s.equal("flag", after.Collection.Defragment, false)
-	s.equal("phase", after.Collection.DefragmentationPhase, "")
-	s.equal("estimate", after.Table.Find(s.key(r, 100)).Estimate.Known(), false)
+	after := s.routingOf("app.even")
+	s.wantEqual("flag", after.Collection.Defragment, false)
+	s.wantEqual("phase", after.Collection.DefragmentationPhase, "")
+	s.wantEqual("estimate", after.Table.Find(s.key(r, 100)).Estimate.Known(), false)
 }

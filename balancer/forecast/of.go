@@ -29,7 +29,7 @@ func Of(s *catalog.Snapshot, o Options) (Forecast, error) {
 	first, last := s.Placements()
 	k := clock{settings: s.Settings(), in: []*time.Location{first, last}, known: s.Parts().Clock}
 	prepared, changed := o.prepare(s)
-	r := ratesOf(e, sim.CostsOf(s))
+	r := ratesOf(e, sim.SnapshotCosts(s))
 	simulations, err := o.simulations(prepared, r)
 	if err != nil {
 		return Forecast{}, err
@@ -62,10 +62,10 @@ func (o Options) simulations(s *catalog.Snapshot, r rates) ([]simulation, error)
 	parts := s.WithSettings(settings).Parts()
 	parts.Deletions, parts.DeletionsKnown = diagnosis.PendingDeletions(s), true
 	open := resumed(catalog.NewSnapshot(parts))
-	run := func(contents sim.Contents, seed uint64) (simulation, error) {
+	run := func(contents sim.ContentsModel, seed uint64) (simulation, error) {
 		return simulate(open, o.Goal, sim.Config{
 			Location: time.UTC, IgnoreMode: true, Contents: sim.Estimated(contents), Costs: r.costs,
-			GoesOn: true, Watch: o.Watch, Link: r.links.between, Seed: seed, Rand: lots(seed),
+			Resume: true, Watch: o.Watch, Link: r.links.between, Seed: seed, Rand: lots(seed),
 		})
 	}
 	first, err := run(likeliest(s), o.Seed)
@@ -93,7 +93,7 @@ func (o Options) simulations(s *catalog.Snapshot, r rates) ([]simulation, error)
 
 // likeliest returns the model that knows most: of measured sizes where there are
 // some.
-func likeliest(s *catalog.Snapshot) sim.Contents {
+func likeliest(s *catalog.Snapshot) sim.ContentsModel {
 	if slices.ContainsFunc(s.Collections(), func(c *catalog.CollectionState) bool {
 		return len(c.ChunkSizes) > 0 || len(c.Sampled) > 0
 	}) {

@@ -18,7 +18,7 @@ type Speeds struct {
 
 // SpeedsOf reads the logs of a Snapshot.
 func SpeedsOf(s *catalog.Snapshot) Speeds {
-	return Speeds{ratesOf(evidenceOf(s), sim.CostsOf(s)), s.Time()}
+	return Speeds{ratesOf(evidenceOf(s), sim.SnapshotCosts(s)), s.Time()}
 }
 
 // Costs are those of a migration between any two shards.

@@ -46,7 +46,7 @@ func (c *counted) Handle(ctx context.Context, r wire.Request) bson.Raw {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.commands[name]++
-	if scan := mocktest.Scans(r); scan != "" {
+	if scan := mocktest.ScanReason(r); scan != "" {
 		c.scans = append(c.scans, scan)
 	}
 	c.bytes += len(r.Body) + len(reply)

@@ -34,7 +34,7 @@ func playedBy(t *testing.T, s *catalog.Snapshot, release catalog.Release) *catal
 	}
 	defer c.Close()
 	c.Lock()
-	broken := c.Broken()
+	broken := c.BrokenInvariants()
 	c.Unlock()
 	if len(broken) > 0 {
 		t.Error(strings.Join(broken, "\n"))

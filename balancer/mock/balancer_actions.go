@@ -12,25 +12,25 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// What streaming actions take.
+// Durations of streaming actions.
 const (
 	mergeTime    = 20 * time.Millisecond
 	mergeAllTime = 30 * time.Millisecond
 	measureTime  = 5 * time.Millisecond
 )
 
-var timeOf = map[policy.ActionKind]time.Duration{
+var actionDurations = map[policy.ActionKind]time.Duration{
 	policy.MergeRange: mergeTime, policy.MergeAll: mergeAllTime, policy.MeasureRange: measureTime,
 }
 
-// autoMergeMost is how many chunks one action of the auto-merger merges at
+// autoMergeMaxChunks is how many chunks one action of the auto-merger merges at
 // most (rules/02-defragmentation-and-merging §3.5).
-const autoMergeMost = 1000
+const autoMergeMaxChunks = 1000
 
 // StartAction begins a merge or a measurement; done is called by an event.
 func (e engine) StartAction(a policy.StreamAction, done func(policy.ActionResult)) {
-	takes := timeOf[a.Kind]
-	done = e.b.underWay(a, done)
+	takes := actionDurations[a.Kind]
+	done = e.b.trackAction(a, done)
 	var act func()
 	after := func(d time.Duration) {
 		e.b.clock.After(d, func() {
@@ -38,13 +38,13 @@ func (e engine) StartAction(a policy.StreamAction, done func(policy.ActionResult
 		})
 	}
 	act = func() {
-		if a.Kind == policy.MergeRange && e.b.migrations.Donating(a.Namespace, a.Shard) {
+		if a.Kind == policy.MergeRange && e.b.migrations.IsDonating(a.Namespace, a.Shard) {
 			after(takes)
 			return
 		}
-		done(e.b.act(a))
+		done(e.b.performAction(a))
 	}
-	after(takes + e.b.faults.lag(a.Shard))
+	after(takes + e.b.faults.extraLatency(a.Shard))
 }
 
 // ActionInfo is a merge or measurement that a shard carries out for the balancer.
@@ -63,21 +63,21 @@ type balancerAction struct {
 	started time.Time
 }
 
-// underWay lists an action until it is done. The shard goes on with it when the config
+// underWay lists an action until it is done. The shard continues it when the config
 // server steps down.
-func (b *Balancer) underWay(a policy.StreamAction, done func(policy.ActionResult)) func(policy.ActionResult) {
+func (b *Balancer) trackAction(a policy.StreamAction, done func(policy.ActionResult)) func(policy.ActionResult) {
 	b.migrations.lastOp++
 	listed := &balancerAction{a, b.migrations.lastOp, b.clock.Now()}
-	b.acting = append(b.acting, listed)
+	b.runningActions = append(b.runningActions, listed)
 	return func(r policy.ActionResult) {
-		b.acting = slices.DeleteFunc(b.acting, func(other *balancerAction) bool { return other == listed })
+		b.runningActions = slices.DeleteFunc(b.runningActions, func(other *balancerAction) bool { return other == listed })
 		done(r)
 	}
 }
 
-// Actions lists what shards do for the balancer besides migrations.
+// Actions lists the streaming actions that shards execute for the balancer.
 func (b *Balancer) Actions() (list []ActionInfo) {
-	for _, a := range b.acting {
+	for _, a := range b.runningActions {
 		list = append(list, ActionInfo{a.Namespace, a.Shard, a.op, a.started, b.actionCommand(a.StreamAction)})
 	}
 	return list
@@ -94,7 +94,7 @@ func (e engine) Act(ctx context.Context, a policy.StreamAction) policy.ActionRes
 	return result
 }
 
-func (b *Balancer) act(a policy.StreamAction) policy.ActionResult {
+func (b *Balancer) performAction(a policy.StreamAction) policy.ActionResult {
 	if err := b.send(a.Shard, actionNames[a.Kind], func() bson.D { return b.actionCommand(a) }); err != nil {
 		return policy.ActionResult{Err: err}
 	}
@@ -107,22 +107,22 @@ func (b *Balancer) act(a policy.StreamAction) policy.ActionResult {
 			"collection %s is gone", a.Namespace)}
 	case a.Kind == policy.MergeAll:
 		merged, err := b.chunks.MergeAll(coll, a.Shard, policy.MergeLimits{
-			Chunks: autoMergeMost, Time: b.parameters.Milliseconds("autoMergerMaxTimeProcessingChunksMS"),
+			Chunks: autoMergeMaxChunks, Time: b.parameters.Milliseconds("autoMergerMaxTimeProcessingChunksMS"),
 		})
 		return policy.ActionResult{Merged: merged, Err: err}
 	case !ok || !coll.UUID.Equal(a.UUID):
 		return policy.ActionResult{Err: mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", a.Namespace)}
 	case a.Kind == policy.MergeRange:
-		return policy.ActionResult{Err: b.mergeWhole(coll, a)}
+		return policy.ActionResult{Err: b.mergeForBalancer(coll, a)}
 	}
 	return b.measure(coll, a)
 }
 
-// mergeWhole merges for the balancer, which names the shard it takes for the
+// mergeForBalancer executes mergeChunks for the balancer, which names the expected
 // owner.
-func (b *Balancer) mergeWhole(coll catalog.Collection, a policy.StreamAction) error {
+func (b *Balancer) mergeForBalancer(coll catalog.Collection, a policy.StreamAction) error {
 	if owner := b.config.tables[a.Namespace].Find(a.Min).Shard; owner != a.Shard {
-		return b.config.staleConfig(a.Namespace, a.Shard, "the range belongs to shard %s", owner)
+		return b.config.staleConfigError(a.Namespace, a.Shard, "the range belongs to shard %s", owner)
 	}
 	return b.chunks.MergeRange(coll, a.Min, a.Max)
 }
@@ -144,10 +144,10 @@ func (b *Balancer) measure(coll catalog.Collection, a policy.StreamAction) polic
 			"couldn't find a valid index to search the key %s", coll.Pattern.Doc())}
 	}
 	average := bytes / docs
-	virtual, _ := l.virtual.within(coll.Pattern, a.Min, a.Max)
+	virtual, _ := l.virtual.sumIn(coll.Pattern, a.Min, a.Max)
 	size := virtual * average
 	if size <= a.MaxBytes {
-		for range l.inRange(coll.Pattern, a.Min, a.Max) {
+		for range l.documentsInRange(coll.Pattern, a.Min, a.Max) {
 			if size += average; size > a.MaxBytes {
 				break
 			}
@@ -157,7 +157,7 @@ func (b *Balancer) measure(coll catalog.Collection, a policy.StreamAction) polic
 }
 
 func (e engine) LogChange(_ context.Context, what string) error {
-	e.b.log.change(configShard, what, "", bson.D{})
+	e.b.log.writeChange(configShard, what, "", bson.D{})
 	return nil
 }
 
@@ -205,7 +205,7 @@ func (e engine) SetEstimate(_ context.Context, ns string, uuid bson.Binary, m po
 const noSuchChunk mongoerr.Code = 6049401
 
 func (e engine) SetDefragmentationPhase(_ context.Context, ns string, uuid bson.Binary, phase policy.PhaseName) error {
-	return e.b.changeDefragmented(ns, uuid, func(doc *bson.D) { set(doc, "defragmentationPhase", string(phase)) })
+	return e.b.changeDefragmented(ns, uuid, func(doc *bson.D) { setDocField(doc, "defragmentationPhase", string(phase)) })
 }
 
 func (e engine) EndDefragmentation(_ context.Context, ns string, uuid bson.Binary) error {
@@ -213,8 +213,8 @@ func (e engine) EndDefragmentation(_ context.Context, ns string, uuid bson.Binar
 		e.b.config.setTable(ns, table.WithoutEstimates())
 	}
 	return e.b.changeDefragmented(ns, uuid, func(doc *bson.D) {
-		unset(doc, "defragmentCollection")
-		unset(doc, "defragmentationPhase")
+		unsetDocField(doc, "defragmentCollection")
+		unsetDocField(doc, "defragmentationPhase")
 	})
 }
 

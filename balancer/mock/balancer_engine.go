@@ -17,8 +17,8 @@ import (
 // lock: the event driver, the status command, and a sharedEngine.
 type engine struct {
 	b *Balancer
-	// sizes are what DataSizes gave last, to be filled again. Only the event driver has
-	// them: its loop is done with sizes before anything else happens.
+	// sizes is the last result of DataSizes, reused by the next call. Only the event driver has
+	// one: its loop has finished with the sizes before the next event.
 	sizes *dataSizes
 }
 
@@ -36,7 +36,7 @@ func (e engine) Shards(context.Context) ([]catalog.Shard, error) {
 	shards, err := e.b.config.shardList()
 	if e.b.release.LimitsShards() {
 		shards = slices.Clone(shards)
-		e.b.stats.markFull(shards)
+		e.b.stats.fillShardSizes(shards)
 	}
 	return shards, err
 }
@@ -53,12 +53,12 @@ func (e engine) Routing(_ context.Context, ns string) (balancer.Routing, error) 
 	if !ok {
 		return balancer.Routing{}, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", ns)
 	}
-	zones, err := e.b.zones.of(coll)
+	zones, err := e.b.zones.ranges(coll)
 	return balancer.Routing{Collection: coll, Table: e.b.config.table(ns), Zones: zones}, err
 }
 
 func (e engine) DataSizes(_ context.Context, colls []catalog.Collection) (map[string]map[catalog.ShardID]int64, error) {
-	if err := e.b.faults.reachShards(configShard); err != nil {
+	if err := e.b.faults.checkReachesShards(configShard); err != nil {
 		return nil, err
 	}
 	var last dataSizes
@@ -74,7 +74,7 @@ func (e engine) DataSizes(_ context.Context, colls []catalog.Collection) (map[st
 
 // Split waits on real time for a migration off the shard. An event must not.
 func (e engine) Split(ctx context.Context, s policy.Split) error {
-	if e.b.clock.RealTime() {
+	if e.b.clock.IsRealTime() {
 		if err := e.b.migrations.AwaitDonation(ctx, time.Time{}, s.Namespace, s.Shard); err != nil {
 			return err
 		}
@@ -91,9 +91,9 @@ func (e engine) Split(ctx context.Context, s policy.Split) error {
 	}
 	chunk := e.b.config.tables[s.Namespace].Find(s.Min)
 	if chunk.Shard != s.Shard || !chunk.Min.Equal(s.Min) || !chunk.Max.Equal(s.Max) {
-		return e.b.config.staleConfig(s.Namespace, s.Shard, "no chunk with these bounds")
+		return e.b.config.staleConfigError(s.Namespace, s.Shard, "no chunk with these bounds")
 	}
-	if err := e.b.send(s.Shard, sendsSplit, func() bson.D { return splitCommand(coll, s) }); err != nil {
+	if err := e.b.send(s.Shard, cmdSplitChunk, func() bson.D { return splitCommand(coll, s) }); err != nil {
 		return err
 	}
 	return e.b.chunks.SplitOnShard(coll, chunk, s.Points)
@@ -104,7 +104,7 @@ func (e engine) StartMove(m policy.Migration, done func(error)) {
 		e.b.reshardings.startMove(m, done)
 		return
 	}
-	coll, err := e.chosen(m)
+	coll, err := e.migrationCollection(m)
 	if err != nil {
 		done(err)
 		return
@@ -121,16 +121,16 @@ func (e engine) StartMove(m policy.Migration, done func(error)) {
 	e.b.migrations.start(req, boundKeys{coll.Pattern, m.Min, m.Max}, done)
 }
 
-// boundKeys are the bounds of a request by the pattern that they were made of; zero if
+// boundKeys are the bounds of a request, parsed by the given pattern; zero if
 // they are not known.
 type boundKeys struct {
-	of       catalog.KeyPattern
+	pattern  catalog.KeyPattern
 	min, max catalog.Key
 }
 
-// chosen returns the collection that a migration was chosen for. It may have
+// migrationCollection returns the collection of a migration. It may have
 // been dropped since, and another one made under its name.
-func (e engine) chosen(m policy.Migration) (catalog.Collection, error) {
+func (e engine) migrationCollection(m policy.Migration) (catalog.Collection, error) {
 	coll, ok, err := e.b.config.Tracked(m.Namespace)
 	if err != nil {
 		return coll, err
@@ -139,7 +139,7 @@ func (e engine) chosen(m policy.Migration) (catalog.Collection, error) {
 		return coll, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", m.Namespace)
 	}
 	if m.Min.Len() != coll.Pattern.Len() {
-		return coll, e.b.config.staleConfig(m.Namespace, m.From, "the shard key of %s has changed", m.Namespace)
+		return coll, e.b.config.staleConfigError(m.Namespace, m.From, "the shard key of %s has changed", m.Namespace)
 	}
 	return coll, nil
 }
@@ -156,7 +156,7 @@ func (e engine) Move(ctx context.Context, m policy.Migration) error {
 }
 
 func (e engine) SplitPoint(_ context.Context, m policy.Migration) (policy.Split, error) {
-	coll, err := e.chosen(m)
+	coll, err := e.migrationCollection(m)
 	if err != nil {
 		return policy.Split{}, err
 	}
@@ -166,12 +166,12 @@ func (e engine) SplitPoint(_ context.Context, m policy.Migration) (policy.Split,
 		Namespace: m.Namespace, Shard: chunk.Shard, Version: table.Version(),
 		ChunkVersion: chunk.Version, Min: chunk.Min, Max: chunk.Max,
 	}
-	points := func() bson.D { return pointsCommand(coll, split, m.MaxChunkSizeBytes) }
-	if err := e.b.send(chunk.Shard, sendsPoints, points); err != nil {
+	points := func() bson.D { return splitPointsCommand(coll, split, m.MaxChunkSizeBytes) }
+	if err := e.b.send(chunk.Shard, cmdAutoSplitVector, points); err != nil {
 		return split, err
 	}
 	if !e.b.release.BalancesBySize() {
-		split.Points = e.b.chunks.halves(coll, chunk, m.MaxChunkSizeBytes)
+		split.Points = e.b.chunks.halfSizePoints(coll, chunk, m.MaxChunkSizeBytes)
 		return split, nil
 	}
 	local := e.b.shards[chunk.Shard].colls[m.Namespace]
@@ -189,17 +189,17 @@ func (e engine) MarkJumbo(_ context.Context, ns string, min catalog.Key) error {
 }
 
 func (e engine) SwitchOffBalancing(_ context.Context, ns string) error {
-	_, err := e.b.config.modify(configCollections, ns, func(doc *bson.D) { set(doc, "noBalance", true) })
+	_, err := e.b.config.modify(configCollections, ns, func(doc *bson.D) { setDocField(doc, "noBalance", true) })
 	return err
 }
 
 func (e engine) LogAction(_ context.Context, what string, details bson.D) error {
-	e.b.log.Action(what, details)
+	e.b.log.WriteAction(what, details)
 	return nil
 }
 
 // sharedEngine is the cluster as the goroutine driver sees it: every exchange
-// takes the lock, and so does what waits, which gives it away meanwhile.
+// takes the lock; blocking calls release it while they wait.
 type sharedEngine struct{ b *Balancer }
 
 var _ balancer.SharedCluster = sharedEngine{}
@@ -211,7 +211,7 @@ func (b *Balancer) Engine() balancer.SharedCluster { return sharedEngine{b} }
 func (s sharedEngine) With(exchange func(balancer.Cluster)) {
 	s.b.clock.Lock()
 	defer s.b.clock.Unlock()
-	defer func() { s.b.clock.Ran() }()
+	defer func() { s.b.clock.OnEventsRun() }()
 	exchange(engine{b: s.b})
 }
 

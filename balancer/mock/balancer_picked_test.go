@@ -67,7 +67,7 @@ func (tt pickedCase) play(t *testing.T) {
 func (c *Cluster) addExample(t *testing.T, name string, chunks []string) {
 	t.Helper()
 	empty := TopologyCollection{Namespace: name, Key: json.RawMessage(`{"x":1}`), Chunks: []TopologyChunk{{Shard: "A"}}}
-	if err := (topologyBuilder{c}).collection(empty); err != nil {
+	if err := (topologyBuilder{c}).addCollection(empty); err != nil {
 		t.Fatal(err)
 	}
 	table := c.config.table(name)

@@ -24,32 +24,35 @@ import (
 type schedulerState uint8
 
 const (
-	// schedulerStopped: the config server is down; what comes is refused.
+	// schedulerStopped: the config server is down; commands are rejected.
 	schedulerStopped schedulerState = iota
-	// schedulerRecovering: the migrations of the term before have not ended;
-	// what comes waits.
+	// schedulerRecovering: migrations of the previous term have not ended;
+	// commands wait.
 	schedulerRecovering
 	schedulerRunning
 )
 
 // The commands that the balancer sends to shards, by their names.
 const (
-	sendsMove     = "_shardsvrMoveRange"
-	sendsMergeAll = "_shardsvrMergeAllChunksOnShard"
-	sendsMerge    = "mergeChunks"
-	sendsMeasure  = "dataSize"
-	sendsSplit    = "splitChunk"
-	sendsPoints   = "autoSplitVector"
+	cmdMoveRange       = "_shardsvrMoveRange"
+	cmdMergeAllChunks  = "_shardsvrMergeAllChunksOnShard"
+	cmdMergeChunks     = "mergeChunks"
+	cmdDataSize        = "dataSize"
+	cmdSplitChunk      = "splitChunk"
+	cmdAutoSplitVector = "autoSplitVector"
 )
 
-// commitsMigration is what a donor sends to the config server.
-const commitsMigration = "_configsvrCommitChunkMigration"
+// cmdCommitMigration is the commit command that a donor sends to the config server.
+const cmdCommitMigration = "_configsvrCommitChunkMigration"
 
-// BetweenNodes reports whether the balancer or a shard sends a command of this
+// IsInterNodeCommand reports whether the balancer or a shard sends a command of this
 // name to another node, so that it can be made to fail there.
-func BetweenNodes(name string) bool {
-	return slices.Contains([]string{sendsMove, sendsMergeAll, sendsMerge, sendsMeasure, sendsSplit, sendsPoints,
-		commitsMigration}, name)
+func IsInterNodeCommand(name string) bool {
+	return slices.Contains(
+		[]string{cmdMoveRange, cmdMergeAllChunks, cmdMergeChunks, cmdDataSize, cmdSplitChunk, cmdAutoSplitVector,
+			cmdCommitMigration},
+		name,
+	)
 }
 
 // send brings a command of the balancer to a shard. It is ShardNotFound for a
@@ -59,13 +62,13 @@ func (b *Balancer) send(to catalog.ShardID, name string, document func() bson.D)
 	if b.shards[to] == nil {
 		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", to)
 	}
-	if err := b.faults.reach(configShard, to); err != nil {
+	if err := b.faults.checkReachable(configShard, to); err != nil {
 		return err
 	}
-	switch f := b.faults.takeFailureOf(name, to); {
+	switch f := b.faults.takeCommandFailure(name, to); {
 	case f == nil || f.WriteConcernError != nil: // the command was applied
 	case f.CloseConnection:
-		return b.faults.connectionLost(to)
+		return b.faults.connectionLostError(to)
 	default:
 		return f.Err()
 	}
@@ -76,30 +79,30 @@ func (b *Balancer) send(to catalog.ShardID, name string, document func() bson.D)
 	return nil
 }
 
-func (fs *Faults) connectionLost(to catalog.ShardID) error {
+func (fs *Faults) connectionLostError(to catalog.ShardID) error {
 	return mongoerr.New(mongoerr.HostUnreachable,
 		"Error connecting to %s :: caused by :: Connection reset by peer", cmp.Or(fs.addresses.HostOf(to), string(to)))
 }
 
 // sendMove is send for a request to a donor.
 func (b *Balancer) sendMove(req MoveRequest) error {
-	return b.send(req.From, sendsMove, func() bson.D {
+	return b.send(req.From, cmdMoveRange, func() bson.D {
 		coll, _, err := b.config.Tracked(req.Namespace)
 		if err != nil {
-			return bson.D{{Key: sendsMove, Value: req.Namespace}}
+			return bson.D{{Key: cmdMoveRange, Value: req.Namespace}}
 		}
-		return moveCommand(b.installed.onConfigServers(), req, coll)
+		return moveCommand(b.installed.configRelease(), req, coll)
 	})
 }
 
-// takeFailureOf counts a command between nodes against the failures armed
+// takeCommandFailure counts a command between nodes against the failures armed
 // for it on this shard, or on any. A name that routers know too is meant for
 // them unless a shard is named.
-func (fs *Faults) takeFailureOf(name string, to catalog.ShardID) *Failure {
+func (fs *Faults) takeCommandFailure(name string, to catalog.ShardID) *Failure {
 	if len(fs.failures) == 0 {
 		return nil
 	}
-	if f := fs.takeFailure(name, to); f != nil || name == sendsMerge || name == sendsMeasure {
+	if f := fs.takeFailure(name, to); f != nil || name == cmdMergeChunks || name == cmdDataSize {
 		return f
 	}
 	return fs.takeFailure(name, "")
@@ -118,7 +121,7 @@ func (b *Balancer) awaitScheduler(ctx context.Context, deadline time.Time) error
 
 // moveCommand returns what a donor is sent (rules/02-defragmentation-and-merging §4.2).
 func moveCommand(r catalog.Release, req MoveRequest, coll catalog.Collection) bson.D {
-	doc := bson.D{{Key: sendsMove, Value: req.Namespace}, {Key: "toShard", Value: string(req.To)}}
+	doc := bson.D{{Key: cmdMoveRange, Value: req.Namespace}, {Key: "toShard", Value: string(req.To)}}
 	if req.Min != nil {
 		doc = append(doc, bson.E{Key: "min", Value: req.Min})
 	}
@@ -127,7 +130,7 @@ func moveCommand(r catalog.Release, req MoveRequest, coll catalog.Collection) bs
 	}
 	concern := req.WriteConcern
 	if concern == nil {
-		concern = encode(bson.D{{Key: "w", Value: int32(1)}, {Key: "wtimeout", Value: int32(0)}})
+		concern = mustEncode(bson.D{{Key: "w", Value: int32(1)}, {Key: "wtimeout", Value: int32(0)}})
 	}
 	doc = append(doc, bson.E{Key: "waitForDelete", Value: req.WaitForDelete})
 	if r.SendsEpoch() {
@@ -146,9 +149,9 @@ func moveCommand(r catalog.Release, req MoveRequest, coll catalog.Collection) bs
 func (b *Balancer) actionCommand(a policy.StreamAction) bson.D {
 	if a.Kind == policy.MergeAll {
 		return bson.D{
-			{Key: sendsMergeAll, Value: a.Namespace},
+			{Key: cmdMergeAllChunks, Value: a.Namespace},
 			{Key: "shard", Value: string(a.Shard)},
-			{Key: "maxNumberOfChunksToMerge", Value: int32(autoMergeMost)},
+			{Key: "maxNumberOfChunksToMerge", Value: int32(autoMergeMaxChunks)},
 			{Key: "maxTimeProcessingChunksMS", Value: int32(b.parameters.Int("autoMergerMaxTimeProcessingChunksMS"))},
 		}
 	}
@@ -160,7 +163,7 @@ func (b *Balancer) actionCommand(a policy.StreamAction) bson.D {
 	version := bson.E{Key: "shardVersion", Value: versionDoc(table, table.ShardVersion(a.Shard))}
 	if a.Kind == policy.MergeRange {
 		return bson.D{
-			{Key: sendsMerge, Value: a.Namespace},
+			{Key: cmdMergeChunks, Value: a.Namespace},
 			{Key: "bounds", Value: bson.A{p.Bound(a.Min), p.Bound(a.Max)}},
 			{Key: "shardName", Value: string(a.Shard)},
 			{Key: "epoch", Value: table.Epoch()},
@@ -169,7 +172,7 @@ func (b *Balancer) actionCommand(a policy.StreamAction) bson.D {
 		}
 	}
 	return bson.D{
-		{Key: sendsMeasure, Value: a.Namespace},
+		{Key: cmdDataSize, Value: a.Namespace},
 		{Key: "keyPattern", Value: p.Doc()},
 		{Key: "min", Value: p.Bound(a.Min)},
 		{Key: "max", Value: p.Bound(a.Max)},
@@ -180,14 +183,14 @@ func (b *Balancer) actionCommand(a policy.StreamAction) bson.D {
 }
 
 var actionNames = map[policy.ActionKind]string{
-	policy.MergeRange: sendsMerge, policy.MeasureRange: sendsMeasure, policy.MergeAll: sendsMergeAll,
+	policy.MergeRange: cmdMergeChunks, policy.MeasureRange: cmdDataSize, policy.MergeAll: cmdMergeAllChunks,
 }
 
 // splitCommand returns what the owner of a chunk is sent to split it, around
 // the scheduler (rules/02-defragmentation-and-merging §4.3).
 func splitCommand(coll catalog.Collection, s policy.Split) bson.D {
 	return bson.D{
-		{Key: sendsSplit, Value: s.Namespace},
+		{Key: cmdSplitChunk, Value: s.Namespace},
 		{Key: "from", Value: string(s.Shard)},
 		{Key: "keyPattern", Value: coll.Pattern.Doc()},
 		{Key: "epoch", Value: coll.Epoch},
@@ -198,12 +201,12 @@ func splitCommand(coll catalog.Collection, s policy.Split) bson.D {
 	}
 }
 
-// pointsCommand asks the owner of a chunk that was too large to move where to
+// splitPointsCommand asks the owner of a chunk that was too large to move where to
 // split it (rules/02-defragmentation-and-merging §4.3).
-func pointsCommand(coll catalog.Collection, s policy.Split, maxChunkSizeBytes int64) bson.D {
+func splitPointsCommand(coll catalog.Collection, s policy.Split, maxChunkSizeBytes int64) bson.D {
 	_, name, _ := strings.Cut(s.Namespace, ".")
 	return bson.D{
-		{Key: sendsPoints, Value: name},
+		{Key: cmdAutoSplitVector, Value: name},
 		{Key: "keyPattern", Value: coll.Pattern.Doc()},
 		{Key: "min", Value: coll.Pattern.Bound(s.Min)},
 		{Key: "max", Value: coll.Pattern.Bound(s.Max)},
@@ -236,22 +239,22 @@ type runner struct {
 // themselves (rules/02-defragmentation-and-merging §1.4, §2.10, §4.5).
 //
 // The new primary may be in another time zone; nil is that of the old one.
-func (b *Balancer) StepDown(zone *time.Location) error {
+func (b *Balancer) StepDown(location *time.Location) error {
 	if b.faults.configDown {
 		return mongoerr.New(mongoerr.HostUnreachable, "the config server is down: restart it")
 	}
-	if zone != nil {
-		b.zone = zone
+	if location != nil {
+		b.location = location
 	}
-	b.end()
+	b.stopLoop()
 	b.term++
-	b.begin()
+	b.startEngine()
 	b.clock.Wake()
 	return nil
 }
 
-// end ends the loop, if one runs.
-func (b *Balancer) end() {
+// stopLoop ends the loop, if one runs.
+func (b *Balancer) stopLoop() {
 	b.scheduler = schedulerStopped
 	if b.driver != nil {
 		b.driver.Stop()
@@ -261,37 +264,37 @@ func (b *Balancer) end() {
 	}
 }
 
-// begin makes the engine of a term: an event driver on virtual time,
+// startEngine makes the engine of a term: an event driver on virtual time,
 // the goroutine driver on real time. Both begin when the migrations of the term
 // before have ended.
-func (b *Balancer) begin() {
+func (b *Balancer) startEngine() {
 	if b.clock.IsClosed() {
 		return
 	}
 	b.scanZones()
 	cfg := balancer.Config{
-		Version:    b.installed.onConfigServers(),
+		Version:    b.installed.configRelease(),
 		Parameters: b.engineParameters,
 		Rand:       balancer.NewRand(b.seed, b.term),
 		Logger:     b.logger,
-		Location:   b.zone,
+		Location:   b.location,
 	}
-	if !b.clock.RealTime() {
+	if !b.clock.IsRealTime() {
 		b.loop = balancer.NewLoop(cfg)
 		driver := balancer.NewEventDriver(b.clock.Events(), b.loop, engine{b, &dataSizes{}})
 		b.driver = driver
 		b.joinMigrations(driver.Start)
 		return
 	}
-	cfg.Changed = func() {
+	cfg.OnRoundChange = func() {
 		b.clock.WithLock(b.clock.Wake)
 	}
 	b.loop = balancer.NewLoop(cfg)
-	b.run(b.loop)
+	b.runLoop(b.loop)
 }
 
-// run starts the goroutine of a loop on real time.
-func (b *Balancer) run(loop *balancer.Loop) {
+// runLoop starts the goroutine of a loop on real time.
+func (b *Balancer) runLoop(loop *balancer.Loop) {
 	before := b.runner
 	ctx, stop := context.WithCancel(b.ctx)
 	b.runner = &runner{stop: stop, done: make(chan struct{})}
@@ -306,13 +309,13 @@ func (b *Balancer) run(loop *balancer.Loop) {
 		case <-joined:
 		case <-ctx.Done():
 		}
-		b.turn(ctx, loop)
+		b.driveLoop(ctx, loop)
 	})
 }
 
-// turn runs a loop on real time. Should the program panic where the loop itself
+// driveLoop runs a loop on real time. Should the program panic where the loop itself
 // can't go on, the config server steps down.
-func (b *Balancer) turn(ctx context.Context, loop *balancer.Loop) {
+func (b *Balancer) driveLoop(ctx context.Context, loop *balancer.Loop) {
 	b.clock.Attempt("the balancer", func() { balancer.Run(ctx, loop, sharedEngine{b}) }, func(error) {
 		b.clock.WithLock(func() {
 			b.clock.After(balancer.RoundInterval, func() {
@@ -333,7 +336,7 @@ func (b *Balancer) joinMigrations(then func()) {
 	var look func()
 	look = func() {
 		for _, m := range joined {
-			if !m.over {
+			if !m.ended {
 				b.clock.After(joinPoll, look)
 				return
 			}
@@ -384,7 +387,7 @@ func (cfg *ConfigDB) lockFields(state int32, process string) bson.D {
 }
 
 // LockRound takes the lock for a round, unless somebody holds it who wrote it
-// by hand: other routers there are none.
+// by hand (the mock has no other balancers).
 func (e engine) LockRound(context.Context) (bool, error) {
 	taken := false
 	_, err := e.b.config.modify(configLocks, balancerLock, func(doc *bson.D) {
@@ -394,15 +397,15 @@ func (e engine) LockRound(context.Context) (bool, error) {
 			}
 		}
 		for _, field := range e.b.config.lockFields(lockHeld, routerName) {
-			set(doc, field.Key, field.Value)
+			setDocField(doc, field.Key, field.Value)
 		}
 		taken = true
 	})
 	return taken, err
 }
 
-// UnlockRound frees the lock; what it says of its last holder stays.
+// UnlockRound frees the lock and keeps the fields about its last holder.
 func (e engine) UnlockRound(context.Context) error {
-	_, err := e.b.config.modify(configLocks, balancerLock, func(doc *bson.D) { set(doc, "state", lockFree) })
+	_, err := e.b.config.modify(configLocks, balancerLock, func(doc *bson.D) { setDocField(doc, "state", lockFree) })
 	return err
 }

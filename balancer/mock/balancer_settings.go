@@ -41,13 +41,13 @@ type Balancer struct {
 	stats       *Statistics
 	term        int64
 
-	loop      *balancer.Loop
-	driver    *balancer.EventDriver // on virtual time
-	runner    *runner               // on real time
-	scheduler schedulerState
-	acting    []*balancerAction // of all terms
-	// scanFailed: the last scan of the zones did.
-	scanFailed bool
+	loop           *balancer.Loop
+	driver         *balancer.EventDriver // on virtual time
+	runner         *runner               // on real time
+	scheduler      schedulerState
+	runningActions []*balancerAction // of all terms
+	// zoneScanFailed: the last scan of the zones failed.
+	zoneScanFailed bool
 }
 
 // Balancer is that of the cluster.
@@ -63,38 +63,38 @@ func (b *Balancer) RefreshSettings() (catalog.Settings, error) {
 
 // Start turns balancing and auto-merging on (rules/03-commands §1.2).
 func (b *Balancer) Start() error {
-	if err := b.set("full", false); err != nil {
+	if err := b.setMode("full", false); err != nil {
 		return err
 	}
-	b.log.Action("balancer.start", nil)
+	b.log.WriteAction("balancer.start", nil)
 	return nil
 }
 
 // Stop turns both off and waits until the round in progress, if any,
 // has ended, or the deadline has passed.
 func (b *Balancer) Stop(ctx context.Context, deadline time.Time) error {
-	if err := b.set("off", true); err != nil {
+	if err := b.setMode("off", true); err != nil {
 		return err
 	}
 	was := b.loop.Status()
 	err := b.clock.Await(ctx, deadline, func() bool {
 		now := b.loop.Status()
 		ended := !was.InRound || !now.InRound || now.Rounds != was.Rounds
-		return ended && (b.scheduler != schedulerRecovering || !b.flaws.StopJoins)
+		return ended && (b.scheduler != schedulerRecovering || !b.bugs.FixBalancerStop)
 	})
 	if err != nil {
 		return err
 	}
-	b.log.Action("balancer.stop", nil)
+	b.log.WriteAction("balancer.stop", nil)
 	return nil
 }
 
-func (b *Balancer) set(mode string, stopped bool) error {
+func (b *Balancer) setMode(mode string, stopped bool) error {
 	err := b.config.setSetting("balancer", bson.D{{Key: "mode", Value: mode}, {Key: "stopped", Value: stopped}})
 	if err != nil {
 		return err
 	}
-	// The auto-splitter of old goes off and on with the balancer, as the
+	// The auto-splitter of older releases follows the balancer's switch, as the
 	// auto-merger does now.
 	for id, exists := range map[string]bool{"automerge": b.release.AutoMerges(), "autosplit": b.release.AutoSplits()} {
 		if !exists {
@@ -135,7 +135,7 @@ func (b *Balancer) Compliance(rq *Request, ns string) (policy.Compliance, error)
 		return policy.Compliance{}, err
 	}
 	if !b.release.BalancesBySize() {
-		b.stats.markFull(shards)
+		b.stats.fillShardSizes(shards)
 		return policy.CountStatus(policy.CountSituation{
 			Situation: balancer.NewSituation(routing, nil, shards, settings), Rules: policy.RulesOf(b.release),
 		})
@@ -144,7 +144,7 @@ func (b *Balancer) Compliance(rq *Request, ns string) (policy.Compliance, error)
 	if status, settled := policy.StatusWithoutSizes(situation, defragmentation); settled {
 		return status, nil
 	}
-	if err := rq.FromConfig(); err != nil {
+	if err := rq.ContactShardsFromConfig(); err != nil {
 		return policy.Compliance{}, err
 	}
 	situation.Sizes.ByShard = b.stats.ownedBytes(coll, nil)
@@ -191,31 +191,31 @@ func (b *Balancer) Configure(ns string, change BalancingChange) error {
 		if change.ChunkSizeMB != nil {
 			details = append(details, bson.E{Key: "chunkSizeMB", Value: int32(*change.ChunkSizeMB)})
 			if *change.ChunkSizeMB == 0 {
-				unset(doc, "maxChunkSizeBytes")
+				unsetDocField(doc, "maxChunkSizeBytes")
 				if ns == sessionsNamespace {
-					set(doc, "maxChunkSizeBytes", int64(sessionsChunkBytes))
+					setDocField(doc, "maxChunkSizeBytes", int64(sessionsChunkBytes))
 				}
 			} else {
-				set(doc, "maxChunkSizeBytes", *change.ChunkSizeMB<<20)
+				setDocField(doc, "maxChunkSizeBytes", *change.ChunkSizeMB<<20)
 			}
 		}
 		if change.Defragment != nil {
 			details = append(details, bson.E{Key: "defragmentCollection", Value: *change.Defragment})
 		}
 		if change.Defragment != nil && *change.Defragment {
-			set(doc, "defragmentCollection", true)
+			setDocField(doc, "defragmentCollection", true)
 		}
 		if change.AutoMerge != nil {
-			set(doc, "enableAutoMerge", *change.AutoMerge)
+			setDocField(doc, "enableAutoMerge", *change.AutoMerge)
 		}
 		if change.Balance != nil {
-			set(doc, "noBalance", !*change.Balance)
+			setDocField(doc, "noBalance", !*change.Balance)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	b.log.change(configShard, "configureCollectionBalancing", ns, details)
+	b.log.writeChange(configShard, "configureCollectionBalancing", ns, details)
 	if change.onlyAborts() {
 		return nil
 	}
@@ -226,7 +226,7 @@ func (b *Balancer) Configure(ns string, change BalancingChange) error {
 	return nil
 }
 
-// onlyAborts: an abort alone changes no metadata that routers know of.
+// onlyAborts: such a change does not affect the metadata of routers.
 func (b BalancingChange) onlyAborts() bool {
 	return b.Defragment != nil && !*b.Defragment && b.ChunkSizeMB == nil && b.AutoMerge == nil && b.Balance == nil
 }
@@ -240,7 +240,7 @@ func (b *Balancer) abortDefragmentation(ns string) error {
 	}
 	b.loop.AbortDefragmentation(coll.UUID)
 	_, err = b.config.modify(configCollections, ns, func(doc *bson.D) {
-		set(doc, "defragmentationPhase", string(policy.PhaseFinished))
+		setDocField(doc, "defragmentationPhase", string(policy.PhaseFinished))
 	})
 	return err
 }
@@ -249,9 +249,9 @@ func (b *Balancer) abortDefragmentation(ns string) error {
 func (b *Balancer) PermitMigrations(ns string, permit bool) error {
 	found, err := b.config.modify(configCollections, ns, func(doc *bson.D) {
 		if permit {
-			unset(doc, "permitMigrations")
+			unsetDocField(doc, "permitMigrations")
 		} else {
-			set(doc, "permitMigrations", false)
+			setDocField(doc, "permitMigrations", false)
 		}
 	})
 	if err != nil {
@@ -262,8 +262,8 @@ func (b *Balancer) PermitMigrations(ns string, permit bool) error {
 	}
 	if table := b.config.table(ns); !permit {
 		b.migrations.abort(ns)
-		b.config.banned[ns] = table.Version()
+		b.config.forbiddenSince[ns] = table.Version()
 	}
-	b.log.change(configShard, "setPermitMigrations", ns, bson.D{{Key: "permitMigrations", Value: permit}})
+	b.log.writeChange(configShard, "setPermitMigrations", ns, bson.D{{Key: "permitMigrations", Value: permit}})
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// ChangeKind is what a change stream calls an operation.
+// ChangeKind is the operationType of a change event.
 type ChangeKind string
 
 // The kinds of changes that are noted.
@@ -49,7 +49,7 @@ type Change struct {
 	// Images: the collection keeps pre- and post-images.
 	Images bool
 
-	// What expanded events have besides.
+	// Additional fields of expanded events.
 	UUID      *bson.Binary // of the collection
 	Operation bson.D       // operationDescription
 	NSType    string       // what was created: "collection" or "view"; of a view that is dropped, too
@@ -66,7 +66,7 @@ func (ch Change) Expanded() bool {
 	return ch.Kind == ChangeDrop && ch.NSType == "view"
 }
 
-// What is remembered for streams that resume: so many changes, of so many bytes.
+// Limits of the history that streams can resume from: number of changes and bytes.
 const (
 	maxChanges     = 10_000
 	maxChangeBytes = 64 << 20
@@ -80,11 +80,11 @@ type ChangeFeed struct {
 	ids     *ids.Source
 	locator *locator
 
-	on    bool
-	list  []Change
-	bytes int
-	// gone is the time of the newest change that is not remembered.
-	gone bson.Timestamp
+	recording bool
+	list      []Change
+	bytes     int
+	// forgottenUntil is the time of the newest change that was discarded.
+	forgottenUntil bson.Timestamp
 }
 
 // Changes returns the feed of the cluster's change streams.
@@ -92,23 +92,23 @@ func (c *Cluster) Changes() *ChangeFeed { return c.changes }
 
 // reset forgets all changes, and notes none until a stream begins.
 func (cf *ChangeFeed) reset() {
-	cf.on, cf.list, cf.bytes, cf.gone = false, nil, 0, bson.Timestamp{}
+	cf.recording, cf.list, cf.bytes, cf.forgottenUntil = false, nil, 0, bson.Timestamp{}
 }
 
-// Start begins to note changes, if that has not begun, and returns the time
-// it is.
+// Start starts recording changes, if it has not started, and returns the current
+// cluster time.
 func (cf *ChangeFeed) Start() bson.Timestamp {
-	if !cf.on {
+	if !cf.recording {
 		cf.reset()
-		cf.on, cf.gone = true, cf.ids.LastStamp
+		cf.recording, cf.forgottenUntil = true, cf.ids.LastStamp
 	}
 	return cf.ids.LastStamp
 }
 
-// After returns what has changed since. It fails with
-// ChangeStreamHistoryLost where some of it is not remembered.
+// After returns the changes after a time. It fails with
+// ChangeStreamHistoryLost if some of them were discarded.
 func (cf *ChangeFeed) After(at bson.Timestamp) ([]Change, error) {
-	if at.Before(cf.gone) {
+	if at.Before(cf.forgottenUntil) {
 		return nil, mongoerr.New(mongoerr.ChangeStreamHistoryLost,
 			"Resume of change stream was not possible, as the resume point may no longer be in the oplog.")
 	}
@@ -121,19 +121,19 @@ func (cf *ChangeFeed) After(at bson.Timestamp) ([]Change, error) {
 	return cf.list[from:], nil
 }
 
-// Any reports whether anything has changed since.
-func (cf *ChangeFeed) Any(at bson.Timestamp) bool {
+// HasAfter reports whether anything has changed since.
+func (cf *ChangeFeed) HasAfter(at bson.Timestamp) bool {
 	n := len(cf.list)
 	return n > 0 && cf.list[n-1].At.After(at)
 }
 
 func (cf *ChangeFeed) note(ch Change) {
-	if !cf.on || onConfigServer(databaseOf(ch.Namespace)) {
+	if !cf.recording || onConfigServer(databaseOf(ch.Namespace)) {
 		return
 	}
 	ch.At, ch.Wall = cf.ids.Tick(), cf.clock.Now()
 	if ch.UUID == nil {
-		if l := cf.local(ch.Namespace); l != nil {
+		if l := cf.anyLocal(ch.Namespace); l != nil {
 			ch.UUID = &l.uuid
 		}
 	}
@@ -142,27 +142,27 @@ func (cf *ChangeFeed) note(ch Change) {
 	log.bytes += len(ch.Before) + len(ch.After)
 	for len(log.list) > maxChanges || log.bytes > maxChangeBytes && len(log.list) > 1 {
 		oldest := log.list[0]
-		log.gone, log.bytes, log.list = oldest.At, log.bytes-len(oldest.Before)-len(oldest.After), log.list[1:]
+		log.forgottenUntil, log.bytes, log.list = oldest.At, log.bytes-len(oldest.Before)-len(oldest.After), log.list[1:]
 	}
 	cf.clock.Wake()
 }
 
-// noteDocument notes that one document has come, or is gone.
+// noteDocument records the insert or delete of one document.
 func (cf *ChangeFeed) noteDocument(kind ChangeKind, ns string, before, after bson.Raw) {
-	if !cf.on {
+	if !cf.recording {
 		return
 	}
 	doc := after
 	if doc == nil {
 		doc = before
 	}
-	cf.note(cf.changed(kind, ns, doc, before, after))
+	cf.note(cf.newDocumentChange(kind, ns, doc, before, after))
 }
 
-// changed is a change of the document that has doc's key.
-func (cf *ChangeFeed) changed(kind ChangeKind, ns string, doc, before, after bson.Raw) Change {
+// newDocumentChange returns a change event for the document with doc's key.
+func (cf *ChangeFeed) newDocumentChange(kind ChangeKind, ns string, doc, before, after bson.Raw) Change {
 	ch := Change{Kind: kind, Namespace: ns, Key: cf.documentKey(ns, doc), Before: before, After: after}
-	if l := cf.local(ns); l != nil {
+	if l := cf.anyLocal(ns); l != nil {
 		ch.UUID, ch.Images = &l.uuid, l.keepsImages()
 	}
 	return ch
@@ -170,10 +170,10 @@ func (cf *ChangeFeed) changed(kind ChangeKind, ns string, doc, before, after bso
 
 // noteUpdate notes what an update has done to one document.
 func (cf *ChangeFeed) noteUpdate(u *update.Update, ns string, before, after bson.Raw) {
-	if !cf.on {
+	if !cf.recording {
 		return
 	}
-	ch := cf.changed(ChangeReplace, ns, after, before, after)
+	ch := cf.newDocumentChange(ChangeReplace, ns, after, before, after)
 	if !u.IsReplacement() {
 		if told, ok := u.Describe(before, after); ok {
 			ch.Kind, ch.Update = ChangeUpdate, told
@@ -193,7 +193,7 @@ func (cf *ChangeFeed) noteCreated(ns string, options bson.D) {
 	cf.note(Change{Kind: ChangeCreate, Namespace: ns, Operation: operation, NSType: "collection"})
 }
 
-// noteIndexes notes indexes that have come, or are gone.
+// noteIndexes records indexes that were created or dropped.
 func (cf *ChangeFeed) noteIndexes(kind ChangeKind, ns string, specs []store.IndexSpec) {
 	list := bson.A{}
 	for _, s := range specs {
@@ -204,8 +204,8 @@ func (cf *ChangeFeed) noteIndexes(kind ChangeKind, ns string, specs []store.Inde
 	}
 }
 
-// local returns a collection's data on any shard that has it; nil where none has.
-func (cf *ChangeFeed) local(ns string) *localCollection {
+// anyLocal returns a collection's data on any shard that has it; nil where none has.
+func (cf *ChangeFeed) anyLocal(ns string) *localCollection {
 	for _, t := range cf.locator.targets(ns, nil) {
 		if t.shard != nil && t.shard.colls[ns] != nil {
 			return t.shard.colls[ns]

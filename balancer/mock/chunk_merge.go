@@ -21,17 +21,17 @@ func (cks *Chunks) MergeRange(coll catalog.Collection, min, max catalog.Key) err
 	}
 	table := cks.config.tables[coll.Namespace]
 	owner := table.Find(min).Shard
-	if err := cks.faults.reach(configShard, owner); err != nil {
+	if err := cks.faults.checkReachable(configShard, owner); err != nil {
 		return err
 	}
-	if err := cks.frozen(coll); err != nil {
+	if err := cks.checkNotFrozen(coll); err != nil {
 		return err
 	}
 	if !catalog.Tile(ownedBy(owner, table.Overlapping(min, max)), min, max) {
-		return cks.config.staleConfig(coll.Namespace, owner, "Range with bounds [%s, %s) is not owned by this shard.",
+		return cks.config.staleConfigError(coll.Namespace, owner, "Range with bounds [%s, %s) is not owned by this shard.",
 			coll.Pattern.Bound(min), coll.Pattern.Bound(max))
 	}
-	if err := chunkOperations(cks.config); err != nil {
+	if err := checkChunkOperations(cks.config); err != nil {
 		return err
 	}
 	return cks.commitMerge(coll, owner, min, max)
@@ -71,7 +71,7 @@ func (cks *Chunks) commitMerge(known catalog.Collection, shard catalog.ShardID, 
 	if len(chunks) == 1 {
 		return nil
 	}
-	before, merged := table.Version(), cks.commits().Merge(table, chunks)
+	before, merged := table.Version(), cks.newCommit().Merge(table, chunks)
 	if err := cks.config.putChunks(ns, merged); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (cks *Chunks) logMerge(what string, coll catalog.Collection, before catalog
 	count int) {
 	after := before
 	after.ChunkVersion = merged.Version
-	cks.log.change(configShard, what, coll.Namespace, bson.D{
+	cks.log.writeChange(configShard, what, coll.Namespace, bson.D{
 		{Key: "prevPlacementVersion", Value: before.Doc()},
 		{Key: "mergedVersion", Value: after.Doc()},
 		{Key: "owningShard", Value: string(merged.Shard)},
@@ -104,13 +104,13 @@ const mergeAllAttempts = 5
 // MergeAll merges every run of mergeable chunks of a shard (rules/02-defragmentation-and-merging §3.5)
 // and returns the number of chunks that went into merged ones.
 func (cks *Chunks) MergeAll(coll catalog.Collection, id catalog.ShardID, limits policy.MergeLimits) (int, error) {
-	if err := cks.faults.reach(configShard, id); err != nil {
+	if err := cks.faults.checkReachable(configShard, id); err != nil {
 		return 0, err
 	}
-	if err := chunkOperations(cks.config); err != nil {
+	if err := checkChunkOperations(cks.config); err != nil {
 		return 0, err
 	}
-	if err := cks.frozen(coll); err != nil {
+	if err := cks.checkNotFrozen(coll); err != nil {
 		return 0, err
 	}
 	return cks.mergeAll(coll, id, limits, func() *catalog.RoutingTable { return cks.config.table(coll.Namespace) })
@@ -126,13 +126,13 @@ func (cks *Chunks) mergeAll(coll catalog.Collection, id catalog.ShardID, limits 
 		if table == nil {
 			break
 		}
-		zones, err := cks.zones.of(coll)
+		zones, err := cks.zones.ranges(coll)
 		if err != nil {
 			return 0, err
 		}
 		runs := policy.MergeableRuns(policy.MergeSearch{
 			Table: table, Zones: zones, Shard: id, From: from, Cutoff: cks.historyCutoff(), Limits: limits,
-			Spent: cks.faults.lag(configShard),
+			Spent: cks.faults.extraLatency(configShard),
 		})
 		if len(runs) == 0 {
 			return 0, nil
@@ -150,7 +150,7 @@ func (cks *Chunks) mergeAll(coll catalog.Collection, id catalog.ShardID, limits 
 func (cks *Chunks) mergeRuns(
 	coll catalog.Collection, table *catalog.RoutingTable, runs [][]catalog.Chunk,
 ) (int, error) {
-	merged := cks.commits().MergeRuns(table, runs)
+	merged := cks.newCommit().MergeRuns(table, runs)
 	if err := cks.config.putChunks(coll.Namespace, merged...); err != nil {
 		return 0, err
 	}

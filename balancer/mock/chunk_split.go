@@ -55,7 +55,7 @@ func (cks *Chunks) SplitOnShard(coll catalog.Collection, chunk catalog.Chunk, po
 // Split cuts a chunk at the given points, in ascending order: the shard's
 // part, then the config server's (rules/02-migration-and-metadata §6.6).
 func (cks *Chunks) Split(coll catalog.Collection, chunk catalog.Chunk, points []catalog.Key) error {
-	if err := chunkOperations(cks.config); err != nil {
+	if err := checkChunkOperations(cks.config); err != nil {
 		return err
 	}
 	for _, point := range points {
@@ -63,18 +63,18 @@ func (cks *Chunks) Split(coll catalog.Collection, chunk catalog.Chunk, points []
 			return mongoerr.New(mongoerr.CannotSplit, "split failed :: caused by :: %s", err)
 		}
 	}
-	if err := cks.faults.reach(configShard, chunk.Shard); err != nil {
+	if err := cks.faults.checkReachable(configShard, chunk.Shard); err != nil {
 		return err
 	}
-	if err := cks.frozen(coll); err != nil {
+	if err := cks.checkNotFrozen(coll); err != nil {
 		return err
 	}
 	return cks.commitSplit(coll, chunk.Shard, chunk.Min, chunk.Max, points)
 }
 
-// frozen refuses splits and merges of a collection that forbids operations of chunks.
-func (cks *Chunks) frozen(coll catalog.Collection) error {
-	if !coll.Frozen(cks.installed.onConfigServers()) {
+// checkNotFrozen rejects splits and merges of a collection that disallows chunk operations.
+func (cks *Chunks) checkNotFrozen(coll catalog.Collection) error {
+	if !coll.Frozen(cks.installed.configRelease()) {
 		return nil
 	}
 	return errChunkOperation()
@@ -115,7 +115,7 @@ func (cks *Chunks) commitSplit(known catalog.Collection, shard catalog.ShardID, 
 		return err
 	}
 	before := table.Version().ChunkVersion
-	pieces := cks.commits().Split(table, chunk, points)
+	pieces := cks.newCommit().Split(table, chunk, points)
 	if err := cks.config.putChunks(ns, pieces...); err != nil {
 		return err
 	}
@@ -156,14 +156,14 @@ func (cks *Chunks) logSplit(ns string, table *catalog.RoutingTable, chunk catalo
 	before := bson.E{Key: "before", Value: chunkDoc(table, chunk, version)}
 	owner := bson.E{Key: "owningShard", Value: string(chunk.Shard)}
 	if len(pieces) == 2 {
-		cks.log.change(configShard, "split", ns, bson.D{before,
+		cks.log.writeChange(configShard, "split", ns, bson.D{before,
 			{Key: "left", Value: chunkDoc(table, pieces[0], pieces[0].Version)},
 			{Key: "right", Value: chunkDoc(table, pieces[1], pieces[1].Version)},
 			owner})
 		return
 	}
 	for i, piece := range pieces {
-		cks.log.change(configShard, "multi-split", ns, bson.D{before,
+		cks.log.writeChange(configShard, "multi-split", ns, bson.D{before,
 			{Key: "number", Value: int32(i + 1)},
 			{Key: "of", Value: int32(len(pieces))},
 			{Key: "chunk", Value: chunkDoc(table, piece, piece.Version)},
@@ -178,9 +178,9 @@ const (
 	backward direction = true
 )
 
-// EndingAt returns the chunk whose upper bound is max, else the one containing
+// ChunkEndingAt returns the chunk whose upper bound is max, else the one containing
 // it.
-func EndingAt(t *catalog.RoutingTable, max catalog.Key) catalog.Chunk {
+func ChunkEndingAt(t *catalog.RoutingTable, max catalog.Key) catalog.Chunk {
 	i := t.IndexOf(max)
 	if chunk := t.At(i); i == 0 || !chunk.Min.Equal(max) {
 		return chunk
@@ -201,12 +201,12 @@ func (l *localCollection) splitPoint(p catalog.KeyPattern, min, max catalog.Key,
 		return catalog.Key{}, false
 	}
 	perPiece := maxChunkBytes / (size / docs)
-	if virtual, _ := l.virtual.within(p, min, max); virtual > 0 {
+	if virtual, _ := l.virtual.sumIn(p, min, max); virtual > 0 {
 		return l.virtualPoint(p, min, max, virtual, perPiece, dir)
 	}
 	keys := make([][]byte, 0, 1024)
 	records := make([]store.RecordID, 0, 1024)
-	for record, key := range l.inRange(p, min, max) {
+	for record, key := range l.documentsInRange(p, min, max) {
 		keys = append(keys, key)
 		records = append(records, record)
 	}
@@ -214,7 +214,7 @@ func (l *localCollection) splitPoint(p catalog.KeyPattern, min, max catalog.Key,
 		slices.Reverse(keys)
 		slices.Reverse(records)
 	}
-	at, ok := firstPiece(keys, int(perPiece))
+	at, ok := firstSplitPoint(keys, int(perPiece))
 	if !ok {
 		return catalog.Key{}, false
 	}
@@ -223,20 +223,20 @@ func (l *localCollection) splitPoint(p catalog.KeyPattern, min, max catalog.Key,
 	return key, err == nil
 }
 
-// firstPiece returns the position of the first split point.
-func firstPiece(keys [][]byte, perPiece int) (int, bool) {
-	points := piecePoints(keys, perPiece, 1)
+// firstSplitPoint returns the position of the first split point.
+func firstSplitPoint(keys [][]byte, perPiece int) (int, bool) {
+	points := splitPointIndexes(keys, perPiece, 1)
 	if len(points) == 0 {
 		return 0, false
 	}
 	return points[0], true
 }
 
-// piecePoints returns the search itself over the keys of a range in walking
+// splitPointIndexes returns the search itself over the keys of a range in walking
 // order: the positions of the first split points, up to limit of them, or all
 // for 0. Keys equal to the point before are skipped; a short last piece is made
 // up for by the pieces before it.
-func piecePoints(keys [][]byte, perPiece, limit int) []int {
+func splitPointIndexes(keys [][]byte, perPiece, limit int) []int {
 	if len(keys) == 0 || bytes.Equal(keys[0], keys[len(keys)-1]) {
 		return nil
 	}
@@ -244,9 +244,9 @@ func piecePoints(keys [][]byte, perPiece, limit int) []int {
 	if limit > 0 {
 		most = limit + 1
 	}
-	points, count := walkPieces(keys, 0, 1, perPiece, most)
+	points, count := pickSplitPoints(keys, 0, 1, perPiece, most)
 	if len(points) > 0 && float64(count) < 0.8*float64(perPiece) {
-		points = evenOut(keys, points, count, perPiece)
+		points = evenOutLastPieces(keys, points, count, perPiece)
 	}
 	if limit > 0 {
 		points = points[:min(limit, len(points))]
@@ -254,8 +254,8 @@ func piecePoints(keys [][]byte, perPiece, limit int) []int {
 	return points
 }
 
-// evenOut takes what the last piece lacks from the pieces before it.
-func evenOut(keys [][]byte, points []int, count, perPiece int) []int {
+// evenOutLastPieces makes the last piece larger at the cost of the pieces before it.
+func evenOutLastPieces(keys [][]byte, points []int, count, perPiece int) []int {
 	again := min(3, len(points))
 	smaller := perPiece - (perPiece-count)/(again+1)
 	if count < perPiece-smaller {
@@ -267,13 +267,13 @@ func evenOut(keys [][]byte, points []int, count, perPiece int) []int {
 		from = points[len(points)-1]
 	}
 	// The key walked from counts as the first of its piece.
-	more, _ := walkPieces(keys, from, 1, smaller, again)
+	more, _ := pickSplitPoints(keys, from, 1, smaller, again)
 	return append(points, more...)
 }
 
-// walkPieces picks up to limit points behind keys[from], one every n keys,
+// pickSplitPoints picks up to limit points behind keys[from], one every n keys,
 // and returns the count after the last one.
-func walkPieces(keys [][]byte, from, count, n, limit int) (points []int, rest int) {
+func pickSplitPoints(keys [][]byte, from, count, n, limit int) (points []int, rest int) {
 	last := keys[from]
 	for i := from + 1; i < len(keys); i++ {
 		count++
@@ -299,7 +299,7 @@ func (l *localCollection) virtualPoint(p catalog.KeyPattern, min, max catalog.Ke
 	if dir == backward {
 		n = docs - n
 	}
-	return l.virtual.pointAfter(p, min, max, n)
+	return l.virtual.keyAfterDocs(p, min, max, n)
 }
 
 // Median returns the split point of a chunk for split by find or bounds
@@ -313,11 +313,11 @@ func (cks *Chunks) Median(coll catalog.Collection, chunk catalog.Chunk) (catalog
 	if docs, _ := local.counts(); docs == 0 {
 		return catalog.Key{}, errEmptyCollection(coll.Namespace)
 	}
-	if virtual, _ := local.virtual.within(coll.Pattern, chunk.Min, chunk.Max); virtual > 0 {
+	if virtual, _ := local.virtual.sumIn(coll.Pattern, chunk.Min, chunk.Max); virtual > 0 {
 		if virtual == 1 {
 			return catalog.Key{}, errNoMedian()
 		}
-		if key, ok := local.virtual.pointAfter(coll.Pattern, chunk.Min, chunk.Max, virtual/2); ok {
+		if key, ok := local.virtual.keyAfterDocs(coll.Pattern, chunk.Min, chunk.Max, virtual/2); ok {
 			return key, nil
 		}
 		return catalog.Key{}, errNoMedian()
@@ -328,7 +328,7 @@ func (cks *Chunks) Median(coll catalog.Collection, chunk catalog.Chunk) (catalog
 	}
 	var records []store.RecordID
 	var keys [][]byte
-	for record, key := range local.inRange(coll.Pattern, chunk.Min, chunk.Max) {
+	for record, key := range local.documentsInRange(coll.Pattern, chunk.Min, chunk.Max) {
 		records = append(records, record)
 		keys = append(keys, key)
 	}

@@ -19,7 +19,7 @@ func TestRangeThatMoves(t *testing.T) {
 		{50, 50}, {132, 132}, {133, 66}, {134, 66}, {140, 69}, {150, 74}, {179, 89}, {180, 99}, {1000, 99},
 	} {
 		moved := tt.docs
-		if at, ok := firstPiece(keysOf(tt.docs), 100); ok {
+		if at, ok := firstSplitPoint(keysOf(tt.docs), 100); ok {
 			moved = at
 		}
 		if moved != tt.moved {

@@ -11,9 +11,9 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// VectorRequest asks for the split points of a range (splitVector,
+// SplitVectorRequest asks for the split points of a range (splitVector,
 // rules/03-commands §1.8). Bounds may be left out together.
-type VectorRequest struct {
+type SplitVectorRequest struct {
 	Namespace  string
 	Key        bson.Raw
 	Min, Max   bson.Raw
@@ -21,22 +21,22 @@ type VectorRequest struct {
 	MaxPoints  int64 // zero without a limit
 	MaxKeys    int64 // of a piece; zero is the default
 	Force      bool  // the median, whatever the sizes
-	// On is the shard that is asked itself, orphans included; empty for the owner.
-	On catalog.ShardID
+	// Shard is the shard to read directly, orphans included; empty for the owner.
+	Shard catalog.ShardID
 }
 
-// keysOfPiece is how many keys a piece has at most by default.
-const keysOfPiece = 250_000
+// defaultMaxPieceKeys is how many keys a piece has at most by default.
+const defaultMaxPieceKeys = 250_000
 
 // SplitVector returns the keys at which a range would be cut into pieces of half
 // the chunk size: every time that many keys have passed, the next different
 // one.
-func (cks *Chunks) SplitVector(req VectorRequest) ([]bson.Raw, error) {
+func (cks *Chunks) SplitVector(req SplitVectorRequest) ([]bson.Raw, error) {
 	pattern, err := catalog.ParseKeyPattern(req.Key)
 	if err != nil {
 		return nil, err
 	}
-	local, lower, upper, err := cks.vectorRange(req, pattern)
+	local, lower, upper, err := cks.splitVectorRange(req, pattern)
 	if err != nil {
 		return nil, err
 	}
@@ -56,11 +56,11 @@ func (cks *Chunks) SplitVector(req VectorRequest) ([]bson.Raw, error) {
 	}
 	var records []store.RecordID
 	var keys [][]byte
-	for record, key := range local.inRange(pattern, lower, upper) {
+	for record, key := range local.documentsInRange(pattern, lower, upper) {
 		records, keys = append(records, record), append(keys, key)
 	}
-	if virtual, _ := local.virtual.within(pattern, lower, upper); len(keys) == 0 && virtual > 0 {
-		return local.virtualVector(req, pattern, lower, upper, virtual, req.piece(size/docs, virtual)), nil
+	if virtual, _ := local.virtual.sumIn(pattern, lower, upper); len(keys) == 0 && virtual > 0 {
+		return local.virtualSplitVector(req, pattern, lower, upper, virtual, req.keysPerPiece(size/docs, virtual)), nil
 	}
 	if len(keys) == 0 {
 		return nil, mongoerr.New(mongoerr.OperationFailed,
@@ -70,7 +70,7 @@ func (cks *Chunks) SplitVector(req VectorRequest) ([]bson.Raw, error) {
 		return nil, nil
 	}
 	var points []bson.Raw
-	for _, at := range vectorPoints(keys, req.piece(size/docs, int64(len(keys))), req.MaxPoints) {
+	for _, at := range splitVectorPoints(keys, req.keysPerPiece(size/docs, int64(len(keys))), req.MaxPoints) {
 		doc, _ := local.docs.Get(records[at])
 		key, err := pattern.DocumentKey(doc)
 		if err != nil {
@@ -81,21 +81,21 @@ func (cks *Chunks) SplitVector(req VectorRequest) ([]bson.Raw, error) {
 	return points, nil
 }
 
-// piece returns how many keys a piece has.
-func (r VectorRequest) piece(average, keys int64) int64 {
+// keysPerPiece returns how many keys a piece has.
+func (r SplitVectorRequest) keysPerPiece(average, keys int64) int64 {
 	if r.Force {
 		return keys / 2
 	}
-	most := int64(keysOfPiece)
+	most := int64(defaultMaxPieceKeys)
 	if r.MaxKeys > 0 {
 		most = r.MaxKeys
 	}
 	return min(r.ChunkBytes/(2*average), most)
 }
 
-// vectorPoints walks keys in order; a point comes when more than n keys have
+// splitVectorPoints walks keys in order; a point comes when more than n keys have
 // passed since the last one, at the next key that differs from it.
-func vectorPoints(keys [][]byte, n, limit int64) []int {
+func splitVectorPoints(keys [][]byte, n, limit int64) []int {
 	var points []int
 	last, passed := keys[0], int64(0)
 	for i, key := range keys {
@@ -110,12 +110,17 @@ func vectorPoints(keys [][]byte, n, limit int64) []int {
 	return points
 }
 
-// virtualVector cuts virtual data, whose keys are spread evenly.
-func (l *localCollection) virtualVector(req VectorRequest, p catalog.KeyPattern, lower, upper catalog.Key, docs,
-	n int64) []bson.Raw {
+// virtualSplitVector cuts virtual data, whose keys are spread evenly.
+func (l *localCollection) virtualSplitVector(
+	req SplitVectorRequest,
+	p catalog.KeyPattern,
+	lower, upper catalog.Key,
+	docs,
+	n int64,
+) []bson.Raw {
 	var points []bson.Raw
 	for passed := n + 1; passed < docs && (req.MaxPoints == 0 || int64(len(points)) < req.MaxPoints); passed += n + 1 {
-		key, ok := l.virtual.pointAfter(p, lower, upper, passed)
+		key, ok := l.virtual.keyAfterDocs(p, lower, upper, passed)
 		if !ok {
 			break
 		}
@@ -124,9 +129,9 @@ func (l *localCollection) virtualVector(req VectorRequest, p catalog.KeyPattern,
 	return points
 }
 
-// vectorRange returns the shard's collection that a range lies in, and its
+// splitVectorRange returns the shard's collection that a range lies in, and its
 // bounds.
-func (cks *Chunks) vectorRange(req VectorRequest, pattern catalog.KeyPattern) (l *localCollection, lower,
+func (cks *Chunks) splitVectorRange(req SplitVectorRequest, pattern catalog.KeyPattern) (l *localCollection, lower,
 	upper catalog.Key, err error) {
 	db := databaseOf(req.Namespace)
 	primary, known := cks.config.Primary(db)
@@ -143,8 +148,8 @@ func (cks *Chunks) vectorRange(req VectorRequest, pattern catalog.KeyPattern) (l
 		}
 	}
 	id := primary
-	if req.On != "" {
-		id = req.On
+	if req.Shard != "" {
+		id = req.Shard
 	} else if table := cks.config.table(req.Namespace); table != nil {
 		if pattern.Equal(table.Pattern()) {
 			id = table.Find(lower).Shard
@@ -158,15 +163,15 @@ func (cks *Chunks) vectorRange(req VectorRequest, pattern catalog.KeyPattern) (l
 			id = table.At(0).Shard
 		}
 	}
-	if l = cks.shards.member(id, req.Namespace); l == nil {
+	if l = cks.shards.collection(id, req.Namespace); l == nil {
 		return nil, lower, upper, mongoerr.New(mongoerr.NamespaceNotFound, "ns %s not found", req.Namespace)
 	}
 	return l, lower, upper, nil
 }
 
-// autoSplitShare is the part of a chunk size that has to be written to a chunk
-// before its shard looks whether it has grown too large.
-const autoSplitShare = 5
+// autoSplitDivisor is the divisor of the chunk size: so many bytes must be written to a chunk
+// before its shard checks whether it is too large.
+const autoSplitDivisor = 5
 
 // autoSplit notes a document that was written to a sharded collection. Up to
 // 5.0 a shard that has written a fifth of a chunk size to one of its chunks
@@ -180,7 +185,7 @@ func (cks *Chunks) autoSplit(s *shard, ns string, doc bson.Raw) {
 		return
 	}
 	coll, ok, err := cks.config.Tracked(ns)
-	if err != nil || !ok || coll.Unsplittable || cks.migrations.Donating(ns, s.id) {
+	if err != nil || !ok || coll.Unsplittable || cks.migrations.IsDonating(ns, s.id) {
 		return
 	}
 	key, err := coll.Pattern.DocumentKey(doc)
@@ -190,10 +195,10 @@ func (cks *Chunks) autoSplit(s *shard, ns string, doc bson.Raw) {
 	size := coll.MaxChunkSizeBytes
 	size = cmp.Or(size, settings.MaxChunkSizeBytes)
 	chunk, local := cks.config.table(ns).Find(key), s.colls[ns]
-	if !local.hasGrown(chunk, int64(len(doc)), size/autoSplitShare) {
+	if !local.countWritten(chunk, int64(len(doc)), size/autoSplitDivisor) {
 		return
 	}
-	points := cks.halves(coll, chunk, size)
+	points := cks.halfSizePoints(coll, chunk, size)
 	if len(points) < 2 {
 		return // half a chunk to a whole one: not yet
 	}
@@ -202,25 +207,25 @@ func (cks *Chunks) autoSplit(s *shard, ns string, doc bson.Raw) {
 	}
 }
 
-// hasGrown counts what was written to a chunk and reports whether it is time to
+// countWritten counts what was written to a chunk and reports whether it is time to
 // look at the chunk.
-func (l *localCollection) hasGrown(chunk catalog.Chunk, bytes, enough int64) bool {
-	if l.written == nil {
-		l.written = map[string]int64{}
+func (l *localCollection) countWritten(chunk catalog.Chunk, bytes, enough int64) bool {
+	if l.writtenByChunk == nil {
+		l.writtenByChunk = map[string]int64{}
 	}
 	at := string(chunk.Min.Bytes())
-	l.written[at] += bytes
-	if l.written[at] < enough {
+	l.writtenByChunk[at] += bytes
+	if l.writtenByChunk[at] < enough {
 		return false
 	}
-	delete(l.written, at)
+	delete(l.writtenByChunk, at)
 	return true
 }
 
-// halves returns the points that cut a chunk into pieces of half a chunk size;
+// halfSizePoints returns the points that cut a chunk into pieces of half a chunk size;
 // none when the shard can't tell.
-func (cks *Chunks) halves(coll catalog.Collection, chunk catalog.Chunk, size int64) []catalog.Key {
-	bounds, err := cks.SplitVector(VectorRequest{
+func (cks *Chunks) halfSizePoints(coll catalog.Collection, chunk catalog.Chunk, size int64) []catalog.Key {
+	bounds, err := cks.SplitVector(SplitVectorRequest{
 		Namespace: coll.Namespace, Key: coll.Pattern.Doc(),
 		Min: coll.Pattern.Bound(chunk.Min), Max: coll.Pattern.Bound(chunk.Max), ChunkBytes: size,
 	})

@@ -15,9 +15,9 @@ func TestVectorPointsAsRecorded(t *testing.T) {
 			keys = append(keys, []byte(fmt.Sprintf("%02d", k)))
 		}
 	}
-	piece := VectorRequest{ChunkBytes: 1 << 20}.piece(4142, 10000)
+	piece := SplitVectorRequest{ChunkBytes: 1 << 20}.keysPerPiece(4142, 10000)
 	var got []string
-	for _, at := range vectorPoints(keys, piece, 0) {
+	for _, at := range splitVectorPoints(keys, piece, 0) {
 		got = append(got, string(keys[at]))
 	}
 	begin := []string{"01", "02", "03", "05", "06", "07", "08", "10", "11", "12", "13", "15", "16", "17", "19", "20", "21",
@@ -26,7 +26,7 @@ func TestVectorPointsAsRecorded(t *testing.T) {
 	if len(got) != 78 || !slices.Equal(got[:len(begin)], begin) || !slices.Equal(got[len(got)-len(end):], end) {
 		t.Errorf("%d points: %v", len(got), got)
 	}
-	if few := vectorPoints(keys, piece, 3); len(few) != 3 {
+	if few := splitVectorPoints(keys, piece, 3); len(few) != 3 {
 		t.Errorf("%d points, want 3", len(few))
 	}
 }

@@ -34,31 +34,31 @@ type Config struct {
 	Pace float64
 	// Start is where virtual time begins; zero means the wall clock's now.
 	Start time.Time
-	// Version is the release whose ways the cluster has; zero is the present
+	// Version is the release that the cluster emulates; zero is the current
 	// one.
 	Version catalog.Release
 	// FCV is the feature compatibility version, such as "8.0"; empty is that of Version.
 	FCV string
 	// Seed feeds the one source of chance.
 	Seed uint64
-	// Flaws are known faults of servers that the cluster is to have.
-	Flaws Flaws
+	// ServerBugs selects known server bugs to reproduce.
+	ServerBugs ServerBugs
 	// Parameters are server parameters under their own names.
 	Parameters map[string]any
 	// ConfigServer is host:port of the config server's only member;
 	// DefaultConfigServer by default.
 	ConfigServer string
-	// Zone is the time zone of the config servers; nil is that of Start. A Topology may
+	// Location is the time zone of the config servers; nil is that of Start. A Topology may
 	// have one of its own.
-	Zone *time.Location
+	Location *time.Location
 	// Logger gets the engine's log events; nil discards them.
 	Logger *slog.Logger
-	// DBPath is the directory that keeps the cluster; empty keeps nothing. A
-	// cluster that is there goes on where it was: with a Topology or a Snapshot
+	// DBPath is the directory that stores the cluster; empty stores nothing. An
+	// existing cluster is continued: with a Topology or a Snapshot
 	// it fails with ErrHoldsCluster.
 	DBPath string
-	// Held, if it is there, hears how long the lock was held each time.
-	Held func(time.Duration)
+	// OnUnlock, if not nil, is called with the time that the lock was held.
+	OnUnlock func(time.Duration)
 	// Snapshot is a file, made by Save, to begin with instead of a Topology.
 	Snapshot string
 	// Metadata is a cluster to play, another thing to begin with instead of a
@@ -99,7 +99,7 @@ type Cluster struct {
 	balancer          *Balancer
 	stats             *Statistics
 	faults            *Faults
-	pauses            *Pauses
+	failPoints        *FailPoints
 	log               *changeLog
 	changes           *ChangeFeed
 	ttl               *ttlMonitor
@@ -120,9 +120,9 @@ type setup struct {
 	release    catalog.Release
 	parameters *parameters.Set
 	logger     *slog.Logger
-	flaws      Flaws
-	// zone is the time zone of the config server's primary.
-	zone *time.Location
+	bugs       ServerBugs
+	// location is the time zone of the config server's primary.
+	location *time.Location
 	// installed are the versions of members and routers that have one of their own.
 	installed *Installed
 }
@@ -133,11 +133,11 @@ func New(cfg Config) (*Cluster, error) {
 	if err := setAtStart(c.parameters, cfg.Parameters); err != nil {
 		return nil, err
 	}
-	if err := c.furnish(cfg); err != nil {
+	if err := c.initialize(cfg); err != nil {
 		return nil, err
 	}
 	if cfg.FCV != "" {
-		if err := c.clusterParameters.SetCompatibilityVersion(cfg.FCV); err != nil {
+		if err := c.clusterParameters.SetFCV(cfg.FCV); err != nil {
 			return nil, fmt.Errorf("feature compatibility version: %w", err)
 		}
 	}
@@ -162,18 +162,18 @@ func newCluster(cfg Config) *Cluster {
 	c := &Cluster{
 		clock: clock.New(start, cfg.RealTime, logger),
 		setup: &setup{
-			release: release, parameters: parameters.New(release), logger: logger, flaws: cfg.Flaws,
-			zone: cmp.Or(cfg.Zone, start.Location()),
+			release: release, parameters: parameters.New(release), logger: logger, bugs: cfg.ServerBugs,
+			location: cmp.Or(cfg.Location, start.Location()),
 		},
 		seed: cfg.Seed,
 	}
-	c.installed = &Installed{own: c.setup}
-	c.clock.Held = cfg.Held
+	c.installed = &Installed{defaults: c.setup}
+	c.clock.OnUnlock = cfg.OnUnlock
 	c.ids = ids.New(c.clock, cfg.Seed)
 	c.makeParts(cmp.Or(cfg.ConfigServer, DefaultConfigServer))
 	c.storage = &Storage{c: c, users: map[string][]byte{}}
-	c.clock.Ran = c.storage.persist
-	c.clock.Away = func() bool { return c.faults.nodesAway() || c.pauses.anyWaits() }
+	c.clock.OnEventsRun = c.storage.queueChanges
+	c.clock.AnyNodeAway = func() bool { return c.faults.nodesAway() || c.failPoints.hasWaiting() }
 	return c
 }
 
@@ -184,11 +184,11 @@ func (c *Cluster) Documents(ns string, filter *filter.Filter) iter.Seq[bson.Raw]
 	return c.locator.documents(ns, filter)
 }
 
-// adjust lets what was asked for now take the place of what was kept.
-func (c *Cluster) adjust(cfg Config) error {
+// applyOverrides applies the version and parameters of cfg over the stored ones.
+func (c *Cluster) applyOverrides(cfg Config) error {
 	if cfg.Version != (catalog.Release{}) {
 		c.release = cfg.Version
-		c.installed.forget() // it is what all servers start with
+		c.installed.clear() // it is what all servers start with
 	}
 	return setAtStart(c.parameters, cfg.Parameters)
 }
@@ -202,32 +202,32 @@ func setAtStart(p *parameters.Set, values map[string]any) error {
 	return nil
 }
 
-// furnish gives the empty cluster what it holds at the start.
-func (c *Cluster) furnish(cfg Config) error {
-	if cfg.Topology != nil && cfg.begins() {
+// initialize fills the empty cluster with its initial state.
+func (c *Cluster) initialize(cfg Config) error {
+	if cfg.Topology != nil && cfg.hasInitialState() {
 		return errors.New("a topology and a snapshot exclude each other")
 	}
 	if cfg.DBPath != "" {
 		return c.storage.open(cfg)
 	}
-	return c.begin(cfg)
+	return c.loadInitialState(cfg)
 }
 
-// begins reports whether the cluster is to begin as another one was.
-func (cfg Config) begins() bool { return cfg.Snapshot != "" || cfg.Metadata != nil }
+// hasInitialState reports whether the cluster starts from a snapshot or metadata.
+func (cfg Config) hasInitialState() bool { return cfg.Snapshot != "" || cfg.Metadata != nil }
 
-// begin gives the empty cluster what a new one is to hold.
-func (c *Cluster) begin(cfg Config) error {
+// loadInitialState fills an empty cluster from its snapshot, metadata or topology.
+func (c *Cluster) loadInitialState(cfg Config) error {
 	switch {
 	case cfg.Snapshot != "":
 		return c.openSnapshot(cfg)
 	case cfg.Metadata != nil:
-		return c.openPicture(cfg)
+		return c.loadMetadata(cfg)
 	}
-	return c.buildNew(cfg)
+	return c.buildFromTopology(cfg)
 }
 
-func (c *Cluster) buildNew(cfg Config) error {
+func (c *Cluster) buildFromTopology(cfg Config) error {
 	topology := cfg.Topology
 	if topology == nil {
 		topology = DefaultTopology(3)
@@ -237,7 +237,7 @@ func (c *Cluster) buildNew(cfg Config) error {
 		if err != nil {
 			return fmt.Errorf("topology: timeZone: %w", err)
 		}
-		c.zone = zone
+		c.location = zone
 	}
 	if err := (topologyBuilder{c}).build(topology); err != nil {
 		return fmt.Errorf("topology: %w", err)
@@ -248,16 +248,16 @@ func (c *Cluster) buildNew(cfg Config) error {
 // Parameters returns the server parameters in force.
 func (c *Cluster) Parameters() *parameters.Set { return c.parameters }
 
-// start begins what goes on by itself: events on real time or at a pace,
+// start starts the background work: events on real time or at a pace,
 // pings, the balancer.
 func (c *Cluster) start(pace float64) {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.balancer.ctx = c.ctx
 	c.clock.Every(pingInterval, c.routers.ping)
-	c.clock.Every(sessionsInterval, c.collections.watchSessions)
-	c.ttl.watch()
-	c.balancer.begin() // before events run beside it: nobody holds the lock here
-	if runs := c.clock.GoOn(pace); runs != nil {
+	c.clock.Every(sessionsInterval, c.collections.ensureSessions)
+	c.ttl.schedule()
+	c.balancer.startEngine() // before events run beside it: nobody holds the lock here
+	if runs := c.clock.BackgroundRunner(pace); runs != nil {
 		c.background.Go(func() { runs(c.ctx) })
 	}
 }
@@ -282,7 +282,7 @@ func (c *Cluster) Close() {
 	c.cancel()
 	c.clock.WithLock(func() {
 		c.clock.Close()
-		c.balancer.end()
+		c.balancer.stopLoop()
 		for _, let := range c.onClose {
 			let()
 		}
@@ -291,7 +291,7 @@ func (c *Cluster) Close() {
 	c.storage.close()
 }
 
-// OnClose registers what lets go of the cluster when it closes. The caller holds
+// OnClose registers a function that is called when the cluster closes. The caller holds
 // the lock.
 func (c *Cluster) OnClose(let func()) { c.onClose = append(c.onClose, let) }
 
@@ -326,8 +326,8 @@ var versions = map[catalog.Release]struct {
 	catalog.Release90: {"9.0.2", 29},
 }
 
-// versionOf returns what a release shows of itself.
-func versionOf(r catalog.Release) string {
+// fullVersion returns what a release shows of itself.
+func fullVersion(r catalog.Release) string {
 	if _, known := r.Patch(); known {
 		return r.String()
 	}
@@ -338,12 +338,12 @@ func versionOf(r catalog.Release) string {
 func (c *Cluster) Release() catalog.Release { return c.release }
 
 // Version returns the full version, as "8.0.10".
-func (c *Cluster) Version() string { return versionOf(c.release) }
+func (c *Cluster) Version() string { return fullVersion(c.release) }
 
 // VersionArray returns the version of a release in four numbers.
 func VersionArray(r catalog.Release) bson.A {
 	var numbers bson.A
-	for part := range strings.SplitSeq(versionOf(r), ".") {
+	for part := range strings.SplitSeq(fullVersion(r), ".") {
 		n, _ := strconv.ParseInt(part, 10, 32) // a table of our own
 		numbers = append(numbers, int32(n))
 	}

@@ -10,10 +10,10 @@ import (
 )
 
 // ConvertToCapped makes a collection that is not sharded a capped one of so
-// many bytes: the newest documents that fit stay, the indexes but that on _id
-// go, and it has another UUID.
+// many bytes: the newest documents that fit stay, all indexes except _id
+// are dropped, and it gets a new UUID.
 func (cs *Collections) ConvertToCapped(ns string, size int64) error {
-	if err := cs.refuseView(ns); err != nil {
+	if err := cs.checkNotView(ns); err != nil {
 		return err
 	}
 	coll, tracked, err := cs.config.Tracked(ns)
@@ -24,15 +24,15 @@ func (cs *Collections) ConvertToCapped(ns string, size int64) error {
 		return mongoerr.New(mongoerr.IllegalOperation, "can't convert %s to a capped collection", ns)
 	case tracked && !coll.Unsplittable:
 		return mongoerr.New(mongoerr.IllegalOperation, "You can't convertToCapped a sharded collection: %s", ns)
-	case cs.reshardings.underWay[ns] != nil:
+	case cs.reshardings.active[ns] != nil:
 		return mongoerr.New(mongoerr.LockBusy, "Failed to acquire the DDL lock of %s: it is being moved", ns)
 	}
-	ids := cs.stats.holders(ns)
+	ids := cs.stats.shardsWith(ns)
 	if len(ids) == 0 {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "source collection %s does not exist", ns)
 	}
 	primary, _ := cs.config.Primary(databaseOf(ns))
-	cs.log.change(primary, "convertToCapped.start", ns, nil)
+	cs.log.writeChange(primary, "convertToCapped.start", ns, nil)
 	capped, err := cs.shards[ids[0]].colls[ns].asCapped(cs.ids.NewUUID(), ns, size)
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (cs *Collections) ConvertToCapped(ns string, size int64) error {
 		}
 	}
 	cs.ids.Tick()
-	cs.log.change(primary, "convertToCapped.end", ns, nil)
+	cs.log.writeChange(primary, "convertToCapped.end", ns, nil)
 	return nil
 }
 
@@ -77,14 +77,14 @@ func (cs *Collections) changeUUID(coll catalog.Collection, uuid bson.Binary) err
 		return err
 	}
 	_, err = cs.config.modify(configCollections, coll.Namespace, func(doc *bson.D) {
-		set(doc, "uuid", uuid)
-		cs.config.stamp(doc, epoch, at)
+		setDocField(doc, "uuid", uuid)
+		cs.config.setEntryVersion(doc, epoch, at)
 	})
 	if err != nil {
 		return err
 	}
 	cs.config.setTable(coll.Namespace, table)
-	cs.log.placement(coll.Namespace, &uuid, at, table.Owners())
+	cs.log.writePlacement(coll.Namespace, &uuid, at, table.Owners())
 	return nil
 }
 
@@ -131,7 +131,7 @@ func (rq *Request) ReadTail(t *Tail, filter *filter.Filter) ([]bson.Raw, error) 
 	if l == nil || !l.uuid.Equal(t.uuid) {
 		return nil, mongoerr.New(mongoerr.QueryPlanKilled, "collection dropped. UUID %x", t.uuid.Data)
 	}
-	if err := rq.Ask(t.ns, nil); err != nil {
+	if err := rq.Contact(t.ns, nil); err != nil {
 		return nil, err
 	}
 	if t.last == l.docs.Last() {
@@ -155,7 +155,7 @@ func (rq *Request) ReadTail(t *Tail, filter *filter.Filter) ([]bson.Raw, error) 
 	return docs, nil
 }
 
-// TailGrown reports whether there may be something to read, or a reason why not.
+// TailGrown reports whether ReadTail would return documents or an error.
 func (cs *Collections) TailGrown(t *Tail) bool {
 	l := cs.tailed(t.ns)
 	return l == nil || !l.uuid.Equal(t.uuid) || l.docs.Last() != t.last

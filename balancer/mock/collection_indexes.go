@@ -41,9 +41,9 @@ type IndexResult struct {
 	Created       bool
 }
 
-// holders returns the shards that have indexes of a namespace: the owners of a
+// shardsWith returns the shards that have indexes of a namespace: the owners of a
 // sharded collection, else the primary.
-func (st *Statistics) holders(ns string) []catalog.ShardID {
+func (st *Statistics) shardsWith(ns string) []catalog.ShardID {
 	var ids []catalog.ShardID
 	for _, part := range st.Collection(ns) {
 		ids = append(ids, part.Shard)
@@ -53,10 +53,10 @@ func (st *Statistics) holders(ns string) []catalog.ShardID {
 
 // CheckIndexes refuses indexes that the collection can't have.
 func (rq *Request) CheckIndexes(ns string, specs []store.IndexSpec) error {
-	if err := rq.env.collections.refuseView(ns); err != nil {
+	if err := rq.env.collections.checkNotView(ns); err != nil {
 		return err
 	}
-	if err := rq.env.indexes.Changeable(ns); err != nil {
+	if err := rq.env.indexes.CheckChangeable(ns); err != nil {
 		return err
 	}
 	if err := rq.env.indexes.checkUniqueAgainstShardKey(ns, specs); err != nil {
@@ -83,11 +83,11 @@ func (rq *Request) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexRes
 		if err := checkNewCollection(ns); err != nil {
 			return nil, err
 		}
-		rq.env.collections.localPrimary(ns, nil)
+		rq.env.collections.ensureOnPrimary(ns, nil)
 	}
 	var results []IndexResult
 	existing, _ := rq.env.indexes.List(ns)
-	for _, id := range rq.env.stats.holders(ns) {
+	for _, id := range rq.env.stats.shardsWith(ns) {
 		docs := rq.env.shards[id].colls[ns].docs
 		result := IndexResult{Host: rq.env.addresses.HostOf(id), Before: len(docs.Indexes()), Created: created}
 		if err := createAll(docs, specs); err != nil {
@@ -102,15 +102,15 @@ func (rq *Request) CreateIndexes(ns string, specs []store.IndexSpec) ([]IndexRes
 	changes.noteIndexes(ChangeCreateIndexes, ns, slices.DeleteFunc(slices.Clone(specs), func(s store.IndexSpec) bool {
 		return slices.ContainsFunc(existing, func(e store.IndexSpec) bool { return e.Name == s.Name })
 	}))
-	rq.env.ttl.watch()
+	rq.env.ttl.schedule()
 	rq.env.ids.Tick()
 	return results, nil
 }
 
-// Changeable refuses the collections of the config server: their indexes are the
+// CheckChangeable refuses the collections of the config server: their indexes are the
 // catalog's own.
-func (ix *Indexes) Changeable(ns string) error {
-	if ix.config.holds(ns) {
+func (ix *Indexes) CheckChangeable(ns string) error {
+	if ix.config.holdsCollection(ns) {
 		return mongoerr.New(mongoerr.IllegalOperation, "can't change the indexes of %s", ns)
 	}
 	return nil
@@ -144,7 +144,7 @@ func (ix *Indexes) checkUniqueAgainstShardKey(ns string, specs []store.IndexSpec
 		return err
 	}
 	for _, spec := range specs {
-		if spec.Unique && !keepsUnique(spec.Key, coll.Pattern) {
+		if spec.Unique && !canKeepUnique(spec.Key, coll.Pattern) {
 			return mongoerr.New(mongoerr.CannotCreateIndex, "cannot create unique index over %s with shard key pattern %s",
 				spec.Key, coll.Pattern.Doc())
 		}
@@ -160,23 +160,23 @@ func (ix *Indexes) List(ns string) ([]store.IndexSpec, bool) {
 	if ns == chunksNamespace {
 		return ix.configChunks.form().indexes(), true
 	}
-	if ix.config.holds(ns) {
-		docs := ix.config.held(ns)
+	if ix.config.holdsCollection(ns) {
+		docs := ix.config.existing(ns)
 		if docs == nil {
 			return nil, false
 		}
 		return docs.Indexes(), true
 	}
-	ids := ix.stats.holders(ns)
+	ids := ix.stats.shardsWith(ns)
 	if len(ids) == 0 {
 		return nil, false
 	}
 	return ix.shards[ids[0]].colls[ns].docs.Indexes(), true
 }
 
-// On lists the indexes of a collection on one shard.
-func (ix *Indexes) On(ns string, id catalog.ShardID) []store.IndexSpec {
-	if ix.config.holds(ns) {
+// ListOn lists the indexes of a collection on one shard.
+func (ix *Indexes) ListOn(ns string, id catalog.ShardID) []store.IndexSpec {
+	if ix.config.holdsCollection(ns) {
 		specs, _ := ix.List(ns)
 		return specs
 	}
@@ -187,9 +187,9 @@ func (ix *Indexes) On(ns string, id catalog.ShardID) []store.IndexSpec {
 	return s.colls[ns].docs.Indexes()
 }
 
-// beginsWith reports whether an index's key begins with the fields of a shard
+// hasKeyPrefix reports whether an index's key begins with the fields of a shard
 // key, in order.
-func beginsWith(key bson.Raw, p catalog.KeyPattern) bool {
+func hasKeyPrefix(key bson.Raw, p catalog.KeyPattern) bool {
 	fields := fieldNames(key)
 	return len(fields) >= p.Len() && slices.Equal(fields[:p.Len()], p.Fields())
 }
@@ -197,9 +197,9 @@ func beginsWith(key bson.Raw, p catalog.KeyPattern) bool {
 // Droppable returns those that dropIndexes "*" drops: all but _id and those that
 // serve the shard key, unless that is hashed.
 func (ix *Indexes) Droppable(ns string) []string {
-	coll, protected := ix.protected(ns)
+	coll, protected := ix.requiresKeyIndex(ns)
 	var names []string
-	for _, id := range ix.stats.holders(ns) {
+	for _, id := range ix.stats.shardsWith(ns) {
 		docs := ix.shards[id].colls[ns].docs
 		for _, name := range indexNames(docs) {
 			if name != "_id_" && !(protected && docs.Serves(coll.Pattern.Doc(), name)) && !slices.Contains(names, name) {
@@ -210,8 +210,8 @@ func (ix *Indexes) Droppable(ns string) []string {
 	return names
 }
 
-// protected returns a sharded collection that needs an index of its shard key.
-func (ix *Indexes) protected(ns string) (coll catalog.Collection, is bool) {
+// requiresKeyIndex returns a sharded collection that needs an index of its shard key.
+func (ix *Indexes) requiresKeyIndex(ns string) (coll catalog.Collection, is bool) {
 	coll, sharded, err := ix.config.ShardedEntry(ns)
 	return coll, err == nil && sharded && needsIndex(ix.release, coll.Pattern)
 }
@@ -232,14 +232,14 @@ func (ix *Indexes) Drop(ns string, names []string) ([]IndexResult, error) {
 		if name == "_id_" {
 			return nil, mongoerr.New(mongoerr.InvalidOptions, "cannot drop _id index")
 		}
-		if ix.lastForShardKey(ns, name, names[:i]) {
+		if ix.isLastForShardKey(ns, name, names[:i]) {
 			return nil, mongoerr.New(mongoerr.CannotDropShardKeyIndex,
 				"Cannot drop the only compatible index for this collection's shard key")
 		}
 	}
 	ix.migrations.abortForIndexes(ns)
 	var results []IndexResult
-	for _, id := range ix.stats.holders(ns) {
+	for _, id := range ix.stats.shardsWith(ns) {
 		docs := ix.shards[id].colls[ns].docs
 		result := IndexResult{Host: ix.addresses.HostOf(id), Before: len(docs.Indexes())}
 		for _, name := range names {
@@ -257,12 +257,12 @@ func (ix *Indexes) Drop(ns string, names []string) ([]IndexResult, error) {
 	return results, nil
 }
 
-// lastForShardKey reports whether an index is, on some shard, the only one that
+// isLastForShardKey reports whether an index is, on some shard, the only one that
 // serves a shard key: others that hold arrays, are hidden, or go, too, don't
 // count.
-func (ix *Indexes) lastForShardKey(ns, name string, going []string) bool {
-	coll, protected := ix.protected(ns)
-	return protected && slices.ContainsFunc(ix.stats.holders(ns), func(id catalog.ShardID) bool {
+func (ix *Indexes) isLastForShardKey(ns, name string, going []string) bool {
+	coll, protected := ix.requiresKeyIndex(ns)
+	return protected && slices.ContainsFunc(ix.stats.shardsWith(ns), func(id catalog.ShardID) bool {
 		return ix.shards[id].colls[ns].docs.LastFor(coll.Pattern.Doc(), name, going)
 	})
 }
@@ -278,21 +278,21 @@ type ttlMonitor struct {
 	locator *locator
 	shards  shardSet
 
-	// planned: the next look for expired documents is.
-	planned bool
+	// scheduled: the next pass is scheduled.
+	scheduled bool
 }
 
-// watch begins to look, if there is reason to.
-func (tm *ttlMonitor) watch() {
-	if tm.planned || len(tm.indexes()) == 0 {
+// schedule schedules the next pass if there are TTL indexes.
+func (tm *ttlMonitor) schedule() {
+	if tm.scheduled || len(tm.ttlIndexes()) == 0 {
 		return
 	}
-	tm.planned = true
-	tm.clock.After(tm.parameters.Seconds("ttlMonitorSleepSecs"), tm.look)
+	tm.scheduled = true
+	tm.clock.After(tm.parameters.Seconds("ttlMonitorSleepSecs"), tm.runPass)
 }
 
-// expiry is one TTL index.
-type expiry struct {
+// ttlIndex is one TTL index.
+type ttlIndex struct {
 	ns    string
 	index store.IndexSpec
 	after time.Duration
@@ -300,10 +300,10 @@ type expiry struct {
 	language expr.Language
 }
 
-// indexes returns the TTL indexes of all collections. That of the sessions is
+// ttlIndexes returns the TTL indexes of all collections. That of the sessions is
 // left out: the mock keeps none there.
-func (tm *ttlMonitor) indexes() []expiry {
-	var list []expiry
+func (tm *ttlMonitor) ttlIndexes() []ttlIndex {
+	var list []ttlIndex
 	for _, id := range tm.shards.ids() {
 		for ns, local := range tm.shards[id].colls {
 			if ns == sessionsNamespace {
@@ -311,35 +311,35 @@ func (tm *ttlMonitor) indexes() []expiry {
 			}
 			for _, spec := range local.docs.Indexes() {
 				seconds, isTTL := spec.Options.Lookup("expireAfterSeconds").AsInt64OK()
-				known := slices.ContainsFunc(list, func(e expiry) bool { return e.ns == ns && e.index.Name == spec.Name })
+				known := slices.ContainsFunc(list, func(e ttlIndex) bool { return e.ns == ns && e.index.Name == spec.Name })
 				if isTTL && !known {
-					list = append(list, expiry{ns, spec, time.Duration(seconds) * time.Second, local.docs.Language})
+					list = append(list, ttlIndex{ns, spec, time.Duration(seconds) * time.Second, local.docs.Language})
 				}
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b expiry) int {
+	slices.SortFunc(list, func(a, b ttlIndex) int {
 		return cmp.Or(cmp.Compare(a.ns, b.ns), cmp.Compare(a.index.Name, b.index.Name))
 	})
 	return list
 }
 
-// look is one look at all TTL indexes.
-func (tm *ttlMonitor) look() {
-	tm.planned = false
-	defer tm.watch()
+// runPass runs one pass over all TTL indexes.
+func (tm *ttlMonitor) runPass() {
+	tm.scheduled = false
+	defer tm.schedule()
 	if tm.parameters.Int("ttlMonitorEnabled") != 0 {
-		for _, e := range tm.indexes() {
-			if err := tm.deleteBy(e); err != nil {
+		for _, e := range tm.ttlIndexes() {
+			if err := tm.deleteExpired(e); err != nil {
 				tm.logger.Warn("expired documents not deleted", "collection", e.ns, "index", e.index.Name, "error", err)
 			}
 		}
 	}
 }
 
-// deleteBy deletes what one index says has expired, on the shards that can be
+// deleteExpired deletes what one index says has expired, on the shards that can be
 // reached. Orphans are left to the range deleter.
-func (tm *ttlMonitor) deleteBy(e expiry) error {
+func (tm *ttlMonitor) deleteExpired(e ttlIndex) error {
 	filter, err := e.filter(tm.clock.Now())
 	if err != nil {
 		return err
@@ -355,7 +355,7 @@ func (tm *ttlMonitor) deleteBy(e expiry) error {
 			}
 		}
 		for _, p := range found {
-			if err := tm.env.background().remove(e.ns, p); err != nil {
+			if err := tm.env.background().removeDocument(e.ns, p); err != nil {
 				return err
 			}
 		}
@@ -365,7 +365,7 @@ func (tm *ttlMonitor) deleteBy(e expiry) error {
 
 // filter matches what has expired: a date, or an array with one, that is old
 // enough and in the index.
-func (e expiry) filter(now time.Time) (*filter.Filter, error) {
+func (e ttlIndex) filter(now time.Time) (*filter.Filter, error) {
 	field, err := e.index.Key.IndexErr(0)
 	if err != nil {
 		return nil, err
@@ -385,17 +385,17 @@ func (e expiry) filter(now time.Time) (*filter.Filter, error) {
 // SetExpiry changes how long the documents of an index stay, or makes a
 // plain index a TTL index. It gives the seconds it was before; was is false
 // where it was none.
-func (ix *Indexes) SetExpiry(ns, name string, seconds int64) (before int64, was bool, err error) {
-	for _, id := range ix.stats.holders(ns) {
+func (ix *Indexes) SetExpiry(ns, name string, seconds int64) (before int64, wasTTL bool, err error) {
+	for _, id := range ix.stats.shardsWith(ns) {
 		old, err := ix.shards[id].colls[ns].docs.SetIndexOption(name, "expireAfterSeconds", int32(seconds))
 		if err != nil {
 			return 0, false, err
 		}
-		before, was = old.AsInt64OK()
+		before, wasTTL = old.AsInt64OK()
 	}
 	ix.ids.Tick()
-	ix.ttl.watch()
-	return before, was, nil
+	ix.ttl.schedule()
+	return before, wasTTL, nil
 }
 
 // checkExpiry refuses TTL indexes that the server refuses.
@@ -404,7 +404,7 @@ func (ix *Indexes) checkExpiry(ns string, specs []store.IndexSpec) error {
 		if spec.Options.Lookup("expireAfterSeconds").IsZero() {
 			continue
 		}
-		for _, id := range ix.stats.holders(ns) {
+		for _, id := range ix.stats.shardsWith(ns) {
 			if ix.shards[id].colls[ns].maxBytes > 0 {
 				return mongoerr.New(mongoerr.CannotCreateIndex, "Cannot create TTL index on a capped collection")
 			}
@@ -415,26 +415,26 @@ func (ix *Indexes) checkExpiry(ns string, specs []store.IndexSpec) error {
 
 // PrepareUnique makes an index of a collection refuse new duplicates on every
 // shard, or admit them again, and reports whether it refused them.
-func (ix *Indexes) PrepareUnique(ns string, spec store.IndexSpec, on bool) (was bool, err error) {
+func (ix *Indexes) PrepareUnique(ns string, spec store.IndexSpec, on bool) (wasPrepared bool, err error) {
 	if err := ix.checkUniqueAgainstShardKey(ns, []store.IndexSpec{{Name: spec.Name, Key: spec.Key,
 		Unique: on}}); err != nil {
 		return false, err
 	}
-	for _, id := range ix.stats.holders(ns) {
-		if was, err = ix.shards[id].colls[ns].docs.PrepareUnique(spec.Name, on); err != nil {
-			return was, err
+	for _, id := range ix.stats.shardsWith(ns) {
+		if wasPrepared, err = ix.shards[id].colls[ns].docs.PrepareUnique(spec.Name, on); err != nil {
+			return wasPrepared, err
 		}
 	}
 	ix.ids.Tick()
-	return was, nil
+	return wasPrepared, nil
 }
 
 // MakeUnique makes a prepared index a unique one on every shard; a trial only
 // looks. It is CannotConvertIndexToUnique while there are duplicates, with their
 // _ids.
-func (ix *Indexes) MakeUnique(ns, name string, trial bool) error {
+func (ix *Indexes) MakeUnique(ns, name string, dryRun bool) error {
 	violations := bson.A{}
-	for _, id := range ix.stats.holders(ns) {
+	for _, id := range ix.stats.shardsWith(ns) {
 		groups, err := ix.shards[id].colls[ns].docs.Duplicates(name)
 		if err != nil {
 			return err
@@ -449,10 +449,10 @@ func (ix *Indexes) MakeUnique(ns, name string, trial bool) error {
 		refused.Extra = bson.D{{Key: "violations", Value: violations}}
 		return refused
 	}
-	if trial {
+	if dryRun {
 		return nil
 	}
-	for _, id := range ix.stats.holders(ns) {
+	for _, id := range ix.stats.shardsWith(ns) {
 		if err := ix.shards[id].colls[ns].docs.MakeUnique(name); err != nil {
 			return err
 		}

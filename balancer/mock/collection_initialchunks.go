@@ -16,12 +16,12 @@ func (cs *Collections) initialTable(pattern catalog.KeyPattern, zones *catalog.Z
 	if err != nil {
 		return nil, err
 	}
-	return cs.config.tableOf(pattern, chunks, epoch, at)
+	return cs.config.newTable(pattern, chunks, epoch, at)
 }
 
-// tableOf returns a new collection's routing table: versions from 1|0, on their
+// newTable returns the routing table of a new collection: versions from 1|0, on their
 // shards since now.
-func (cfg *ConfigDB) tableOf(pattern catalog.KeyPattern, chunks []catalog.Chunk, epoch bson.ObjectID,
+func (cfg *ConfigDB) newTable(pattern catalog.KeyPattern, chunks []catalog.Chunk, epoch bson.ObjectID,
 	at bson.Timestamp) (*catalog.RoutingTable, error) {
 	for i := range chunks {
 		chunks[i].ID = cfg.ids.NewObjectID()

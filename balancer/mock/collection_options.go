@@ -29,9 +29,9 @@ func newLocal(language expr.Language, uuid bson.Binary, options bson.D, ns strin
 				l.validator, _ = filter.CompileWith(v, filter.Options{Language: language})
 			}
 		case int32:
-			l.limit(o.Key, int64(v))
+			l.setLimit(o.Key, int64(v))
 		case int64:
-			l.limit(o.Key, v)
+			l.setLimit(o.Key, v)
 		case string:
 			l.warnOnly = l.warnOnly || o.Key == "validationAction" && v == "warn"
 			l.lenient = l.lenient || o.Key == "validationLevel" && v != "strict"
@@ -43,8 +43,8 @@ func newLocal(language expr.Language, uuid bson.Binary, options bson.D, ns strin
 	return l
 }
 
-// limit sets the most bytes or documents of a capped collection.
-func (l *localCollection) limit(option string, n int64) {
+// setLimit sets the most bytes or documents of a capped collection.
+func (l *localCollection) setLimit(option string, n int64) {
 	switch option {
 	case "size":
 		l.maxBytes = n
@@ -76,18 +76,18 @@ func (l *localCollection) trim() {
 	}
 }
 
-// validation is what a collection demands of its documents. It needs no lock.
+// validation is the document validation of a collection. It needs no lock.
 type validation struct {
 	filter            *filter.Filter // nil for nothing
 	warnOnly, lenient bool
-	rules             bson.Raw
+	validatorDoc      bson.Raw
 }
 
 func (l *localCollection) validation() validation {
 	if l.validator == nil {
 		return validation{}
 	}
-	return validation{l.validator, l.warnOnly, l.lenient, l.rules()}
+	return validation{l.validator, l.warnOnly, l.lenient, l.validatorDoc()}
 }
 
 // validate refuses a document that the collection's validator does not match
@@ -110,13 +110,13 @@ func (l validation) validate(ctx context.Context, before, doc bson.Raw) (invalid
 	}
 	failed := mongoerr.New(mongoerr.DocumentValidationFailure, "Document failed validation")
 	failed.Extra = bson.D{{Key: "errInfo", Value: bson.D{
-		{Key: "failingDocumentId", Value: doc.Lookup("_id")}, {Key: "details", Value: filter.Mismatch(l.rules, doc)},
+		{Key: "failingDocumentId", Value: doc.Lookup("_id")}, {Key: "details", Value: filter.Mismatch(l.validatorDoc, doc)},
 	}}}
 	return failed, nil
 }
 
-// rules returns the validator as it was given.
-func (l *localCollection) rules() bson.Raw {
+// validatorDoc returns the validator document of the options.
+func (l *localCollection) validatorDoc() bson.Raw {
 	for _, o := range l.options {
 		if raw, isRaw := o.Value.(bson.Raw); isRaw && o.Key == "validator" {
 			return raw
@@ -149,14 +149,14 @@ func (c *Cluster) Collections() *Collections { return c.collections }
 
 // View is a collection that is made of another by a pipeline when it is read.
 type View struct {
-	On       string // a collection or view of the same database
+	ViewOn   string // a collection or view of the same database
 	Pipeline []bson.Raw
 }
 
-// maxViewDepth is how many views may stand on each other.
+// maxViewDepth is the maximum nesting depth of views.
 const maxViewDepth = 20
 
-// CreateView makes a view; what it stands on need not exist.
+// CreateView creates a view; its source need not exist.
 func (rq *Request) CreateView(ns, db string, v View) error {
 	if err := rq.CreateDatabase(db, ""); err != nil {
 		return err
@@ -170,7 +170,7 @@ func (rq *Request) CreateView(ns, db string, v View) error {
 	if err := rq.env.collections.replaceView(ns, db, v); err != nil {
 		return err
 	}
-	rq.env.changes.note(Change{Kind: ChangeCreate, Namespace: ns, NSType: "view", Operation: v.told()})
+	rq.env.changes.note(Change{Kind: ChangeCreate, Namespace: ns, NSType: "view", Operation: v.changeStreamDoc()})
 	return nil
 }
 
@@ -179,22 +179,22 @@ func (cs *Collections) ModifyView(ns, db string, v View) error {
 	if err := cs.replaceView(ns, db, v); err != nil {
 		return err
 	}
-	cs.changes.note(Change{Kind: ChangeModify, Namespace: ns, Operation: v.told()})
+	cs.changes.note(Change{Kind: ChangeModify, Namespace: ns, Operation: v.changeStreamDoc()})
 	return nil
 }
 
-// told is a view as change streams describe it.
-func (v View) told() bson.D {
+// changeStreamDoc is a view as change streams describe it.
+func (v View) changeStreamDoc() bson.D {
 	stages := bson.A{}
 	for _, s := range v.Pipeline {
 		stages = append(stages, s)
 	}
-	return bson.D{{Key: "viewOn", Value: v.On}, {Key: "pipeline", Value: stages}}
+	return bson.D{{Key: "viewOn", Value: v.ViewOn}, {Key: "pipeline", Value: stages}}
 }
 
 // replaceView gives a view another definition, or makes one.
 func (cs *Collections) replaceView(ns, db string, v View) error {
-	on, depth := db+"."+v.On, 1
+	on, depth := db+"."+v.ViewOn, 1
 	for {
 		if on == ns {
 			return mongoerr.New(mongoerr.GraphContainsCycle, "View cycle detected: %s => %s", ns, on)
@@ -206,7 +206,7 @@ func (cs *Collections) replaceView(ns, db string, v View) error {
 		if depth++; depth > maxViewDepth {
 			return mongoerr.New(165, "View depth limit exceeded; maximum depth is %d", maxViewDepth)
 		}
-		on = db + "." + below.On
+		on = db + "." + below.ViewOn
 	}
 	if cs.views == nil {
 		cs.views = map[string]View{}
@@ -216,9 +216,9 @@ func (cs *Collections) replaceView(ns, db string, v View) error {
 	return nil
 }
 
-// ViewOf returns the collection that a view stands on, through other views, and
+// ResolveView returns the collection that a view stands on, through other views, and
 // the stages that make the view; false when the namespace is not a view.
-func (cs *Collections) ViewOf(ns, db string) (on string, stages []bson.Raw, isView bool) {
+func (cs *Collections) ResolveView(ns, db string) (on string, stages []bson.Raw, isView bool) {
 	for {
 		v, ok := cs.views[ns]
 		if !ok {
@@ -226,20 +226,20 @@ func (cs *Collections) ViewOf(ns, db string) (on string, stages []bson.Raw, isVi
 		}
 		isView = true
 		stages = append(append([]bson.Raw(nil), v.Pipeline...), stages...)
-		ns = db + "." + v.On
+		ns = db + "." + v.ViewOn
 	}
 }
 
-// refuseView: views can't be written to, nor have indexes or chunks.
-func (cs *Collections) refuseView(ns string) error {
+// checkNotView: views can't be written to, nor have indexes or chunks.
+func (cs *Collections) checkNotView(ns string) error {
 	if _, isView := cs.views[ns]; isView {
 		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", ns)
 	}
 	return nil
 }
 
-// filled makes a collection of documents. It ends with ctx, with its cause.
-func filled(ctx context.Context, l expr.Language, ns string, indexes []store.IndexSpec, contents []bson.Raw) (
+// newFilledDocs makes a collection of documents. It ends with ctx, with its cause.
+func newFilledDocs(ctx context.Context, l expr.Language, ns string, indexes []store.IndexSpec, contents []bson.Raw) (
 	*store.Collection, error) {
 	docs := newDocs(l, ns)
 	for _, spec := range indexes {
@@ -286,15 +286,15 @@ func (rq *Request) ReplaceCollection(ns string, contents []bson.Raw) error {
 		if err := rq.CreateDatabase(db, ""); err != nil {
 			return err
 		}
-		local := rq.env.collections.localPrimary(ns, nil)
+		local := rq.env.collections.ensureOnPrimary(ns, nil)
 		if docs != nil && sameIndexes(docs, local.docs) {
 			local.docs = docs
 			rq.env.ids.Tick()
 			return nil
 		}
 		indexes, language := local.docs.Indexes(), local.docs.Language
-		err := rq.compute(func(ctx context.Context) error {
-			docs, err = filled(ctx, language, ns, indexes, prepared)
+		err := rq.computeUnlocked(func(ctx context.Context) error {
+			docs, err = newFilledDocs(ctx, language, ns, indexes, prepared)
 			return err
 		})
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 type RefineRequest struct {
 	Namespace string
 	Key       bson.Raw
-	// UUID is that of the collection as the caller knows it; nil does not care.
+	// UUID is the collection UUID that the caller expects; nil accepts any.
 	UUID []byte
 	// AcceptNonUnique does not look at unique indexes.
 	AcceptNonUnique bool
@@ -53,8 +53,8 @@ func (cs *Collections) RefineKey(req RefineRequest) error {
 	old := cs.config.table(ns)
 	for _, id := range old.Owners() {
 		local := cs.shards[id].colls[ns]
-		if _, ok := local.newKeyIndex(refined); !ok {
-			return unusable(local.docs, refined, "refining the collection's shard key")
+		if _, ok := local.shardingIndex(refined); !ok {
+			return noKeyIndexError(local.docs, refined, "refining the collection's shard key")
 		}
 		if req.AcceptNonUnique {
 			continue
@@ -63,7 +63,7 @@ func (cs *Collections) RefineKey(req RefineRequest) error {
 			return err
 		}
 	}
-	zones, err := cs.zones.load(coll)
+	zones, err := cs.zones.readRanges(coll)
 	if err != nil {
 		return err
 	}
@@ -102,37 +102,37 @@ func (cs *Collections) refine(coll catalog.Collection, refined catalog.KeyPatter
 			return err
 		}
 	}
-	cs.log.change(configShard, "refineCollectionShardKey.start", ns, bson.D{
+	cs.log.writeChange(configShard, "refineCollectionShardKey.start", ns, bson.D{
 		{Key: "oldKey", Value: coll.Pattern.Doc()}, {Key: "newKey", Value: refined.Doc()},
 		{Key: "oldEpoch", Value: coll.Epoch}, {Key: "newEpoch", Value: epoch},
 	})
-	if err := cs.zones.replace(ns, wider); err != nil {
+	if err := cs.zones.replaceRanges(ns, wider); err != nil {
 		return err
 	}
 	cs.config.setTable(ns, table)
-	cs.refineTasks(ns, bounds)
+	cs.extendPendingBounds(ns, bounds)
 	_, err = cs.config.modify(configCollections, ns, func(doc *bson.D) {
-		cs.config.stamp(doc, epoch, at)
-		set(doc, "key", refined.Doc())
+		cs.config.setEntryVersion(doc, epoch, at)
+		setDocField(doc, "key", refined.Doc())
 	})
 	if err != nil {
 		return err
 	}
-	cs.log.change(configShard, "refineCollectionShardKey.end", ns, nil)
+	cs.log.writeChange(configShard, "refineCollectionShardKey.end", ns, nil)
 	cs.changes.note(Change{Kind: ChangeRefineKey, Namespace: ns, Operation: bson.D{
 		{Key: "shardKey", Value: refined.Doc()}, {Key: "oldShardKey", Value: coll.Pattern.Doc()}}})
 	return nil
 }
 
-// refineTasks gives what waits for deletion, and virtual data, the new bounds.
-func (cs *Collections) refineTasks(ns string, bounds refinement) {
+// extendPendingBounds extends the bounds of pending range deletions and of virtual data.
+func (cs *Collections) extendPendingBounds(ns string, bounds refinement) {
 	extend := func(k *catalog.Key) {
 		if wider, err := bounds.extend(*k); err == nil {
 			*k = wider
 		}
 	}
 	for _, s := range cs.shards {
-		s.byRange = deletionOrder{}
+		s.deletionsByRange = deletionIndex{}
 		for _, task := range s.deletions {
 			if task.coll.Namespace == ns {
 				task.coll.Pattern = bounds.refined

@@ -29,32 +29,32 @@ func (rq *Request) RenameCollection(from, to string, dropTarget bool) error {
 	if err := rq.CreateDatabase(databaseOf(to), string(primary)); err != nil {
 		return err
 	}
-	rq.env.log.change(primary, "renameCollection.start", from, details)
+	rq.env.log.writeChange(primary, "renameCollection.start", from, details)
 	renamed := Change{Kind: ChangeRename, Namespace: from, To: to}
-	if l := rq.env.changes.local(from); l != nil {
+	if l := rq.env.changes.anyLocal(from); l != nil {
 		renamed.UUID = &l.uuid
 	}
-	if l := rq.env.changes.local(to); l != nil {
+	if l := rq.env.changes.anyLocal(to); l != nil {
 		renamed.Operation = bson.D{{Key: "dropTarget", Value: l.uuid}}
 	}
-	if err := rq.env.collections.forget(to); err != nil {
+	if err := rq.env.collections.removeUnlogged(to); err != nil {
 		return err
 	}
 	rq.env.collections.renameLocal(from, to)
 	uuid := coll.UUID
 	if databaseOf(from) != databaseOf(to) {
 		uuid = rq.env.ids.NewUUID() // to a server it is a copy
-		rq.env.collections.identify(to, uuid)
+		rq.env.collections.setUUID(to, uuid)
 	}
 	if tracked {
 		if err := rq.env.collections.renameEntry(coll, to, uuid); err != nil {
 			return err
 		}
-		rq.env.log.change(configShard, "renameCollection.metadata", from, details)
+		rq.env.log.writeChange(configShard, "renameCollection.metadata", from, details)
 	}
-	rq.env.zones.rename(from, to)
+	rq.env.zones.renameNamespace(from, to)
 	rq.env.ids.Tick()
-	rq.env.log.change(primary, "renameCollection.end", from, details)
+	rq.env.log.writeChange(primary, "renameCollection.end", from, details)
 	rq.env.changes.note(renamed)
 	return nil
 }
@@ -77,7 +77,7 @@ func (cs *Collections) checkRename(from, to string, dropTarget bool) error {
 	if from == to {
 		return mongoerr.New(mongoerr.IllegalOperation, "Can't rename a collection to itself")
 	}
-	if err := cs.refuseView(from); err != nil {
+	if err := cs.checkNotView(from); err != nil {
 		return err
 	}
 	if !cs.Exists(from) {
@@ -92,15 +92,15 @@ func (cs *Collections) checkRename(from, to string, dropTarget bool) error {
 	if err := cs.checkRenameAcross(from, to); err != nil {
 		return err
 	}
-	if cs.zones.anyRange("ns", to) {
+	if cs.zones.hasRangeWhere("ns", to) {
 		return mongoerr.New(mongoerr.CommandFailed,
 			"Can't rename to target collection %s because it must not have associated tags", to)
 	}
 	for _, ns := range []string{from, to} {
-		if cs.reshardings.underWay[ns] != nil {
+		if cs.reshardings.active[ns] != nil {
 			return mongoerr.New(mongoerr.LockBusy, "Failed to acquire the DDL lock of %s: it is being resharded", ns)
 		}
-		for m := range cs.migrations.underWay {
+		for m := range cs.migrations.active {
 			if m.req.Namespace == ns {
 				return mongoerr.New(mongoerr.ConflictingOperationInProgress, "a chunk of %s is being moved", ns)
 			}
@@ -139,9 +139,9 @@ func (cs *Collections) checkRenameAcross(from, to string) error {
 	return nil
 }
 
-// forget takes a collection away without a word in the change log: another gets
+// removeUnlogged removes a collection without change log entries: another one takes
 // its name.
-func (cs *Collections) forget(ns string) error {
+func (cs *Collections) removeUnlogged(ns string) error {
 	for _, s := range cs.shards {
 		delete(s.colls, ns)
 		s.dropDeletions(ns)
@@ -152,7 +152,7 @@ func (cs *Collections) forget(ns string) error {
 	}
 	cs.config.remove(configCollections, ns)
 	delete(cs.config.tables, ns)
-	cs.log.placement(ns, &coll.UUID, cs.ids.Tick(), nil)
+	cs.log.writePlacement(ns, &coll.UUID, cs.ids.Tick(), nil)
 	return nil
 }
 
@@ -172,8 +172,8 @@ func (cs *Collections) renameLocal(from, to string) {
 	}
 }
 
-// identify gives a collection another UUID on every shard.
-func (cs *Collections) identify(ns string, uuid bson.Binary) {
+// setUUID gives a collection another UUID on every shard.
+func (cs *Collections) setUUID(ns string, uuid bson.Binary) {
 	for _, s := range cs.shards {
 		if l := s.colls[ns]; l != nil {
 			l.uuid = uuid
@@ -194,38 +194,38 @@ func (cs *Collections) renameEntry(coll catalog.Collection, to string, uuid bson
 	if err := bson.Unmarshal(bytes.Clone(raw), &entry); err != nil {
 		return err
 	}
-	set(&entry, "_id", to)
-	set(&entry, "uuid", uuid)
-	cs.config.stamp(&entry, epoch, at)
+	setDocField(&entry, "_id", to)
+	setDocField(&entry, "uuid", uuid)
+	cs.config.setEntryVersion(&entry, epoch, at)
 	cs.config.remove(configCollections, from)
 	delete(cs.config.tables, from)
 	if err := cs.config.insert(configCollections, entry); err != nil {
 		return err
 	}
 	cs.config.setTable(to, table)
-	cs.log.placement(from, &coll.UUID, at, nil)
-	cs.log.placement(to, &uuid, at, table.Owners())
+	cs.log.writePlacement(from, &coll.UUID, at, nil)
+	cs.log.writePlacement(to, &uuid, at, table.Owners())
 	return nil
 }
 
 // IndexChange is what a modification has done to one index.
 type IndexChange struct {
 	Name string
-	// Was and Is are the option that has changed; Was is empty where it was not set.
-	Was, Is bson.D
+	// Before and Is are the changed option before and after; the former is empty if it was not set.
+	Before, After bson.D
 }
 
 // Modify changes options of a collection on every shard that has it; fields whose
-// value is nil go. Change streams tell it as told, together with what was done to an
+// value is nil are removed. Change streams report the event, together with the change of an
 // index, if anything was.
-func (cs *Collections) Modify(ns string, changes, told bson.D, index *IndexChange) {
-	if l := cs.changes.local(ns); l != nil {
+func (cs *Collections) Modify(ns string, changes, event bson.D, index *IndexChange) {
+	if l := cs.changes.anyLocal(ns); l != nil {
 		was := bson.D{{Key: "collectionOptions",
 			Value: append(slices.Clone(l.options), bson.E{Key: "uuid", Value: l.uuid})}}
 		if index != nil {
-			was = append(was, bson.E{Key: "indexOptions", Value: append(bson.D{}, index.Was...)})
+			was = append(was, bson.E{Key: "indexOptions", Value: append(bson.D{}, index.Before...)})
 		}
-		cs.changes.note(Change{Kind: ChangeModify, Namespace: ns, Operation: told, State: was})
+		cs.changes.note(Change{Kind: ChangeModify, Namespace: ns, Operation: event, State: was})
 	}
 	for _, s := range cs.shards {
 		l := s.colls[ns]
@@ -235,10 +235,10 @@ func (cs *Collections) Modify(ns string, changes, told bson.D, index *IndexChang
 		options := slices.Clone(l.options)
 		for _, change := range changes {
 			if change.Value == nil {
-				unset(&options, change.Key)
+				unsetDocField(&options, change.Key)
 				continue
 			}
-			set(&options, change.Key, change.Value)
+			setDocField(&options, change.Key, change.Value)
 		}
 		like := newLocal(l.docs.Language, l.uuid, options, ns)
 		l.options, l.validator, l.warnOnly, l.lenient = options, like.validator, like.warnOnly, like.lenient
@@ -258,19 +258,19 @@ func (ix *Indexes) isHidden(ns, name string) bool {
 
 // Hide hides an index of a collection from queries, or shows it again, on
 // every shard. It reports whether it was hidden.
-func (ix *Indexes) Hide(ns, name string, hidden bool) (was bool, err error) {
-	if hidden && !ix.isHidden(ns, name) && ix.lastForShardKey(ns, name, nil) {
+func (ix *Indexes) Hide(ns, name string, hidden bool) (wasHidden bool, err error) {
+	if hidden && !ix.isHidden(ns, name) && ix.isLastForShardKey(ns, name, nil) {
 		return false, mongoerr.New(mongoerr.InvalidOptions,
 			"Can't hide the only compatible index for this collection's shard key")
 	}
 	ix.migrations.abort(ns)
-	for _, id := range ix.stats.holders(ns) {
-		if was, err = ix.shards[id].colls[ns].docs.HideIndex(name, hidden); err != nil {
-			return was, err
+	for _, id := range ix.stats.shardsWith(ns) {
+		if wasHidden, err = ix.shards[id].colls[ns].docs.HideIndex(name, hidden); err != nil {
+			return wasHidden, err
 		}
 	}
 	ix.ids.Tick()
-	return was, nil
+	return wasHidden, nil
 }
 
 // Untrack takes a collection that is not sharded out of the catalog
@@ -288,10 +288,10 @@ func (cs *Collections) Untrack(ns string) error {
 	if !cs.config.isPrimary(databaseOf(ns), cs.config.table(ns).At(0).Shard) {
 		return mongoerr.New(mongoerr.OperationFailed, "Collection %s is not on its database's primary shard", ns)
 	}
-	cs.log.change(configShard, "untrackCollection.start", ns, nil)
+	cs.log.writeChange(configShard, "untrackCollection.start", ns, nil)
 	cs.config.remove(configCollections, ns)
 	delete(cs.config.tables, ns)
-	cs.log.placement(ns, &coll.UUID, cs.ids.Tick(), nil)
-	cs.log.change(configShard, "untrackCollection.end", ns, nil)
+	cs.log.writePlacement(ns, &coll.UUID, cs.ids.Tick(), nil)
+	cs.log.writeChange(configShard, "untrackCollection.end", ns, nil)
 	return nil
 }

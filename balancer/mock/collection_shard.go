@@ -29,7 +29,7 @@ type ShardRequest struct {
 	OtherCollation bool
 	// TimeSeries are the options of a time series, which the mock refuses; nil for none.
 	TimeSeries bson.Raw
-	// UUID is that of the collection as the caller knows it; nil does not care.
+	// UUID is the collection UUID that the caller expects; nil accepts any.
 	UUID []byte
 }
 
@@ -63,7 +63,7 @@ func (rq *Request) ShardCollection(req ShardRequest) error {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d",
 			req.Namespace, catalog.MaxShardedNamespaceBytes)
 	}
-	if err := rq.env.collections.refuseView(req.Namespace); err != nil {
+	if err := rq.env.collections.checkNotView(req.Namespace); err != nil {
 		return err
 	}
 	if err := rq.env.collections.CheckUUID(req.Namespace, req.UUID); err != nil {
@@ -87,7 +87,7 @@ func (rq *Request) ShardCollection(req ShardRequest) error {
 		}
 		return mongoerr.New(mongoerr.AlreadyInitialized, "collection %s is already sharded with other options", req.Namespace)
 	}
-	return rq.env.collections.shardNew(req, pattern)
+	return rq.env.collections.shardUnsharded(req, pattern)
 }
 
 // refuseTimeSeries refuses a time series as a server does if the key is not of its time and its metadata, else
@@ -124,13 +124,13 @@ func (cs *Collections) CheckUUID(ns string, uuid []byte) error {
 		{Key: "db", Value: db},
 		{Key: "collectionUUID", Value: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: uuid}},
 		{Key: "expectedCollection", Value: name},
-		{Key: "actualCollection", Value: cs.nameOf(db, uuid)},
+		{Key: "actualCollection", Value: cs.nameByUUID(db, uuid)},
 	}
 	return mismatch
 }
 
-// nameOf finds a database's collection by its UUID; nil when there is none.
-func (cs *Collections) nameOf(db string, uuid []byte) any {
+// nameByUUID finds a database's collection by its UUID; nil when there is none.
+func (cs *Collections) nameByUUID(db string, uuid []byte) any {
 	for _, info := range cs.stats.Collections(db) {
 		if bytes.Equal(info.UUID.Data, uuid) {
 			return info.Name
@@ -139,8 +139,8 @@ func (cs *Collections) nameOf(db string, uuid []byte) any {
 	return nil
 }
 
-// shardNew shards a collection that is not; a refusal leaves nothing behind.
-func (cs *Collections) shardNew(req ShardRequest, pattern catalog.KeyPattern) error {
+// shardUnsharded shards a collection that is not; a refusal leaves nothing behind.
+func (cs *Collections) shardUnsharded(req ShardRequest, pattern catalog.KeyPattern) error {
 	db, _, _ := catalog.SplitNamespace(req.Namespace)
 	primary, _ := cs.config.Primary(db)
 	if table := cs.config.table(req.Namespace); table != nil {
@@ -149,7 +149,7 @@ func (cs *Collections) shardNew(req ShardRequest, pattern catalog.KeyPattern) er
 	existed := cs.shards[primary].colls[req.Namespace] != nil
 	local := cs.shards[primary].colls[req.Namespace]
 	if local == nil {
-		local = cs.localPrimary(req.Namespace, nil)
+		local = cs.ensureOnPrimary(req.Namespace, nil)
 	}
 	err := cs.shardLocal(req, pattern, primary, local)
 	if err != nil && !existed {
@@ -164,7 +164,7 @@ func (cs *Collections) shardLocal(req ShardRequest, pattern catalog.KeyPattern, 
 	if err != nil {
 		return err
 	}
-	zones, err := cs.zones.forSharding(req.Namespace, pattern)
+	zones, err := cs.zones.rangesForSharding(req.Namespace, pattern)
 	if err != nil {
 		return err
 	}
@@ -185,23 +185,28 @@ func (cs *Collections) shardLocal(req ShardRequest, pattern catalog.KeyPattern, 
 		}
 		cs.changes.noteIndexes(ChangeCreateIndexes, req.Namespace, []store.IndexSpec{keyIndexSpec(pattern, req.Unique)})
 	}
-	cs.log.change(primary, "shardCollection.start", req.Namespace, startedDetails(req.Namespace, pattern, primary))
-	if err := cs.config.enter(req, pattern, local.uuid, epoch, at); err != nil {
+	cs.log.writeChange(
+		primary,
+		"shardCollection.start",
+		req.Namespace,
+		shardingStartDetails(req.Namespace, pattern, primary),
+	)
+	if err := cs.config.writeCollectionEntry(req, pattern, local.uuid, epoch, at); err != nil {
 		return err
 	}
 	cs.config.setTable(req.Namespace, table)
-	cs.spread(req.Namespace, local, table)
-	cs.log.placement(req.Namespace, &local.uuid, at, table.Owners())
-	cs.log.change(primary, "shardCollection.end", req.Namespace, shardedDetails(local.uuid, table, docs == 0))
+	cs.createOnOwners(req.Namespace, local, table)
+	cs.log.writePlacement(req.Namespace, &local.uuid, at, table.Owners())
+	cs.log.writeChange(primary, "shardCollection.end", req.Namespace, shardingEndDetails(local.uuid, table, docs == 0))
 	cs.changes.note(Change{Kind: ChangeShardCollection, Namespace: req.Namespace, Operation: bson.D{
 		{Key: "shardKey", Value: pattern.Doc()}, {Key: "unique", Value: req.Unique},
 		{Key: "presplitHashedZones", Value: req.PresplitZones}, {Key: "capped", Value: false}}})
 	return nil
 }
 
-// startedDetails returns what the log says of a collection that is to be
+// shardingStartDetails returns the change log details of a collection that is to be
 // sharded, or tracked.
-func startedDetails(ns string, pattern catalog.KeyPattern, primary catalog.ShardID) bson.D {
+func shardingStartDetails(ns string, pattern catalog.KeyPattern, primary catalog.ShardID) bson.D {
 	return bson.D{
 		{Key: "shardKey", Value: pattern.Doc()},
 		{Key: "collection", Value: ns},
@@ -209,8 +214,8 @@ func startedDetails(ns string, pattern catalog.KeyPattern, primary catalog.Shard
 	}
 }
 
-// shardedDetails returns what the log says of a collection that was sharded.
-func shardedDetails(uuid bson.Binary, table *catalog.RoutingTable, empty bool) bson.D {
+// shardingEndDetails returns the change log details of a collection that was sharded.
+func shardingEndDetails(uuid bson.Binary, table *catalog.RoutingTable, empty bool) bson.D {
 	newest, at := table.At(table.Len()-1).Version, table.Timestamp()
 	return bson.D{
 		{Key: "uuid", Value: uuid},
@@ -235,11 +240,11 @@ func checkLocal(req ShardRequest, pattern catalog.KeyPattern, local *localCollec
 	return checkKeyIndex(req, pattern, local)
 }
 
-// checkUniqueIndexes: what unique indexes forbid must be on one shard.
+// checkUniqueIndexes: documents that a unique index compares must be on one shard.
 func checkUniqueIndexes(local *localCollection, ns string, pattern catalog.KeyPattern) error {
 	for _, spec := range local.docs.Indexes() {
 		prepared, _ := spec.Options.Lookup("prepareUnique").BooleanOK()
-		if (spec.Unique || prepared) && !keepsUnique(spec.Key, pattern) {
+		if (spec.Unique || prepared) && !canKeepUnique(spec.Key, pattern) {
 			return mongoerr.New(mongoerr.InvalidOptions, "can't shard collection '%s' with unique index on %s and proposed "+
 				"shard key %s. Uniqueness can't be maintained unless shard key is a prefix", ns, spec.Key, pattern.Doc())
 		}
@@ -247,11 +252,11 @@ func checkUniqueIndexes(local *localCollection, ns string, pattern catalog.KeyPa
 	return nil
 }
 
-// keepsUnique reports whether a unique index can be kept on the shards of a key:
+// canKeepUnique reports whether a unique index can be kept on the shards of a key:
 // it begins with the key's fields, in any order of their values, or with _id,
-// which nobody promises to be unique over shards.
-func keepsUnique(index bson.Raw, pattern catalog.KeyPattern) bool {
-	return fieldNames(index)[0] == "_id" || beginsWith(index, pattern)
+// whose uniqueness across shards is not guaranteed.
+func canKeepUnique(index bson.Raw, pattern catalog.KeyPattern) bool {
+	return fieldNames(index)[0] == "_id" || hasKeyPrefix(index, pattern)
 }
 
 func fieldNames(doc bson.Raw) []string {
@@ -266,7 +271,7 @@ func fieldNames(doc bson.Raw) []string {
 // checkKeyIndex wants an index that the shard key can use, or that it can be
 // made. For a key that is to be unique, that is one on exactly the key.
 func checkKeyIndex(req ShardRequest, pattern catalog.KeyPattern, local *localCollection) (served bool, err error) {
-	_, served = local.newKeyIndex(pattern)
+	_, served = local.shardingIndex(pattern)
 	if served && req.Unique && !req.AcceptNonUnique {
 		var exact store.IndexSpec
 		if exact, served = exactIndex(local.docs, pattern); served && !exact.Unique && pattern.Fields()[0] != "_id" {
@@ -282,7 +287,7 @@ func checkKeyIndex(req ShardRequest, pattern catalog.KeyPattern, local *localCol
 			"Must have an index compatible with the proposed shard key")
 	}
 	if docs, _ := local.counts(); docs > 0 {
-		return false, unusable(local.docs, pattern, "sharding the collection")
+		return false, noKeyIndexError(local.docs, pattern, "sharding the collection")
 	}
 	return false, nil
 }
@@ -327,18 +332,23 @@ func indexName(pattern catalog.KeyPattern) string {
 	return strings.Join(parts, "_")
 }
 
-// enter writes the entry of config.collections.
-func (cfg *ConfigDB) enter(req ShardRequest, pattern catalog.KeyPattern, uuid bson.Binary, epoch bson.ObjectID,
-	at bson.Timestamp) error {
+// writeCollectionEntry writes the entry of config.collections.
+func (cfg *ConfigDB) writeCollectionEntry(
+	req ShardRequest,
+	pattern catalog.KeyPattern,
+	uuid bson.Binary,
+	epoch bson.ObjectID,
+	at bson.Timestamp,
+) error {
 	cfg.remove(configCollections, req.Namespace)
 	entry := cfg.newEntry(req.Namespace, uuid, pattern.Doc(), req.Unique)
-	cfg.stamp(&entry, epoch, at)
+	cfg.setEntryVersion(&entry, epoch, at)
 	return cfg.insert(configCollections, entry)
 }
 
-// spread makes the collection, with its indexes, on every shard
+// createOnOwners makes the collection, with its indexes, on every shard
 // that owns chunks.
-func (cs *Collections) spread(ns string, like *localCollection, table *catalog.RoutingTable) {
+func (cs *Collections) createOnOwners(ns string, like *localCollection, table *catalog.RoutingTable) {
 	for _, id := range table.Owners() {
 		s := cs.shards[id]
 		if l := s.colls[ns]; l != nil && l.uuid.Equal(like.uuid) {
@@ -376,15 +386,15 @@ const (
 	sessionsTTL = 1800
 )
 
-// holds reports whether the config server holds a collection. Only the
+// holdsCollection reports whether the config server holds a collection. Only the
 // sessions are of its databases and on the shards.
-func (cfg *ConfigDB) holds(ns string) bool {
+func (cfg *ConfigDB) holdsCollection(ns string) bool {
 	return onConfigServer(databaseOf(ns)) && cfg.tables[ns] == nil && !strings.Contains(ns, "$")
 }
 
-// watchSessions makes the collection of the sessions at the next look, as soon
+// ensureSessions makes the collection of the sessions at the next look, as soon
 // as there is a shard for it.
-func (cs *Collections) watchSessions() (again bool) {
+func (cs *Collections) ensureSessions() (again bool) {
 	if err := cs.CreateSessions(); err != nil {
 		cs.logger.Warn("config.system.sessions not made", "error", err)
 	}
@@ -392,7 +402,7 @@ func (cs *Collections) watchSessions() (again bool) {
 }
 
 // CreateSessions makes the collection of the sessions, sharded by _id, with one
-// chunk on the first shard. That it is there already is not an error.
+// chunk on the first shard. It is not an error if it exists.
 func (cs *Collections) CreateSessions() error {
 	ids := slices.DeleteFunc(cs.shards.ids(), func(id catalog.ShardID) bool {
 		s, err := cs.config.ShardByID(string(id))
@@ -401,7 +411,7 @@ func (cs *Collections) CreateSessions() error {
 	if cs.config.tables[sessionsNamespace] != nil || len(ids) == 0 || !cs.release.KeepsSessions() {
 		return nil
 	}
-	pattern, err := byID()
+	pattern, err := idKeyPattern()
 	if err != nil {
 		return err
 	}
@@ -416,24 +426,35 @@ func (cs *Collections) CreateSessions() error {
 		return err
 	}
 	at, epoch := cs.ids.Tick(), cs.ids.NewObjectID()
-	table, err := cs.config.tableOf(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(),
+	table, err := cs.config.newTable(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(),
 		Shard: ids[0]}}, epoch, at)
 	if err != nil {
 		return err
 	}
-	cs.log.change(ids[0], "shardCollection.start", sessionsNamespace, startedDetails(sessionsNamespace, pattern, ids[0]))
-	if err := cs.config.enter(ShardRequest{Namespace: sessionsNamespace}, pattern, local.uuid, epoch, at); err != nil {
+	cs.log.writeChange(
+		ids[0],
+		"shardCollection.start",
+		sessionsNamespace,
+		shardingStartDetails(sessionsNamespace, pattern, ids[0]),
+	)
+	if err := cs.config.writeCollectionEntry(
+		ShardRequest{Namespace: sessionsNamespace},
+		pattern,
+		local.uuid,
+		epoch,
+		at,
+	); err != nil {
 		return err
 	}
 	if cs.release.BalancesBySize() {
 		if _, err := cs.config.modify(configCollections, sessionsNamespace,
-			func(doc *bson.D) { set(doc, "maxChunkSizeBytes", int64(sessionsChunkBytes)) }); err != nil {
+			func(doc *bson.D) { setDocField(doc, "maxChunkSizeBytes", int64(sessionsChunkBytes)) }); err != nil {
 			return err
 		}
 	}
 	cs.shards[ids[0]].colls[sessionsNamespace] = local
 	cs.config.setTable(sessionsNamespace, table)
-	cs.log.placement(sessionsNamespace, &local.uuid, at, table.Owners())
-	cs.log.change(ids[0], "shardCollection.end", sessionsNamespace, shardedDetails(local.uuid, table, true))
+	cs.log.writePlacement(sessionsNamespace, &local.uuid, at, table.Owners())
+	cs.log.writeChange(ids[0], "shardCollection.end", sessionsNamespace, shardingEndDetails(local.uuid, table, true))
 	return nil
 }

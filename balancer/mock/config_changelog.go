@@ -14,8 +14,8 @@ import (
 	"shardsh/balancer/mock/store/document"
 )
 
-// Sizes of the capped logs, in bytes: those that they are said to have (rules/03-catalog-and-keys §3),
-// and those that they have. A server has them on its disk; here they lie in memory, and 16 MiB are
+// Sizes of the capped logs, in bytes: the reported ones (rules/03-catalog-and-keys §3)
+// and the actual limits. They are smaller, as the logs are kept in memory; 16 MiB are
 // some ten thousand migrations.
 const (
 	changelogBytes = 200 << 20
@@ -46,32 +46,32 @@ type changeLog struct {
 	faults *Faults
 	ids    *ids.Source
 
-	// changes and actions are how many bytes of each log are kept, placements how
-	// many rows.
-	changes, actions, placements int64
-	// needed is how many rows of placements may be there though that is more.
-	needed  int64
-	scratch []byte // for details
-	// stamp begins the _id of entries at the time stamped.
-	stamp   []byte
-	stamped time.Time
+	// changelogLimit and actions are the limits of each log in bytes, placements is the limit in
+	// rows.
+	changelogLimit, actionlogLimit, placementLimit int64
+	// neededPlacements is the number of rows that must be kept even beyond that limit.
+	neededPlacements int64
+	scratch          []byte // for details
+	// idPrefix begins the _id of entries at the time stamped.
+	idPrefix     []byte
+	idPrefixTime time.Time
 }
 
-// change writes an entry of config.changelog.
-func (cl *changeLog) change(by catalog.ShardID, what, ns string, details bson.D) {
+// writeChange writes an entry of config.changelog.
+func (cl *changeLog) writeChange(by catalog.ShardID, what, ns string, details bson.D) {
 	raw, err := document.Encode(details)
-	cl.append("config."+configChangelog, cl.changes, logEntry{by, what, ns, raw, err})
+	cl.append("config."+configChangelog, cl.changelogLimit, logEntry{by, what, ns, raw, err})
 }
 
-// changeEncoded is change with details that are encoded, and not kept.
-func (cl *changeLog) changeEncoded(by catalog.ShardID, what, ns string, details bson.Raw) {
-	cl.append("config."+configChangelog, cl.changes, logEntry{by: by, what: what, ns: ns, details: details})
+// writeChangeEncoded is change with details that are encoded, and not kept.
+func (cl *changeLog) writeChangeEncoded(by catalog.ShardID, what, ns string, details bson.Raw) {
+	cl.append("config."+configChangelog, cl.changelogLimit, logEntry{by: by, what: what, ns: ns, details: details})
 }
 
-// Action writes an entry of config.actionlog.
-func (cl *changeLog) Action(what string, details bson.D) {
+// WriteAction writes an entry of config.actionlog.
+func (cl *changeLog) WriteAction(what string, details bson.D) {
 	raw, err := document.Encode(details)
-	cl.append("config."+configActionlog, cl.actions, logEntry{configShard, what, "", raw, err})
+	cl.append("config."+configActionlog, cl.actionlogLimit, logEntry{configShard, what, "", raw, err})
 }
 
 // logEntry is what an entry of a log tells; err is that of its details.
@@ -85,26 +85,27 @@ type logEntry struct {
 // append adds an entry in the form of rules/03-catalog-and-keys §3.7 to a log that keeps so many
 // bytes. A failure to write is a warning, as on the server.
 func (cl *changeLog) append(log string, limit int64, e logEntry) {
-	if err := cl.faults.reach(e.by, configShard); err != nil {
+	if err := cl.faults.checkReachable(e.by, configShard); err != nil {
 		cl.logger.Warn("log entry not written", "log", log, "what", e.what, "error", err)
 		return
 	}
 	now := cl.clock.Now()
-	if now != cl.stamped {
-		cl.stamp = now.In(cl.zone).AppendFormat(append(cl.stamp[:0], hostName+"-"...), cl.release.LogTimeFormat()+"-")
-		cl.stamped = now
-		cl.stamp = slices.Grow(cl.stamp, hex.EncodedLen(len(bson.ObjectID{}))) // so that ids take no memory
+	if now != cl.idPrefixTime {
+		cl.idPrefix = now.In(cl.location).
+			AppendFormat(append(cl.idPrefix[:0], hostName+"-"...), cl.release.LogTimeFormat()+"-")
+		cl.idPrefixTime = now
+		cl.idPrefix = slices.Grow(cl.idPrefix, hex.EncodedLen(len(bson.ObjectID{}))) // so that ids take no memory
 	}
 	number := cl.ids.NewObjectID()
-	id := hex.AppendEncode(cl.stamp, number[:])
+	id := hex.AppendEncode(cl.idPrefix, number[:])
 	if e.err != nil {
 		cl.logger.Warn("log entry not written", "log", log, "what", e.what, "error", e.err)
 		return
 	}
-	if cl.config.unread[log] == nil {
-		cl.config.data(log) // it is listed from now on
+	if cl.config.pendingLogs[log] == nil {
+		cl.config.ensureCollection(log) // it is listed from now on
 	}
-	cl.config.unread.add(log, limit, e, id, now, cl.config.collections[log])
+	cl.config.pendingLogs.add(log, limit, e, id, now, cl.config.collections[log])
 }
 
 // versionDoc returns a version as log entries and replies between shards show
@@ -121,9 +122,9 @@ func chunkDoc(t *catalog.RoutingTable, chunk catalog.Chunk, v catalog.ChunkVersi
 	}
 }
 
-// placement records which shards have data of a namespace from now on
+// writePlacement records which shards have data of a namespace from now on
 // (rules/03-catalog-and-keys §3.10).
-func (cl *changeLog) placement(ns string, uuid *bson.Binary, at bson.Timestamp, shards []catalog.ShardID) {
+func (cl *changeLog) writePlacement(ns string, uuid *bson.Binary, at bson.Timestamp, shards []catalog.ShardID) {
 	doc := bson.D{{Key: "_id", Value: cl.ids.NewObjectID()}, {Key: "nss", Value: ns}}
 	if uuid != nil {
 		doc = append(doc, bson.E{Key: "uuid", Value: *uuid})
@@ -137,16 +138,16 @@ func (cl *changeLog) placement(ns string, uuid *bson.Binary, at bson.Timestamp, 
 		cl.logger.Warn("placement not written", "ns", ns, "error", err)
 	}
 	rows := cl.config.Collection(configPlacement)
-	if rows.Count() > max(cl.placements, cl.needed) {
-		cl.needed = rows.Count()
-		cl.forgetPlacements(rows)
-		cl.needed = rows.Count() * 3 / 2 // what all namespaces need is not looked at again for each
+	if rows.Count() > max(cl.placementLimit, cl.neededPlacements) {
+		cl.neededPlacements = rows.Count()
+		cl.prunePlacements(rows)
+		cl.neededPlacements = rows.Count() * 3 / 2 // what all namespaces need is not looked at again for each
 	}
 }
 
-// forgetPlacements drops the older half of the rows, but for the newest of each
+// prunePlacements drops the older half of the rows, but for the newest of each
 // namespace that is somewhere, and notes since when the rest is complete.
-func (cl *changeLog) forgetPlacements(rows *store.Collection) {
+func (cl *changeLog) prunePlacements(rows *store.Collection) {
 	old, n, half := map[string]store.RecordID{}, int64(0), rows.Count()/2
 	var marker store.RecordID
 	var since bson.Timestamp
@@ -171,7 +172,7 @@ func (cl *changeLog) forgetPlacements(rows *store.Collection) {
 	}
 	if marker != 0 {
 		rows.Delete(marker)
-		cl.placement("", nil, since, nil)
+		cl.writePlacement("", nil, since, nil)
 	}
 }
 

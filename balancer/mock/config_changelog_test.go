@@ -20,8 +20,8 @@ func TestLogKeepsTheNewestEntries(t *testing.T) {
 		for record := range log.Scan() {
 			log.Delete(record)
 		}
-		c.log.changes = limit
-		longest := rapid.SampledFrom([]int{0, 300, 2 * roomBytes}).Draw(rt, "longest")
+		c.log.changelogLimit = limit
+		longest := rapid.SampledFrom([]int{0, 300, 2 * logBlockBytes}).Draw(rt, "longest")
 		var want []string // the newest last
 		check := func(*rapid.T) {
 			total, n := int64(0), 0
@@ -39,7 +39,7 @@ func TestLogKeepsTheNewestEntries(t *testing.T) {
 				rt.Fatalf("entries %.40q, want the last of %.40q", got, want)
 			}
 			// One more of the longest would not have fitted.
-			if n < len(want) && total+int64(longest+len(want[len(want)-n-1])+2*entryBytes) < limit {
+			if n < len(want) && total+int64(longest+len(want[len(want)-n-1])+2*logEntryOverhead) < limit {
 				rt.Fatalf("%d bytes in %d of %d entries, limit %d", total, n, len(want), limit)
 			}
 		}
@@ -47,7 +47,7 @@ func TestLogKeepsTheNewestEntries(t *testing.T) {
 			"append": func(rt *rapid.T) {
 				for range rapid.IntRange(1, 60).Draw(rt, "entries") {
 					what := strings.Repeat(string(rune('a'+len(want)%26)), 1+rapid.IntRange(0, longest).Draw(rt, "length"))
-					c.log.changeEncoded(catalog.ShardID("A"), what, exampleNS, emptyDoc())
+					c.log.writeChangeEncoded(catalog.ShardID("A"), what, exampleNS, emptyDoc())
 					want = append(want, what)
 				}
 			},
@@ -66,13 +66,13 @@ func TestPlacementsOfManyNamespaces(t *testing.T) {
 	const namespaces = 400
 	rows := func() int64 { return c.config.Collection(configPlacement).Count() }
 	place := func(i int) {
-		c.log.placement(fmt.Sprintf("many.c%d", i), nil, c.ids.Tick(), []catalog.ShardID{"A"})
+		c.log.writePlacement(fmt.Sprintf("many.c%d", i), nil, c.ids.Tick(), []catalog.ShardID{"A"})
 	}
-	scans, before := 0, c.log.needed
+	scans, before := 0, c.log.neededPlacements
 	for i := range namespaces {
 		place(i)
-		if c.log.needed != before {
-			scans, before = scans+1, c.log.needed
+		if c.log.neededPlacements != before {
+			scans, before = scans+1, c.log.neededPlacements
 		}
 	}
 	if scans > 6 || rows() < namespaces {

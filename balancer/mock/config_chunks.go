@@ -21,8 +21,8 @@ import (
 type ConfigChunks struct {
 	*setup
 	config chunkConfig
-	// told are how chunks are told otherwise than they are, by collection.
-	told map[string]func(bson.Raw) bson.Raw
+	// overrides rewrites chunks for readers (Planter.OverrideConfigChunks), by collection.
+	overrides map[string]func(bson.Raw) bson.Raw
 }
 
 // chunkConfig is what config.chunks is made from.
@@ -36,27 +36,27 @@ type chunkConfig interface {
 // ConfigChunks returns the collection config.chunks.
 func (c *Cluster) ConfigChunks() *ConfigChunks { return c.configChunks }
 
-// chunkView is what config.chunks was made of at a time. It needs no lock.
+// chunkView is a consistent snapshot of the source of config.chunks. It needs no lock.
 type chunkView struct {
-	form   chunkForm
-	colls  *store.Collection // config.collections
-	tables map[string]*catalog.RoutingTable
-	told   map[string]func(bson.Raw) bson.Raw
+	form      chunkForm
+	colls     *store.Collection // config.collections
+	tables    map[string]*catalog.RoutingTable
+	overrides map[string]func(bson.Raw) bson.Raw
 }
 
 func (cc *ConfigChunks) view() *chunkView {
 	return &chunkView{cc.form(), cc.config.Collection(configCollections).Snapshot(), maps.Collect(cc.config.allTables()),
-		cc.told}
+		cc.overrides}
 }
 
-// sharded walks the collections that have chunks; a filter on what chunks are told
+// collections walks the collections that have chunks; a filter on what chunks are told
 // by leaves some.
-func (v *chunkView) sharded(filter *filter.Filter) iter.Seq2[catalog.Collection, *catalog.RoutingTable] {
+func (v *chunkView) collections(filter *filter.Filter) iter.Seq2[catalog.Collection, *catalog.RoutingTable] {
 	return func(yield func(catalog.Collection, *catalog.RoutingTable) bool) {
-		owners, byOwner := ownersIn(filter, v.form.owner())
+		owners, byOwner := collectionsIn(filter, v.form.ownerField())
 		for raw := range v.colls.Documents() {
 			if byOwner {
-				if _, asked := owners[string(v.form.ownerIn(raw).Value)]; !asked {
+				if _, asked := owners[string(v.form.ownerValue(raw).Value)]; !asked {
 					continue
 				}
 			}
@@ -72,13 +72,13 @@ func (v *chunkView) sharded(filter *filter.Filter) iter.Seq2[catalog.Collection,
 // read: among them are all that match.
 func (v *chunkView) documents(filter *filter.Filter, order chunkOrder) iter.Seq[bson.Raw] {
 	return func(yield func(bson.Raw) bool) {
-		owners, _ := ownersIn(filter, v.form.owner())
-		for coll, table := range v.sharded(filter) {
-			chunks := chunksFor(table, filter, order)
-			if from := owners[ownerBytes(coll)]; from != (catalog.ChunkVersion{}) {
+		owners, _ := collectionsIn(filter, v.form.ownerField())
+		for coll, table := range v.collections(filter) {
+			chunks := matchingChunks(table, filter, order)
+			if from := owners[collectionFieldBytes(coll)]; from != (catalog.ChunkVersion{}) {
 				chunks = table.From(from)
 			}
-			change := v.told[coll.Namespace]
+			change := v.overrides[coll.Namespace]
 			for chunk := range chunks {
 				doc := v.form.document(coll, chunk)
 				if change != nil {
@@ -92,9 +92,9 @@ func (v *chunkView) documents(filter *filter.Filter, order chunkOrder) iter.Seq[
 	}
 }
 
-// current returns the chunk of a document of config.chunks as it is now; false
+// currentChunk returns the chunk of a document of config.chunks as it is now; false
 // when there is none of that lower bound any more.
-func (cc *ConfigChunks) current(doc bson.Raw) (bson.Raw, bool) {
+func (cc *ConfigChunks) currentChunk(doc bson.Raw) (bson.Raw, bool) {
 	coll, tracked, err := cc.collectionOf(doc)
 	if err != nil || !tracked {
 		return nil, false
@@ -110,9 +110,9 @@ func (cc *ConfigChunks) current(doc bson.Raw) (bson.Raw, bool) {
 // collectionOf finds the tracked collection of a document of config.chunks.
 func (cc *ConfigChunks) collectionOf(chunk bson.Raw) (catalog.Collection, bool, error) {
 	form := cc.form()
-	owner := chunk.Lookup(form.owner())
+	owner := chunk.Lookup(form.ownerField())
 	for _, raw := range cc.config.Collection(configCollections).Scan() {
-		if form.ownerIn(raw).Equal(owner) {
+		if form.ownerValue(raw).Equal(owner) {
 			ns, _ := raw.Lookup("_id").StringValueOK()
 			return cc.config.Tracked(ns)
 		}
@@ -131,16 +131,16 @@ func (cc *ConfigChunks) form() chunkForm {
 	return chunkForm{cc.release.ChunksByNamespace(), cc.release}
 }
 
-// owner returns the field that tells the collection of a chunk.
-func (f chunkForm) owner() string {
+// ownerField returns the field that identifies the collection of a chunk.
+func (f chunkForm) ownerField() string {
 	if f.byNamespace {
 		return "ns"
 	}
 	return "uuid"
 }
 
-// ownerIn returns what that field of the chunks has, given their collection's entry.
-func (f chunkForm) ownerIn(entry bson.Raw) bson.RawValue {
+// ownerValue returns the value of that field, given the collection's entry.
+func (f chunkForm) ownerValue(entry bson.Raw) bson.RawValue {
 	if f.byNamespace {
 		return entry.Lookup("_id")
 	}
@@ -227,7 +227,7 @@ func (cc *ConfigChunks) Count(ns string, query bson.Raw) (n int64, ok bool) {
 	form := cc.form()
 	for _, e := range elems {
 		switch v := e.Value(); {
-		case e.Key() == form.owner() && (v.Type == bson.TypeBinary || v.Type == bson.TypeString):
+		case e.Key() == form.ownerField() && (v.Type == bson.TypeBinary || v.Type == bson.TypeString):
 			owner = v
 		case e.Key() == "shard" && v.Type == bson.TypeString:
 			shard = v
@@ -238,7 +238,7 @@ func (cc *ConfigChunks) Count(ns string, query bson.Raw) (n int64, ok bool) {
 	for _, raw := range cc.config.Collection(configCollections).Scan() {
 		id, _ := raw.Lookup("_id").StringValueOK()
 		table := cc.config.table(id)
-		if table == nil || !owner.IsZero() && !form.ownerIn(raw).Equal(owner) {
+		if table == nil || !owner.IsZero() && !form.ownerValue(raw).Equal(owner) {
 			continue
 		}
 		if on, asked := shard.StringValueOK(); asked {
@@ -253,10 +253,10 @@ func (cc *ConfigChunks) Count(ns string, query bson.Raw) (n int64, ok bool) {
 // ChunkCount is how many documents of config.chunks have the same collection and
 // shard, and are flagged jumbo or are not.
 type ChunkCount struct {
-	Of     bson.E // the field that tells the collection
-	Shard  catalog.ShardID
-	Jumbo  bool
-	Chunks int64
+	Collection bson.E // the field that tells the collection
+	Shard      catalog.ShardID
+	Jumbo      bool
+	Chunks     int64
 }
 
 // Counts returns a function that sums config.chunks up, as it is now, from
@@ -266,7 +266,7 @@ func (cc *ConfigChunks) Counts() func(filter *filter.Filter) []ChunkCount {
 	view := cc.view()
 	return func(filter *filter.Filter) []ChunkCount {
 		var all []ChunkCount
-		for coll, table := range view.sharded(filter) {
+		for coll, table := range view.collections(filter) {
 			all = append(all, countsOf(coll.ChunkFilter(), table)...)
 		}
 		return all
@@ -309,9 +309,9 @@ func firstFlagged(t *catalog.RoutingTable, shard catalog.ShardID) catalog.Key {
 	return catalog.Key{}
 }
 
-// staleConfig returns a shard's refusal of a request routed by a table it does
+// staleConfigError returns a shard's refusal of a request routed by a table it does
 // not share; mongos tries again (rules/03-commands §0.7).
-func (cfg *ConfigDB) staleConfig(ns string, id catalog.ShardID, format string, args ...any) error {
+func (cfg *ConfigDB) staleConfigError(ns string, id catalog.ShardID, format string, args ...any) error {
 	err := mongoerr.New(mongoerr.StaleConfig, format, args...)
 	err.Extra = bson.D{{Key: "ns", Value: ns}}
 	if table := cfg.table(ns); table != nil {

@@ -8,10 +8,10 @@ import (
 	"shardsh/balancer/mock/store/filter"
 )
 
-// ownersIn returns which collections the chunks belong to that a filter can match, by the
-// bytes of the field that tells it, and the version below which it matches no chunk of each;
-// false when that may be any.
-func ownersIn(f *filter.Filter, field string) (map[string]catalog.ChunkVersion, bool) {
+// collectionsIn returns the collections whose chunks a filter can match, by the
+// encoded value of the owner field, with the minimum chunk version to look at;
+// false if the filter does not restrict the collections.
+func collectionsIn(f *filter.Filter, field string) (map[string]catalog.ChunkVersion, bool) {
 	if owner, one := f.Equality(field); one {
 		return map[string]catalog.ChunkVersion{string(owner.Value): {}}, true
 	}
@@ -27,7 +27,7 @@ func ownersIn(f *filter.Filter, field string) (map[string]catalog.ChunkVersion, 
 			}
 		}
 		for _, branch := range c.Or {
-			only = ownerOfBranch(branch, field, owners) && only
+			only = addBranchCollection(branch, field, owners) && only
 		}
 		if only {
 			return owners, true
@@ -36,8 +36,8 @@ func ownersIn(f *filter.Filter, field string) (map[string]catalog.ChunkVersion, 
 	return nil, false
 }
 
-// ownerOfBranch adds the collection that a branch of $or asks for; false when it asks for any.
-func ownerOfBranch(branch []filter.Clause, field string, owners map[string]catalog.ChunkVersion) (found bool) {
+// addBranchCollection adds the collection that a branch of $or asks for; false when it asks for any.
+func addBranchCollection(branch []filter.Clause, field string, owners map[string]catalog.ChunkVersion) (found bool) {
 	var owner string
 	var from catalog.ChunkVersion
 	for _, c := range branch {
@@ -57,8 +57,8 @@ func ownerOfBranch(branch []filter.Clause, field string, owners map[string]catal
 	return found
 }
 
-// ownerBytes are the bytes of the field that tells the chunks of a collection.
-func ownerBytes(coll catalog.Collection) string {
+// collectionFieldBytes are the bytes of the field that tells the chunks of a collection.
+func collectionFieldBytes(coll catalog.Collection) string {
 	_, value, err := bson.MarshalValue(coll.ChunkFilter().Value)
 	if err != nil {
 		return ""

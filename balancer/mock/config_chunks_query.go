@@ -21,13 +21,13 @@ type chunkOrder int
 const (
 	noOrder chunkOrder = iota
 	byMin
-	byMinDown
+	byMinDescending
 	newestFirst
 )
 
-// order returns the order of a sort, where the query asks for the chunks of one collection.
-func (f chunkForm) order(filter *filter.Filter, sort bson.Raw) chunkOrder {
-	if _, one := filter.Equality(f.owner()); !one {
+// orderOf returns the order of a sort, where the query asks for the chunks of one collection.
+func (f chunkForm) orderOf(filter *filter.Filter, sort bson.Raw) chunkOrder {
+	if _, one := filter.Equality(f.ownerField()); !one {
 		return noOrder
 	}
 	elems, err := sort.Elements()
@@ -39,27 +39,27 @@ func (f chunkForm) order(filter *filter.Filter, sort bson.Raw) chunkOrder {
 	case field == "min" && direction == 1:
 		return byMin
 	case field == "min" && direction == -1:
-		return byMinDown
+		return byMinDescending
 	case field == "lastmod" && direction == -1:
 		return newestFirst
 	}
 	return noOrder
 }
 
-// chunksFor returns the chunks of a table that a filter can match, in an order.
-func chunksFor(t *catalog.RoutingTable, filter *filter.Filter, order chunkOrder) iter.Seq[catalog.Chunk] {
-	first, last := withMin(t, filter)
+// matchingChunks returns the chunks of a table that a filter can match, in an order.
+func matchingChunks(t *catalog.RoutingTable, filter *filter.Filter, order chunkOrder) iter.Seq[catalog.Chunk] {
+	first, last := minBoundRange(t, filter)
 	switch {
 	case order == newestFirst:
-		return byAge(t)
-	case order == byMinDown, first == last:
-		return down(t, last, first)
+		return chunksNewestFirst(t)
+	case order == byMinDescending, first == last:
+		return chunksDescending(t, last, first)
 	}
-	return indexed(t, filter)
+	return indexedChunks(t, filter)
 }
 
-// down returns chunks by their places in a table, from the last one to the first.
-func down(t *catalog.RoutingTable, last, first int) iter.Seq[catalog.Chunk] {
+// chunksDescending returns chunks by their places in a table, from the last one to the first.
+func chunksDescending(t *catalog.RoutingTable, last, first int) iter.Seq[catalog.Chunk] {
 	return func(yield func(catalog.Chunk) bool) {
 		for i := last; i >= first; i-- {
 			if !yield(t.At(i)) {
@@ -69,9 +69,9 @@ func down(t *catalog.RoutingTable, last, first int) iter.Seq[catalog.Chunk] {
 	}
 }
 
-// withMin returns the places in a table between which all chunks are whose lower bounds
+// minBoundRange returns the places in a table between which all chunks are whose lower bounds
 // a filter can match.
-func withMin(t *catalog.RoutingTable, filter *filter.Filter) (first, last int) {
+func minBoundRange(t *catalog.RoutingTable, filter *filter.Filter) (first, last int) {
 	last = t.Len() - 1
 	if filter == nil {
 		return first, last
@@ -80,7 +80,7 @@ func withMin(t *catalog.RoutingTable, filter *filter.Filter) (first, last int) {
 		if c.Path != "min" || c.Op != "$eq" && c.Op != "$lt" && c.Op != "$lte" {
 			continue
 		}
-		key, ok := boundOf(t.Pattern(), c.Arg)
+		key, ok := boundKey(t.Pattern(), c.Arg)
 		if !ok {
 			continue
 		}
@@ -93,9 +93,9 @@ func withMin(t *catalog.RoutingTable, filter *filter.Filter) (first, last int) {
 	return first, last
 }
 
-// boundOf returns the key that a value compared with bounds of chunks is; false for what
-// does not compare with them as keys do.
-func boundOf(p catalog.KeyPattern, v bson.RawValue) (catalog.Key, bool) {
+// boundKey converts a value that is compared with chunk bounds to a key; false for values that
+// do not compare like keys.
+func boundKey(p catalog.KeyPattern, v bson.RawValue) (catalog.Key, bool) {
 	doc, ok := v.DocumentOK()
 	if !ok {
 		return catalog.Key{}, false
@@ -111,10 +111,10 @@ func boundOf(p catalog.KeyPattern, v bson.RawValue) (catalog.Key, bool) {
 	return key, err == nil
 }
 
-// indexed returns the chunks of a table that a filter can match, in key
+// indexedChunks returns the chunks of a table that a filter can match, in key
 // order: as an index would, it leaves out what a clause on shard, jumbo,
 // lastmod or estimatedDataSizeBytes excludes.
-func indexed(t *catalog.RoutingTable, filter *filter.Filter) iter.Seq[catalog.Chunk] {
+func indexedChunks(t *catalog.RoutingTable, filter *filter.Filter) iter.Seq[catalog.Chunk] {
 	shard, _ := filter.Equality("shard")
 	if owner, ok := shard.StringValueOK(); ok {
 		return t.Owned(catalog.ShardID(owner), catalog.Key{}, catalog.Key{})
@@ -123,10 +123,10 @@ func indexed(t *catalog.RoutingTable, filter *filter.Filter) iter.Seq[catalog.Ch
 	if flagged, _ := jumbo.BooleanOK(); flagged {
 		return t.Flagged()
 	}
-	if version, ok := leastVersion(filter); ok {
+	if version, ok := minVersion(filter); ok {
 		return t.From(version)
 	}
-	if from, ok := leastValue(filter, "estimatedDataSizeBytes"); ok {
+	if from, ok := minEncodedValue(filter, "estimatedDataSizeBytes"); ok {
 		missing := keyorder.Append(nil, bson.RawValue{Type: bson.TypeNull})
 		if bytes.Compare(from, missing) > 0 {
 			return t.Measured()
@@ -135,9 +135,9 @@ func indexed(t *catalog.RoutingTable, filter *filter.Filter) iter.Seq[catalog.Ch
 	return t.All()
 }
 
-// leastVersion returns the version below which a filter matches no chunk.
-func leastVersion(filter *filter.Filter) (catalog.ChunkVersion, bool) {
-	from, ok := leastValue(filter, "lastmod")
+// minVersion returns the version below which a filter matches no chunk.
+func minVersion(filter *filter.Filter) (catalog.ChunkVersion, bool) {
+	from, ok := minEncodedValue(filter, "lastmod")
 	if !ok {
 		return catalog.ChunkVersion{}, false
 	}
@@ -149,9 +149,9 @@ func leastVersion(filter *filter.Filter) (catalog.ChunkVersion, bool) {
 	return catalog.ChunkVersion{Major: t, Minor: i}, ok
 }
 
-// leastValue returns where the values of a field begin that a filter matches,
+// minEncodedValue returns where the values of a field begin that a filter matches,
 // as they are encoded in an index.
-func leastValue(filter *filter.Filter, name string) ([]byte, bool) {
+func minEncodedValue(filter *filter.Filter, name string) ([]byte, bool) {
 	key, err := bson.Marshal(bson.D{{Key: name, Value: int32(1)}})
 	if err != nil {
 		return nil, false
@@ -163,9 +163,9 @@ func leastValue(filter *filter.Filter, name string) ([]byte, bool) {
 	return ranges[0].From, true
 }
 
-// byAge returns the chunks of a table, newest version first. Those after the
+// chunksNewestFirst returns the chunks of a table, newest version first. Those after the
 // first are only put in order when somebody asks for them.
-func byAge(t *catalog.RoutingTable) iter.Seq[catalog.Chunk] {
+func chunksNewestFirst(t *catalog.RoutingTable) iter.Seq[catalog.Chunk] {
 	return func(yield func(catalog.Chunk) bool) {
 		newest := t.Newest()
 		if !yield(newest) {

@@ -22,16 +22,19 @@ type Inconsistency struct {
 	Details           bson.D
 }
 
-// inspection gathers what is wrong with one collection.
-type inspection struct {
-	cluster *Cluster
-	coll    catalog.Collection
-	found   []Inconsistency
+// consistencyCheck collects the inconsistencies of one collection.
+type consistencyCheck struct {
+	cluster         *Cluster
+	coll            catalog.Collection
+	inconsistencies []Inconsistency
 }
 
-func (i *inspection) report(kind, description string, details ...bson.E) {
-	i.found = append(i.found, Inconsistency{kind, description, append(bson.D{{Key: "namespace", Value: i.coll.Namespace}},
-		details...)})
+func (i *consistencyCheck) report(kind, description string, details ...bson.E) {
+	i.inconsistencies = append(
+		i.inconsistencies,
+		Inconsistency{kind, description, append(bson.D{{Key: "namespace", Value: i.coll.Namespace}},
+			details...)},
+	)
 }
 
 // Inconsistencies checks one collection, a database where coll is empty, or
@@ -51,18 +54,20 @@ func (c *Cluster) Inconsistencies(db, coll string, indexes bool) ([]Inconsistenc
 		if err != nil {
 			return nil, err
 		}
-		i := inspection{cluster: c, coll: entry}
-		i.inspect(indexes)
-		found = append(found, i.found...)
+		i := consistencyCheck{cluster: c, coll: entry}
+		i.run(indexes)
+		found = append(found, i.inconsistencies...)
 	}
-	found = append(append(found, sweep{c, wanted}.misplaced()...), sweep{c, wanted}.malformedBuckets()...)
+	found = append(
+		append(found, shardScan{c, wanted}.misplacedCollections()...),
+		shardScan{c, wanted}.malformedBuckets()...)
 	slices.SortStableFunc(found, func(a, b Inconsistency) int {
 		return cmp.Compare(a.Details[0].Value.(string), b.Details[0].Value.(string))
 	})
 	return found, nil
 }
 
-func (i *inspection) inspect(indexes bool) {
+func (i *consistencyCheck) run(indexes bool) {
 	c, ns := i.cluster, i.coll.Namespace
 	uuid := bson.E{Key: "collectionUUID", Value: i.coll.UUID}
 	if _, known := c.config.Primary(databaseOf(ns)); !known && !onConfigServer(databaseOf(ns)) {
@@ -93,7 +98,7 @@ func (i *inspection) inspect(indexes bool) {
 	}
 }
 
-func (i *inspection) checkUnsplittable() {
+func (i *consistencyCheck) checkUnsplittable() {
 	uuid := bson.E{Key: "uuid", Value: i.coll.UUID}
 	if n := i.cluster.config.table(i.coll.Namespace).Len(); n != 1 {
 		i.report("TrackedUnshardedCollectionHasMultipleChunks", "Found a tracked unsharded collection with several chunks",
@@ -108,7 +113,7 @@ func (i *inspection) checkUnsplittable() {
 // checkRouting goes over documents of config.chunks, in the order of their
 // lower bounds: their keys must be those of the pattern, and they must cover
 // the key space without a gap or an overlap.
-func (i *inspection) checkRouting(chunks iter.Seq[bson.Raw]) {
+func (i *consistencyCheck) checkRouting(chunks iter.Seq[bson.Raw]) {
 	p := i.coll.Pattern
 	uuid := bson.E{Key: "collectionUUID", Value: i.coll.UUID}
 	at := p.GlobalMin()
@@ -155,7 +160,7 @@ func keyRange(p catalog.KeyPattern, doc bson.Raw) (lower, upper catalog.Key, ok 
 	return lower, upper, true
 }
 
-func (i *inspection) checkZones() {
+func (i *consistencyCheck) checkZones() {
 	type zone struct {
 		lower, upper catalog.Key
 		doc          bson.Raw
@@ -184,7 +189,7 @@ func (i *inspection) checkZones() {
 }
 
 // checkShards asks each shard what it holds of the collection.
-func (i *inspection) checkShards() {
+func (i *consistencyCheck) checkShards() {
 	c, ns := i.cluster, i.coll.Namespace
 	byOptions := map[string][]string{}
 	for _, id := range c.ShardIDs() {
@@ -201,7 +206,7 @@ func (i *inspection) checkShards() {
 			i.report("CollectionUUIDMismatch", "Found a collection with another UUID than the catalog's",
 				shard, bson.E{Key: "localUUID", Value: local.uuid}, bson.E{Key: "uuid", Value: i.coll.UUID})
 		case owns:
-			text := fmt.Sprint(orNone(local.options))
+			text := fmt.Sprint(orEmptyOptions(local.options))
 			byOptions[text] = append(byOptions[text], string(id))
 			if _, ok := local.keyIndex(i.coll.Pattern); !ok && !i.coll.Unsplittable && needsIndex(c.release, i.coll.Pattern) {
 				i.report("MissingShardKeyIndex", "Found a sharded collection without an index on its shard key", shard,
@@ -215,14 +220,17 @@ func (i *inspection) checkShards() {
 	options := bson.A{}
 	for _, text := range slices.Sorted(maps.Keys(byOptions)) {
 		like := c.shards[catalog.ShardID(byOptions[text][0])].colls[ns].options
-		options = append(options, bson.D{{Key: "shards", Value: byOptions[text]}, {Key: "options", Value: orNone(like)}})
+		options = append(
+			options,
+			bson.D{{Key: "shards", Value: byOptions[text]}, {Key: "options", Value: orEmptyOptions(like)}},
+		)
 	}
 	i.report("CollectionOptionsMismatch", "Found a collection with other options on some shards",
 		bson.E{Key: "options", Value: options})
 }
 
 // checkDeletions looks for range deletions that lack the index they need, as servers do from 8.2 on.
-func (i *inspection) checkDeletions(id catalog.ShardID) {
+func (i *consistencyCheck) checkDeletions(id catalog.ShardID) {
 	waits := func(d *rangeDeletion) bool { return d.coll.Namespace == i.coll.Namespace }
 	c := i.cluster
 	local := c.shards[id].colls[i.coll.Namespace]
@@ -230,13 +238,14 @@ func (i *inspection) checkDeletions(id catalog.ShardID) {
 		return
 	}
 	_, indexed := local.keyIndex(i.coll.Pattern)
-	if !indexed && c.installed.onShard(id).FindsLostDeletions() && slices.ContainsFunc(c.shards[id].deletions, waits) {
+	if !indexed && c.installed.shardRelease(id).FindsLostDeletions() &&
+		slices.ContainsFunc(c.shards[id].deletions, waits) {
 		i.report("RangeDeletionMissingShardKeyIndex", "Found a range deletion of a collection without an index on its shard "+
 			"key", bson.E{Key: "shard", Value: string(id)}, bson.E{Key: "shardKey", Value: i.coll.Pattern.Doc()})
 	}
 }
 
-func orNone(options bson.D) bson.D {
+func orEmptyOptions(options bson.D) bson.D {
 	if options == nil {
 		return bson.D{}
 	}
@@ -244,13 +253,13 @@ func orNone(options bson.D) bson.D {
 }
 
 // checkIndexes compares the indexes of the shards that own chunks.
-func (i *inspection) checkIndexes() {
+func (i *consistencyCheck) checkIndexes() {
 	c, ns := i.cluster, i.coll.Namespace
 	owners := c.config.table(ns).Owners()
 	having := map[string][]string{}
 	var specs []store.IndexSpec
 	for _, id := range owners {
-		for _, spec := range c.Indexes().On(ns, id) {
+		for _, spec := range c.Indexes().ListOn(ns, id) {
 			if having[spec.Name] == nil {
 				specs = append(specs, spec)
 			}
@@ -261,12 +270,12 @@ func (i *inspection) checkIndexes() {
 		var missing []string
 		same := true
 		for _, id := range owners {
-			at := slices.IndexFunc(c.Indexes().On(ns, id), func(s store.IndexSpec) bool { return s.Name == spec.Name })
+			at := slices.IndexFunc(c.Indexes().ListOn(ns, id), func(s store.IndexSpec) bool { return s.Name == spec.Name })
 			if at < 0 {
 				missing = append(missing, string(id))
 				continue
 			}
-			same = same && bytes.Equal(c.Indexes().On(ns, id)[at].Key, spec.Key)
+			same = same && bytes.Equal(c.Indexes().ListOn(ns, id)[at].Key, spec.Key)
 		}
 		if len(missing) == 0 && same {
 			continue
@@ -279,15 +288,15 @@ func (i *inspection) checkIndexes() {
 	}
 }
 
-// sweep looks through what shards have, for some namespaces.
-type sweep struct {
+// shardScan scans the local collections of the shards, for some namespaces.
+type shardScan struct {
 	*Cluster
 	wanted func(ns string) bool
 }
 
-// misplaced finds collections that are not tracked on shards that are not their
+// misplacedCollections finds collections that are not tracked on shards that are not their
 // database's primary.
-func (c sweep) misplaced() []Inconsistency {
+func (c shardScan) misplacedCollections() []Inconsistency {
 	var found []Inconsistency
 	for _, id := range c.ShardIDs() {
 		for _, ns := range slices.Sorted(maps.Keys(c.shards[id].colls)) {

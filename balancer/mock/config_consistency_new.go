@@ -15,7 +15,7 @@ import (
 
 // checkHistory reports a chunk whose history does not begin with the shard that it is on, since
 // it is there. A chunk of a cluster that never moved one may have none.
-func (i *inspection) checkHistory(chunk catalog.Chunk) {
+func (i *consistencyCheck) checkHistory(chunk catalog.Chunk) {
 	if !i.cluster.release.FindsChunkHistories() || len(chunk.History) == 0 {
 		return
 	}
@@ -29,9 +29,9 @@ func (i *inspection) checkHistory(chunk catalog.Chunk) {
 
 // checkUniqueIndexes reports unique indexes that do not begin with the shard key: no shard can
 // tell whether another has the same value.
-func (i *inspection) checkUniqueIndexes(id catalog.ShardID) {
+func (i *consistencyCheck) checkUniqueIndexes(id catalog.ShardID) {
 	local := i.cluster.shards[id].colls[i.coll.Namespace]
-	if local == nil || i.coll.Unsplittable || !i.cluster.installed.onShard(id).FindsUniqueIndexes() {
+	if local == nil || i.coll.Unsplittable || !i.cluster.installed.shardRelease(id).FindsUniqueIndexes() {
 		return
 	}
 	fields := i.coll.Pattern.Fields()
@@ -48,12 +48,12 @@ func (i *inspection) checkUniqueIndexes(id catalog.ShardID) {
 	}
 }
 
-// malformedBuckets finds what has the name of the buckets of a time series, and no options of
+// malformedBuckets finds collections named like time-series buckets without the options of
 // one.
-func (c sweep) malformedBuckets() []Inconsistency {
+func (c shardScan) malformedBuckets() []Inconsistency {
 	var found []Inconsistency
 	for _, id := range c.ShardIDs() {
-		if !c.installed.onShard(id).FindsMalformedBuckets() {
+		if !c.installed.shardRelease(id).FindsMalformedBuckets() {
 			continue
 		}
 		for ns, local := range c.shards[id].colls {

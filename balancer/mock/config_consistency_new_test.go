@@ -39,7 +39,7 @@ func TestNewInconsistencies(t *testing.T) {
 				t.Fatal(err)
 			}
 			cluster := newInconsistent(t, release)
-			if err := c.plant(cluster.Plants()); err != nil {
+			if err := c.plant(cluster.Planter()); err != nil {
 				t.Fatal(err)
 			}
 			found, err := cluster.Inconsistencies("db", "", false)

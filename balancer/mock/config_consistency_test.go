@@ -54,9 +54,9 @@ func TestInconsistentRoutingTables(t *testing.T) {
 		{"a gap and no end", []bson.Raw{chunk(low, 0), chunk(5, 6)}, []string{"RoutingTableRangeGap",
 			"RoutingTableMissingMaxKey"}, []string{"namespace", "collectionUUID", "chunkA", "chunkB"}},
 	} {
-		i := inspection{coll: catalog.Collection{Namespace: "db.c", Pattern: pattern}}
+		i := consistencyCheck{coll: catalog.Collection{Namespace: "db.c", Pattern: pattern}}
 		i.checkRouting(slices.Values(tt.chunks))
-		checkFound(t, tt.name, i.found, tt.want, tt.fields)
+		checkFound(t, tt.name, i.inconsistencies, tt.want, tt.fields)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestInconsistentShards(t *testing.T) {
 			[]string{"MissingRoutingTable"}, []string{"namespace", "collectionUUID"}, false},
 		{"an unsharded collection on two shards", func(t *testing.T, c *Cluster) {
 			if _, err := c.config.modify(configCollections, "db.c",
-				func(doc *bson.D) { set(doc, "unsplittable", true) }); err != nil {
+				func(doc *bson.D) { setDocField(doc, "unsplittable", true) }); err != nil {
 				t.Fatal(err)
 			}
 		}, []string{"TrackedUnshardedCollectionHasMultipleChunks",

@@ -49,33 +49,33 @@ type ConfigDB struct {
 	clock *clock.Clock
 	ids   *ids.Source
 
-	// compatibility is the feature compatibility version, for callers that have no lock.
-	compatibility atomic.Pointer[string]
+	// fcv is the feature compatibility version, for callers that have no lock.
+	fcv atomic.Pointer[string]
 	// collections are by namespace; held returns one with all that it has.
 	collections map[string]*store.Collection
-	unread      unreadLogs
+	pendingLogs pendingLogs
 	// tables are by namespace: table returns one, setTable takes another.
 	tables  map[string]*catalog.Draft
 	entries entries
-	// banned are the versions of collections at which migrations were forbidden:
-	// shards hear of that with a later version only.
-	banned map[string]catalog.Version
+	// forbiddenSince are the collection versions at which migrations were disallowed:
+	// shards learn of it only with a later version.
+	forbiddenSince map[string]catalog.Version
 }
 
 // newConfigDB returns an empty one.
 func newConfigDB(k *clock.Clock, i *ids.Source, s *setup) *ConfigDB {
 	return &ConfigDB{
 		setup: s, clock: k, ids: i,
-		collections: map[string]*store.Collection{}, unread: unreadLogs{},
-		tables: map[string]*catalog.Draft{},
-		banned: map[string]catalog.Version{},
+		collections: map[string]*store.Collection{}, pendingLogs: pendingLogs{},
+		tables:         map[string]*catalog.Draft{},
+		forbiddenSince: map[string]catalog.Version{},
 	}
 }
 
 // ConfigDB returns the config server's part of the cluster.
 func (c *Cluster) ConfigDB() *ConfigDB { return c.config }
 
-// onConfigServer reports whether the config server holds a database.
+// configCollection reports whether the config server holds a database.
 func onConfigServer(db string) bool { return db == "config" || db == "admin" }
 
 // newDocs returns an empty collection whose duplicate key errors name it.
@@ -85,10 +85,10 @@ func newDocs(l expr.Language, ns string) *store.Collection {
 	return docs
 }
 
-// data returns a collection that the config server holds, made when it is
+// ensureCollection returns a collection that the config server holds, made when it is
 // missing. config.chunks is none: it is made from the routing tables.
-func (cfg *ConfigDB) data(ns string) *store.Collection {
-	coll := cfg.held(ns)
+func (cfg *ConfigDB) ensureCollection(ns string) *store.Collection {
+	coll := cfg.existing(ns)
 	if coll == nil {
 		coll = newDocs(expr.Language{}, ns)
 		cfg.collections[ns] = coll
@@ -102,12 +102,12 @@ func (cfg *ConfigDB) Collection(name string) *store.Collection {
 	if coll := cfg.collections["config."+name]; coll != nil && name != configChangelog && name != configActionlog {
 		return coll
 	}
-	return cfg.data("config." + name)
+	return cfg.ensureCollection("config." + name)
 }
 
-// held returns a collection that the config server holds, nil when there is none.
-func (cfg *ConfigDB) held(ns string) *store.Collection {
-	cfg.unread.enter(ns, cfg.collections[ns], cfg.logger)
+// existing returns a collection that the config server holds, nil when there is none.
+func (cfg *ConfigDB) existing(ns string) *store.Collection {
+	cfg.pendingLogs.flush(ns, cfg.collections[ns], cfg.logger)
 	return cfg.collections[ns]
 }
 
@@ -190,8 +190,8 @@ func (cfg *ConfigDB) remove(collection, id string) bool {
 	return ok && cfg.Collection(collection).Delete(record)
 }
 
-// set assigns a field of a document, at its place or at the end.
-func set(doc *bson.D, name string, value any) {
+// setDocField assigns a field of a document, at its place or at the end.
+func setDocField(doc *bson.D, name string, value any) {
 	for i := range *doc {
 		if (*doc)[i].Key == name {
 			(*doc)[i].Value = value
@@ -201,7 +201,7 @@ func set(doc *bson.D, name string, value any) {
 	*doc = append(*doc, bson.E{Key: name, Value: value})
 }
 
-func unset(doc *bson.D, name string) {
+func unsetDocField(doc *bson.D, name string) {
 	*doc = slices.DeleteFunc(*doc, func(e bson.E) bool { return e.Key == name })
 }
 
@@ -211,7 +211,7 @@ func (cfg *ConfigDB) setSetting(id string, fields bson.D) error {
 	slices.SortFunc(fields, func(a, b bson.E) int { return cmp.Compare(a.Key, b.Key) })
 	found, err := cfg.modify(configSettings, id, func(doc *bson.D) {
 		for _, f := range fields {
-			set(doc, f.Key, f.Value)
+			setDocField(doc, f.Key, f.Value)
 		}
 	})
 	if found || err != nil {
@@ -297,22 +297,22 @@ func (cfg *ConfigDB) ShardedEntry(ns string) (catalog.Collection, bool, error) {
 // CheckSettings is the validator of config.settings (rules/01-rounds-and-settings §2.2): there
 // is none up to 5.0, and up to 7.0 it takes anything for the balancer.
 func (cfg *ConfigDB) CheckSettings(doc bson.Raw) error {
-	balancerDoc := validBalancer
+	balancerDoc := isValidBalancerDoc
 	switch {
 	case !cfg.release.AtLeast(catalog.Release60):
 		return nil
 	case !cfg.release.AtLeast(catalog.Release80):
-		balancerDoc = anything
-	case cfg.installed.onConfigServers().ReadsDayWindows():
-		balancerDoc = func(doc bson.Raw) bool { return validBalancer(without(doc, "activeWindowDOW")) }
+		balancerDoc = acceptAny
+	case cfg.installed.configRelease().ReadsDayWindows():
+		balancerDoc = func(doc bson.Raw) bool { return isValidBalancerDoc(withoutField(doc, "activeWindowDOW")) }
 	}
 	id, _ := doc.Lookup("_id").StringValueOK()
 	check, ok := map[string]func(bson.Raw) bool{
 		"balancer":                 balancerDoc,
-		"chunksize":                validChunkSize,
-		"automerge":                anything,
-		"ReadWriteConcernDefaults": anything,
-		"audit":                    anything,
+		"chunksize":                isValidChunkSizeDoc,
+		"automerge":                acceptAny,
+		"ReadWriteConcernDefaults": acceptAny,
+		"audit":                    acceptAny,
 	}[id]
 	if ok && check(doc) {
 		return nil
@@ -320,15 +320,15 @@ func (cfg *ConfigDB) CheckSettings(doc bson.Raw) error {
 	return mongoerr.New(mongoerr.DocumentValidationFailure, "Document failed validation")
 }
 
-func anything(bson.Raw) bool { return true }
+func acceptAny(bson.Raw) bool { return true }
 
-// without returns a document without one field.
-func without(doc bson.Raw, name string) bson.Raw {
+// withoutField returns a document without one field.
+func withoutField(doc bson.Raw, name string) bson.Raw {
 	var fields bson.D
 	if err := bson.Unmarshal(doc, &fields); err != nil {
 		return doc
 	}
-	unset(&fields, name)
+	unsetDocField(&fields, name)
 	short, err := bson.Marshal(fields)
 	if err != nil {
 		return doc
@@ -336,7 +336,7 @@ func without(doc bson.Raw, name string) bson.Raw {
 	return short
 }
 
-func validBalancer(doc bson.Raw) bool {
+func isValidBalancerDoc(doc bson.Raw) bool {
 	elems, err := doc.Elements()
 	if err != nil {
 		return false
@@ -365,7 +365,7 @@ func validBalancer(doc bson.Raw) bool {
 	return true
 }
 
-func validChunkSize(doc bson.Raw) bool {
+func isValidChunkSizeDoc(doc bson.Raw) bool {
 	elems, err := doc.Elements()
 	if err != nil {
 		return false

@@ -12,8 +12,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// entries are config documents as the cluster understands them. The documents
-// are the truth; what was made of them is kept until one is written. Every
+// entries caches parsed config documents. The documents
+// are authoritative; the cache is valid until one is written. Every
 // step of every migration asks for them.
 type entries struct {
 	shards    shardList
@@ -21,16 +21,16 @@ type entries struct {
 	primaries primaries
 }
 
-// creationTime tells of which collection something was made, and when.
-type creationTime struct {
+// cacheSource identifies the state of a collection that a cache was built from.
+type cacheSource struct {
 	docs   *store.Collection
 	writes uint64
 }
 
-// outdated reports whether documents were written since, or others took their
-// place, and takes note of those there are now.
-func (a *creationTime) outdated(docs *store.Collection) bool {
-	now := creationTime{docs, docs.Writes()}
+// refreshIfChanged reports whether the collection was written or replaced since, and
+// records the current state.
+func (a *cacheSource) refreshIfChanged(docs *store.Collection) bool {
+	now := cacheSource{docs, docs.Writes()}
 	if *a == now {
 		return false
 	}
@@ -38,22 +38,22 @@ func (a *creationTime) outdated(docs *store.Collection) bool {
 	return true
 }
 
-// shardList is config.shards, by id; err is that of a document that makes no
-// sense.
+// shardList is config.shards, by id; err is the error of a malformed
+// document.
 type shardList struct {
-	creationTime
-	list   []catalog.Shard
-	differ bool // all are known to be there, with machine ids that differ
-	err    error
+	cacheSource
+	list             []catalog.Shard
+	machineIDsDiffer bool // all are known to be there, with machine ids that differ
+	err              error
 }
 
 // shardList is config.shards, not to be changed.
 func (cfg *ConfigDB) shardList() ([]catalog.Shard, error) {
-	docs, known := cfg.data(shardsNamespace), &cfg.entries.shards
-	if !known.outdated(docs) {
+	docs, known := cfg.ensureCollection(shardsNamespace), &cfg.entries.shards
+	if !known.refreshIfChanged(docs) {
 		return known.list, known.err
 	}
-	*known = shardList{creationTime: known.creationTime}
+	*known = shardList{cacheSource: known.cacheSource}
 	for raw := range docs.Documents() {
 		s, err := catalog.ParseShard(raw)
 		if err != nil {
@@ -68,8 +68,8 @@ func (cfg *ConfigDB) shardList() ([]catalog.Shard, error) {
 
 // primaries are the primary shards of the databases that were asked for.
 type primaries struct {
-	creationTime
-	of map[string]catalog.ShardID
+	cacheSource
+	byDatabase map[string]catalog.ShardID
 }
 
 // Primary returns the primary shard of a database; false when it is unknown.
@@ -78,10 +78,10 @@ func (cfg *ConfigDB) Primary(db string) (catalog.ShardID, bool) {
 	if docs == nil {
 		return "", false
 	}
-	if known.outdated(docs) {
-		known.of = map[string]catalog.ShardID{}
+	if known.refreshIfChanged(docs) {
+		known.byDatabase = map[string]catalog.ShardID{}
 	}
-	if id, ok := known.of[db]; ok {
+	if id, ok := known.byDatabase[db]; ok {
 		return id, true
 	}
 	raw, ok := cfg.doc(configDatabases, db)
@@ -89,16 +89,16 @@ func (cfg *ConfigDB) Primary(db string) (catalog.ShardID, bool) {
 		return "", false
 	}
 	primary, _ := raw.Lookup("primary").StringValueOK()
-	known.of[db] = catalog.ShardID(primary)
-	return known.of[db], true
+	known.byDatabase[db] = catalog.ShardID(primary)
+	return known.byDatabase[db], true
 }
 
 // collectionEntries are the entries of config.collections that were asked for.
 type collectionEntries struct {
-	creationTime
-	byNamespace map[string]collectionEntry
-	sharded     []catalog.Collection // by namespace
-	listed      bool                 // sharded is made
+	cacheSource
+	byNamespace   map[string]collectionEntry
+	sharded       []catalog.Collection // by namespace
+	shardedCached bool                 // sharded is made
 }
 
 type collectionEntry struct {
@@ -123,9 +123,9 @@ func (cfg *ConfigDB) collectionEntry(ns string) (catalog.Collection, bool, error
 
 func (cfg *ConfigDB) collectionEntries() *collectionEntries {
 	known := &cfg.entries.colls
-	if known.outdated(cfg.data(collectionsNamespace)) {
+	if known.refreshIfChanged(cfg.ensureCollection(collectionsNamespace)) {
 		known.byNamespace = map[string]collectionEntry{}
-		known.sharded, known.listed = nil, false
+		known.sharded, known.shardedCached = nil, false
 	}
 	return known
 }
@@ -134,7 +134,7 @@ func (cfg *ConfigDB) collectionEntries() *collectionEntries {
 // changed.
 func (cfg *ConfigDB) shardedCollections() ([]catalog.Collection, error) {
 	known := cfg.collectionEntries()
-	if known.listed {
+	if known.shardedCached {
 		return known.sharded, nil
 	}
 	var colls []catalog.Collection
@@ -152,7 +152,7 @@ func (cfg *ConfigDB) shardedCollections() ([]catalog.Collection, error) {
 		}
 	}
 	slices.SortFunc(colls, func(a, b catalog.Collection) int { return cmp.Compare(a.Namespace, b.Namespace) })
-	known.sharded, known.listed = colls, true
+	known.sharded, known.shardedCached = colls, true
 	return colls, nil
 }
 
@@ -169,33 +169,33 @@ func (known *collectionEntries) parse(ns string, raw bson.Raw) (catalog.Collecti
 // The config database may be written through a mongos. What would break the
 // mock when written by hand, and has a command, is refused.
 
-func errByHand(ns, instead string) error {
+func errDirectWrite(ns, instead string) error {
 	return mongoerr.New(mongoerr.IllegalOperation, "%s can't be written by hand in the mock: use %s", ns, instead)
 }
 
-func errChunksByHand() error {
-	return errByHand(chunksNamespace, "split, mergeChunks and moveRange")
+func errDirectChunkWrite() error {
+	return errDirectWrite(chunksNamespace, "split, mergeChunks and moveRange")
 }
 
-// configWrite writes to the config database for a client, without a command for it.
-type configWrite struct {
+// configWriter writes to the config database for a client, without a command for it.
+type configWriter struct {
 	config *ConfigDB
 	chunks *Chunks
 	shards shardSet
 	ids    *ids.Source
 }
 
-func (env *environment) byHand() configWrite {
-	return configWrite{env.config, env.chunks, env.shards, env.ids}
+func (env *environment) configWriter() configWriter {
+	return configWriter{env.config, env.chunks, env.shards, env.ids}
 }
 
-func (h configWrite) insert(ns string, doc bson.Raw) error {
+func (h configWriter) insert(ns string, doc bson.Raw) error {
 	var err error
 	switch ns {
 	case chunksNamespace:
-		return errChunksByHand()
+		return errDirectChunkWrite()
 	case "config." + configCollections:
-		return errByHand(ns, "shardCollection")
+		return errDirectWrite(ns, "shardCollection")
 	case "config." + configDatabases:
 		err = h.checkPrimary(ns, doc)
 	case "config." + configSettings:
@@ -213,17 +213,17 @@ func (h configWrite) insert(ns string, doc bson.Raw) error {
 			h.shards[shard.ID] = newShard(shard.ID)
 		}
 	}
-	_, err = h.config.data(ns).Insert(doc)
+	_, err = h.config.ensureCollection(ns).Insert(doc)
 	h.ids.Tick()
 	return err
 }
 
-func (h configWrite) replace(ns string, p documentChange, after bson.Raw) error {
+func (h configWriter) replace(ns string, p documentChange, after bson.Raw) error {
 	var err error
 	switch ns {
 	case chunksNamespace:
 		defer h.ids.Tick()
-		return h.chunks.replace(p.doc, after)
+		return h.chunks.replaceChunkDocument(p.doc, after)
 	case "config." + configCollections:
 		fixed := []string{"key", "uuid", "lastmodEpoch", "timestamp", "unique"}
 		if h.config.release.ChunksByNamespace() {
@@ -231,7 +231,7 @@ func (h configWrite) replace(ns string, p documentChange, after bson.Raw) error 
 		}
 		for _, field := range fixed {
 			if !p.doc.Lookup(field).Equal(after.Lookup(field)) {
-				return errByHand(ns, "shardCollection")
+				return errDirectWrite(ns, "shardCollection")
 			}
 		}
 	case "config." + configDatabases:
@@ -247,10 +247,10 @@ func (h configWrite) replace(ns string, p documentChange, after bson.Raw) error 
 }
 
 // checkPrimary demands that a database's entry names a shard there is.
-func (h configWrite) checkPrimary(ns string, doc bson.Raw) error {
+func (h configWriter) checkPrimary(ns string, doc bson.Raw) error {
 	primary, _ := doc.Lookup("primary").StringValueOK()
 	if h.shards[catalog.ShardID(primary)] == nil {
-		return errByHand(ns, "enableSharding with a shard there is")
+		return errDirectWrite(ns, "enableSharding with a shard there is")
 	}
 	return nil
 }
@@ -258,18 +258,18 @@ func (h configWrite) checkPrimary(ns string, doc bson.Raw) error {
 func checkConfigDelete(ns string) error {
 	switch ns {
 	case chunksNamespace:
-		return errChunksByHand()
+		return errDirectChunkWrite()
 	case "config." + configCollections:
-		return errByHand(ns, "drop")
+		return errDirectWrite(ns, "drop")
 	}
 	return nil
 }
 
-// replace takes a change of a config.chunks document by hand, as an
+// replaceChunkDocument takes a change of a config.chunks document by hand, as an
 // administrator makes it to take a jumbo flag away: the routing table has it
 // at once. Where a chunk begins and ends, whose it is and its _id can't be
 // changed: the table would have a gap.
-func (cks *Chunks) replace(before, after bson.Raw) error {
+func (cks *Chunks) replaceChunkDocument(before, after bson.Raw) error {
 	coll, ok, err := cks.configChunks.collectionOf(before)
 	if err != nil {
 		return err
@@ -278,13 +278,13 @@ func (cks *Chunks) replace(before, after bson.Raw) error {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "the chunk's collection is gone")
 	}
 	form := cks.configChunks.form()
-	fixed := []string{"_id", form.owner(), "min", "max"}
+	fixed := []string{"_id", form.ownerField(), "min", "max"}
 	if form.byNamespace {
 		fixed = append(fixed, "lastmodEpoch")
 	}
 	for _, field := range fixed {
 		if !before.Lookup(field).Equal(after.Lookup(field)) {
-			return errByHand(chunksNamespace+"."+field, "split, mergeChunks and moveRange")
+			return errDirectWrite(chunksNamespace+"."+field, "split, mergeChunks and moveRange")
 		}
 	}
 	changed, err := catalog.ParseChunk(coll.Pattern, after)
@@ -295,14 +295,14 @@ func (cks *Chunks) replace(before, after bson.Raw) error {
 		changed.ID = cks.config.table(coll.Namespace).Find(changed.Min).ID
 	}
 	if cks.shards[changed.Shard] == nil {
-		return errByHand(chunksNamespace, "the id of a shard there is")
+		return errDirectWrite(chunksNamespace, "the id of a shard there is")
 	}
-	return cks.exchange(coll, changed)
+	return cks.rebuildTable(coll, changed)
 }
 
-// exchange builds the table again: unlike those of commands, a version by
+// rebuildTable builds the table again: unlike those of commands, a version by
 // hand may be older than the one before.
-func (cks *Chunks) exchange(coll catalog.Collection, changed catalog.Chunk) error {
+func (cks *Chunks) rebuildTable(coll catalog.Collection, changed catalog.Chunk) error {
 	old := cks.config.table(coll.Namespace)
 	chunks := slices.Collect(old.All())
 	at := old.IndexOf(changed.Min)
@@ -310,7 +310,7 @@ func (cks *Chunks) exchange(coll catalog.Collection, changed catalog.Chunk) erro
 		if i != at && chunk.Version == changed.Version {
 			return mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: config.chunks index: "+
 				"%s_1_lastmod_1 dup key: { lastmod: Timestamp(%d, %d) }",
-				cks.configChunks.form().owner(), chunk.Version.Major, chunk.Version.Minor)
+				cks.configChunks.form().ownerField(), chunk.Version.Major, chunk.Version.Minor)
 		}
 	}
 	chunks[at] = changed
@@ -320,7 +320,7 @@ func (cks *Chunks) exchange(coll catalog.Collection, changed catalog.Chunk) erro
 	}
 	for _, id := range old.Owners() {
 		if like := cks.shards[id].colls[coll.Namespace]; like != nil {
-			cks.collections.spread(coll.Namespace, like, table)
+			cks.collections.createOnOwners(coll.Namespace, like, table)
 			break
 		}
 	}

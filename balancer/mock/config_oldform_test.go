@@ -120,13 +120,13 @@ func TestChunksByNamespace(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %s\nwant %s", release, got, want)
 		}
-		configWrite(t, m, of)
+		configWriter(t, m, of)
 	}
 }
 
-// configWrite flags a chunk and takes the flag away, as administrators do, and can't
+// configWriter flags a chunk and takes the flag away, as administrators do, and can't
 // change whose it is.
-func configWrite(t *testing.T, m *model, of bson.D) {
+func configWriter(t *testing.T, m *model, of bson.D) {
 	t.Helper()
 	update := func(change bson.D) bson.D {
 		return d("update", "chunks", "updates", bson.A{d("q", append(of, d("min.k", 5)...), "u", change)})

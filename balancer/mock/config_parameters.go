@@ -33,22 +33,22 @@ const configParameters = "clusterParameters"
 
 // Cluster parameters (rules/03-commands §1.10).
 const (
-	parameterTwoShards    = "shardedClusterCardinalityForDirectConns"
+	parameterHasTwoShards = "shardedClusterCardinalityForDirectConns"
 	parameterShardsChange = "addOrRemoveShardInProgress"
 	parameterMaxTime      = "defaultMaxTimeMS"
 )
 
 // clusterParameter is one of them: each has one field.
 type clusterParameter struct {
-	name, field string
-	standard    any // bool or int64
+	name, field  string
+	defaultValue any // bool or int64
 }
 
 func clusterParameters() []clusterParameter {
 	return []clusterParameter{
 		{parameterShardsChange, "inProgress", false},
 		{parameterMaxTime, "readOperations", int64(0)},
-		{parameterTwoShards, "hasTwoOrMoreShards", false},
+		{parameterHasTwoShards, "hasTwoOrMoreShards", false},
 	}
 }
 
@@ -65,7 +65,7 @@ func (cp *ClusterParameters) Names() []string {
 	return names
 }
 
-func (cp *ClusterParameters) known(name string) (clusterParameter, bool) {
+func (cp *ClusterParameters) find(name string) (clusterParameter, bool) {
 	if cp.release.AtLeast(catalog.Release80) {
 		for _, p := range clusterParameters() {
 			if p.name == name {
@@ -76,16 +76,16 @@ func (cp *ClusterParameters) known(name string) (clusterParameter, bool) {
 	return clusterParameter{}, false
 }
 
-// Get returns what getClusterParameter shows of one: its default where nobody
-// has set it. It is NoSuchKey where there is none of that name.
+// Get returns the reply of getClusterParameter: the default if the parameter was
+// never set. It fails with NoSuchKey for an unknown name.
 func (cp *ClusterParameters) Get(name string) (bson.D, error) {
-	p, known := cp.known(name)
+	p, known := cp.find(name)
 	if !known {
 		return nil, mongoerr.New(mongoerr.NoSuchKey, "Unknown server parameter: %s", name)
 	}
 	raw, set := cp.config.doc(configParameters, name)
 	if !set {
-		return bson.D{{Key: "_id", Value: name}, {Key: p.field, Value: p.standard}}, nil
+		return bson.D{{Key: "_id", Value: name}, {Key: p.field, Value: p.defaultValue}}, nil
 	}
 	var doc bson.D
 	err := bson.Unmarshal(raw, &doc)
@@ -96,7 +96,7 @@ func (cp *ClusterParameters) Get(name string) (bson.D, error) {
 // where there is none of that name, and as a command's fields are refused where
 // the value does not fit.
 func (cp *ClusterParameters) Set(name string, value bson.Raw) error {
-	p, known := cp.known(name)
+	p, known := cp.find(name)
 	if !known {
 		return mongoerr.New(mongoerr.InvalidOptions, "unknown cluster parameter %s", name)
 	}
@@ -104,7 +104,7 @@ func (cp *ClusterParameters) Set(name string, value bson.Raw) error {
 	if err != nil {
 		return err
 	}
-	return cp.store(p, to)
+	return cp.setParameter(p, to)
 }
 
 // parse reads the parameter's one field; without it the default is meant.
@@ -113,7 +113,7 @@ func (p clusterParameter) parse(value bson.Raw) (any, error) {
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.InvalidBSON, "%s", err)
 	}
-	to := p.standard
+	to := p.defaultValue
 	for _, e := range elems {
 		if e.Key() != p.field {
 			return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s.%s' is an unknown field.", p.name, e.Key())
@@ -130,7 +130,7 @@ func (p clusterParameter) parseField(v bson.RawValue) (any, error) {
 		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected %s", p.name, p.field,
 			v.Type, expected)
 	}
-	if _, isFlag := p.standard.(bool); isFlag {
+	if _, isFlag := p.defaultValue.(bool); isFlag {
 		on, ok := v.BooleanOK()
 		if !ok {
 			return nil, mismatch("type 'bool'")
@@ -148,23 +148,23 @@ func (p clusterParameter) parseField(v bson.RawValue) (any, error) {
 	return n, nil
 }
 
-func (cp *ClusterParameters) store(p clusterParameter, to any) error {
+func (cp *ClusterParameters) setParameter(p clusterParameter, to any) error {
 	at := cp.ids.Tick()
 	details := bson.D{{Key: "name", Value: p.name}, {Key: "value", Value: bson.D{{Key: p.field, Value: to}}},
 		{Key: "time", Value: at}}
 	ns := "config." + configParameters
-	cp.log.change(configShard, "setClusterParameter.start", ns, details)
-	if err := cp.keep(p, to, at); err != nil {
+	cp.log.writeChange(configShard, "setClusterParameter.start", ns, details)
+	if err := cp.writeParameter(p, to, at); err != nil {
 		return err
 	}
-	cp.log.change(configShard, "setClusterParameter.end", ns, details)
+	cp.log.writeChange(configShard, "setClusterParameter.end", ns, details)
 	return nil
 }
 
-func (cp *ClusterParameters) keep(p clusterParameter, to any, at bson.Timestamp) error {
+func (cp *ClusterParameters) writeParameter(p clusterParameter, to any, at bson.Timestamp) error {
 	found, err := cp.config.modify(configParameters, p.name, func(doc *bson.D) {
-		set(doc, "clusterParameterTime", at)
-		set(doc, p.field, to)
+		setDocField(doc, "clusterParameterTime", at)
+		setDocField(doc, p.field, to)
 	})
 	if found || err != nil {
 		return err
@@ -173,21 +173,21 @@ func (cp *ClusterParameters) keep(p clusterParameter, to any, at bson.Timestamp)
 		Value: at}, {Key: p.field, Value: to}})
 }
 
-// noteCount sets the parameters that follow the number of shards, after a
-// shard has come or gone. That there were two once is never forgotten.
-func (mb *Membership) noteCount() {
+// updateShardCountParameters updates the parameters that depend on the number of shards, after a
+// shard was added or removed. hasTwoOrMoreShards is never reset.
+func (mb *Membership) updateShardCountParameters() {
 	had := mb.hadTwo
 	mb.hadTwo = mb.hadTwo || len(mb.shards) > 1
 	changes := map[string]bool{parameterShardsChange: false}
 	if mb.hadTwo && !had {
-		changes[parameterTwoShards] = true
+		changes[parameterHasTwoShards] = true
 	}
 	for _, p := range clusterParameters() {
 		to, changed := changes[p.name]
-		if _, known := mb.clusterParameters.known(p.name); !changed || !known {
+		if _, known := mb.clusterParameters.find(p.name); !changed || !known {
 			continue
 		}
-		if err := mb.clusterParameters.keep(p, to, mb.ids.Tick()); err != nil {
+		if err := mb.clusterParameters.writeParameter(p, to, mb.ids.Tick()); err != nil {
 			mb.logger.Warn("cluster parameter not written", "name", p.name, "error", err)
 		}
 	}
@@ -262,7 +262,7 @@ func (cp *ClusterParameters) DefaultWriteConcern(said bson.Raw) (concern bson.Ra
 	if !timeout.IsZero() {
 		fields = append(fields, bson.E{Key: "wtimeout", Value: timeout})
 	}
-	return encode(fields), source
+	return mustEncode(fields), source
 }
 
 // DefaultReadLevel returns the level of the cluster's default read concern.
@@ -294,6 +294,10 @@ func (cp *ClusterParameters) SetDefaultConcerns(read, write bson.Raw) error {
 	if read == nil || len(read) > 5 {
 		return nil
 	}
-	_, err := cp.config.modify(configSettings, configConcerns, func(doc *bson.D) { unset(doc, "defaultReadConcern") })
+	_, err := cp.config.modify(
+		configSettings,
+		configConcerns,
+		func(doc *bson.D) { unsetDocField(doc, "defaultReadConcern") },
+	)
 	return err
 }

@@ -19,8 +19,8 @@ import (
 // pingInterval is how often a mongos reports that it is alive (rules/03-catalog-and-keys §3.8).
 const pingInterval = 10 * time.Second
 
-// MostRouters is how many routers a cluster may have.
-const MostRouters = 16
+// MaxRouters is how many routers a cluster may have.
+const MaxRouters = 16
 
 // RouterEntry is one mongos of the cluster.
 type RouterEntry struct {
@@ -36,7 +36,7 @@ type Routers struct {
 	*setup
 	clock  *clock.Clock
 	config routerConfig
-	faults reachability
+	faults connectivity
 	list   []RouterEntry
 }
 
@@ -48,9 +48,9 @@ type routerConfig interface {
 	modify(collection, id string, change func(*bson.D)) (bool, error)
 }
 
-// reachability reports whether one node gets an answer from another.
-type reachability interface {
-	reach(from, to catalog.ShardID) error
+// connectivity reports whether one node gets an answer from another.
+type connectivity interface {
+	checkReachable(from, to catalog.ShardID) error
 }
 
 // firstRouter is the one that every cluster has.
@@ -77,8 +77,8 @@ func (rs *Routers) Add(name string) (RouterEntry, error) {
 	return r, nil
 }
 
-// FirstAt says where clients reach the router that every cluster has.
-func (rs *Routers) FirstAt(address string) { rs.list[0].Address = address }
+// SetFirstAddress says where clients reach the router that every cluster has.
+func (rs *Routers) SetFirstAddress(address string) { rs.list[0].Address = address }
 
 // insert adds a router that has just started.
 func (rs *Routers) insert(name string) error {
@@ -87,15 +87,15 @@ func (rs *Routers) insert(name string) error {
 		{Key: "_id", Value: name},
 		{Key: "advisoryHostFQDNs", Value: bson.A{}},
 		{Key: "created", Value: now},
-		{Key: "mongoVersion", Value: versionOf(rs.release)},
+		{Key: "mongoVersion", Value: fullVersion(rs.release)},
 		{Key: "ping", Value: now},
 		{Key: "up", Value: int64(0)},
 		{Key: "waiting", Value: true},
 	})
 }
 
-// shows writes into config.mongos what was installed on routers.
-func (rs *Routers) shows(by map[string]catalog.Release) error {
+// recordVersions writes the installed versions of routers into config.mongos.
+func (rs *Routers) recordVersions(by map[string]catalog.Release) error {
 	for _, r := range rs.list {
 		is, own := by[r.Name]
 		if !own {
@@ -104,7 +104,7 @@ func (rs *Routers) shows(by map[string]catalog.Release) error {
 		_, err := rs.config.modify(configMongos, r.Name, func(doc *bson.D) {
 			for i, e := range *doc {
 				if e.Key == "mongoVersion" {
-					(*doc)[i].Value = versionOf(is)
+					(*doc)[i].Value = fullVersion(is)
 				}
 			}
 		})
@@ -119,7 +119,7 @@ func (rs *Routers) shows(by map[string]catalog.Release) error {
 func (rs *Routers) ping() (again bool) {
 	now := rs.clock.Now()
 	for _, r := range rs.list {
-		if rs.faults.reach(r.Node, configShard) != nil {
+		if rs.faults.checkReachable(r.Node, configShard) != nil {
 			continue
 		}
 		docs := rs.config.Collection(configMongos)

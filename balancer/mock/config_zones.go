@@ -18,7 +18,7 @@ type Zones struct {
 	*setup
 	config zoneConfig
 	ids    *ids.Source
-	read   zoneSets
+	cache  zoneSets
 }
 
 // zoneConfig is what zones need of the config database.
@@ -26,7 +26,7 @@ type zoneConfig interface {
 	Shards() ([]catalog.Shard, error)
 	ShardByID(id string) (catalog.Shard, error)
 	Collection(name string) *store.Collection
-	data(ns string) *store.Collection
+	ensureCollection(ns string) *store.Collection
 	ShardedEntry(ns string) (catalog.Collection, bool, error)
 	insert(collection string, doc bson.D) error
 	modify(collection, id string, change func(*bson.D)) (bool, error)
@@ -44,7 +44,7 @@ func (zs *Zones) AddShard(id, zone string) error {
 	if shard.HasZone(zone) {
 		return nil
 	}
-	return zs.setShard(id, append(slices.Clone(shard.Zones), zone))
+	return zs.setShardZones(id, append(slices.Clone(shard.Zones), zone))
 }
 
 // RemoveShard takes a zone off a shard; the last shard of a zone that
@@ -60,47 +60,47 @@ func (zs *Zones) RemoveShard(id, zone string) error {
 	if !shard.HasZone(zone) {
 		return nil
 	}
-	if zs.members(zone) == 1 && zs.inUse(zone) {
+	if zs.shardCount(zone) == 1 && zs.hasRanges(zone) {
 		return mongoerr.New(mongoerr.ZoneStillInUse, "Shard %s is the last of zone %s, which still has ranges", id, zone)
 	}
-	return zs.setShard(id, slices.DeleteFunc(slices.Clone(shard.Zones), func(z string) bool { return z == zone }))
+	return zs.setShardZones(id, slices.DeleteFunc(slices.Clone(shard.Zones), func(z string) bool { return z == zone }))
 }
 
-func (zs *Zones) setShard(id string, zones []string) error {
+func (zs *Zones) setShardZones(id string, zones []string) error {
 	tags := bson.A{}
 	for _, z := range zones {
 		tags = append(tags, z)
 	}
-	_, err := zs.config.modify(configShards, id, func(doc *bson.D) { set(doc, "tags", tags) })
+	_, err := zs.config.modify(configShards, id, func(doc *bson.D) { setDocField(doc, "tags", tags) })
 	return err
 }
 
 // zoneSets are the zone ranges of the collections that were asked for.
 type zoneSets struct {
-	creationTime
+	cacheSource
 	byNamespace map[string]*catalog.ZoneSet
 }
 
-// of returns the zone ranges of a collection, not to be changed.
-func (zs *Zones) of(coll catalog.Collection) (*catalog.ZoneSet, error) {
-	known := &zs.read
-	if known.outdated(zs.config.data(tagsNamespace)) {
+// ranges returns the zone ranges of a collection, read-only.
+func (zs *Zones) ranges(coll catalog.Collection) (*catalog.ZoneSet, error) {
+	known := &zs.cache
+	if known.refreshIfChanged(zs.config.ensureCollection(tagsNamespace)) {
 		known.byNamespace = map[string]*catalog.ZoneSet{}
 	}
 	zones := known.byNamespace[coll.Namespace]
 	if zones != nil && zones.Pattern().Equal(coll.Pattern) {
 		return zones, nil
 	}
-	zones, err := zs.load(coll)
+	zones, err := zs.readRanges(coll)
 	if err == nil {
 		known.byNamespace[coll.Namespace] = zones
 	}
 	return zones, err
 }
 
-// load reads the zone ranges of a collection. A stored range that does not
+// readRanges reads the zone ranges of a collection. A stored range that does not
 // fit fails (rules/01-rounds-and-settings §4.1).
-func (zs *Zones) load(coll catalog.Collection) (*catalog.ZoneSet, error) {
+func (zs *Zones) readRanges(coll catalog.Collection) (*catalog.ZoneSet, error) {
 	zones := catalog.NewZoneSet(coll.Pattern)
 	for _, raw := range zs.config.Collection(configTags).Scan() {
 		if ns, _ := raw.Lookup("ns").StringValueOK(); ns != coll.Namespace {
@@ -117,9 +117,9 @@ func (zs *Zones) load(coll catalog.Collection) (*catalog.ZoneSet, error) {
 	return zones, nil
 }
 
-// forSharding demands that zones made beforehand name exactly the key's
+// rangesForSharding demands that zones made beforehand name exactly the key's
 // fields.
-func (zs *Zones) forSharding(ns string, pattern catalog.KeyPattern) (*catalog.ZoneSet, error) {
+func (zs *Zones) rangesForSharding(ns string, pattern catalog.KeyPattern) (*catalog.ZoneSet, error) {
 	for _, raw := range zs.config.Collection(configTags).Scan() {
 		if of, _ := raw.Lookup("ns").StringValueOK(); of != ns {
 			continue
@@ -132,7 +132,7 @@ func (zs *Zones) forSharding(ns string, pattern catalog.KeyPattern) (*catalog.Zo
 			}
 		}
 	}
-	zones, err := zs.load(catalog.Collection{Namespace: ns, Pattern: pattern})
+	zones, err := zs.readRanges(catalog.Collection{Namespace: ns, Pattern: pattern})
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (zs *Zones) forSharding(ns string, pattern catalog.KeyPattern) (*catalog.Zo
 	return zones, nil
 }
 
-func (zs *Zones) members(zone string) int {
+func (zs *Zones) shardCount(zone string) int {
 	shards, err := zs.config.Shards()
 	if err != nil {
 		return 0
@@ -160,11 +160,11 @@ func (zs *Zones) members(zone string) int {
 	return n
 }
 
-func (zs *Zones) inUse(zone string) bool { return zs.anyRange("tag", zone) }
+func (zs *Zones) hasRanges(zone string) bool { return zs.hasRangeWhere("tag", zone) }
 
-// anyRange reports whether a zone range has a text in a field: its zone, or its
+// hasRangeWhere reports whether a zone range has a text in a field: its zone, or its
 // namespace, of which there need not be a collection.
-func (zs *Zones) anyRange(field, text string) bool {
+func (zs *Zones) hasRangeWhere(field, text string) bool {
 	for _, raw := range zs.config.Collection(configTags).Scan() {
 		if is, _ := raw.Lookup(field).StringValueOK(); is == text {
 			return true
@@ -180,7 +180,7 @@ func (zs *Zones) Assign(ns string, min, max bson.Raw, zone string) error {
 			return err
 		}
 	}
-	if zs.members(zone) == 0 {
+	if zs.shardCount(zone) == 0 {
 		return mongoerr.New(mongoerr.ZoneNotFound, "zone %s does not exist", zone)
 	}
 	coll, sharded, err := zs.config.ShardedEntry(ns)
@@ -190,29 +190,29 @@ func (zs *Zones) Assign(ns string, min, max bson.Raw, zone string) error {
 	pattern := coll.Pattern
 	if !sharded {
 		// The only order there is before sharding is that of the fields given.
-		if pattern, err = looseKey(min, max); err != nil {
+		if pattern, err = unshardedBoundsPattern(min, max); err != nil {
 			return err
 		}
 	}
 	lower, upper, err := zoneBounds(pattern, min, max, sharded)
 	if mongoerr.Is(err, mongoerr.ShardKeyNotFound) {
-		return notAPrefix(ns, pattern, min, max)
+		return notPrefixError(ns, pattern, min, max)
 	}
 	if err != nil {
 		return err
 	}
-	zones, err := zs.load(catalog.Collection{Namespace: ns, Pattern: pattern})
+	zones, err := zs.readRanges(catalog.Collection{Namespace: ns, Pattern: pattern})
 	if err != nil {
 		return err
 	}
 	if err := zones.Add(catalog.ZoneRange{Min: lower, Max: upper, Zone: zone}); err != nil {
 		return err
 	}
-	return zs.put(ns, pattern.Bound(lower), pattern.Bound(upper), zone)
+	return zs.upsertRange(ns, pattern.Bound(lower), pattern.Bound(upper), zone)
 }
 
-// notAPrefix is the error of the first bound that is not a prefix of a key.
-func notAPrefix(ns string, p catalog.KeyPattern, min, max bson.Raw) error {
+// notPrefixError is the error of the first bound that is not a prefix of a key.
+func notPrefixError(ns string, p catalog.KeyPattern, min, max bson.Raw) error {
 	name, bound := "min", min
 	if _, err := p.ExtendBound(min); err == nil {
 		name, bound = "max", max
@@ -228,7 +228,7 @@ func (zs *Zones) Unassign(ns string, min, max bson.Raw) error {
 		return err
 	}
 	if !sharded {
-		if _, err := looseKey(min, max); err != nil {
+		if _, err := unshardedBoundsPattern(min, max); err != nil {
 			return err
 		}
 	} else {
@@ -240,7 +240,7 @@ func (zs *Zones) Unassign(ns string, min, max bson.Raw) error {
 	}
 	tags := zs.config.Collection(configTags)
 	for record, raw := range tags.Scan() {
-		if sameZone(raw, ns, min) && keyorder.CompareDocuments(docAt(raw, "max"), max) == 0 {
+		if isZoneRangeAt(raw, ns, min) && keyorder.CompareDocuments(docAt(raw, "max"), max) == 0 {
 			tags.Delete(record)
 		}
 	}
@@ -265,9 +265,9 @@ func zoneBounds(p catalog.KeyPattern, min, max bson.Raw, checkHashed bool) (lowe
 	return lower, upper, nil
 }
 
-// looseKey orders the bounds of a namespace that is not sharded by their own
+// unshardedBoundsPattern returns a key pattern for the bounds of an unsharded namespace, made of their own
 // fields, which must be the same in both.
-func looseKey(min, max bson.Raw) (catalog.KeyPattern, error) {
+func unshardedBoundsPattern(min, max bson.Raw) (catalog.KeyPattern, error) {
 	fields := fieldNames(min)
 	if !slices.Equal(fields, fieldNames(max)) {
 		return catalog.KeyPattern{}, mongoerr.New(mongoerr.ShardKeyNotFound, "min %s and max %s have different fields", min,
@@ -284,11 +284,11 @@ func looseKey(min, max bson.Raw) (catalog.KeyPattern, error) {
 	return catalog.ParseKeyPattern(raw)
 }
 
-// put upserts by namespace and lower bound.
-func (zs *Zones) put(ns string, min, max bson.Raw, zone string) error {
+// upsertRange upserts by namespace and lower bound.
+func (zs *Zones) upsertRange(ns string, min, max bson.Raw, zone string) error {
 	tags := zs.config.Collection(configTags)
 	for _, raw := range tags.Scan() {
-		if sameZone(raw, ns, min) {
+		if isZoneRangeAt(raw, ns, min) {
 			return nil // an identical range: Add has refused every other one
 		}
 	}
@@ -305,19 +305,19 @@ func (zs *Zones) put(ns string, min, max bson.Raw, zone string) error {
 	})
 }
 
-// replace writes the zone ranges of a collection again.
-func (zs *Zones) replace(ns string, zones *catalog.ZoneSet) error {
-	zs.drop(func(of string) bool { return of == ns })
+// replaceRanges writes the zone ranges of a collection again.
+func (zs *Zones) replaceRanges(ns string, zones *catalog.ZoneSet) error {
+	zs.dropRanges(func(of string) bool { return of == ns })
 	for _, r := range zones.Ranges() {
-		if err := zs.put(ns, zones.Pattern().Bound(r.Min), zones.Pattern().Bound(r.Max), r.Zone); err != nil {
+		if err := zs.upsertRange(ns, zones.Pattern().Bound(r.Min), zones.Pattern().Bound(r.Max), r.Zone); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// rename gives the ranges of a collection to its new name.
-func (zs *Zones) rename(from, to string) {
+// renameNamespace gives the ranges of a collection to its new name.
+func (zs *Zones) renameNamespace(from, to string) {
 	tags := zs.config.Collection(configTags)
 	for record, raw := range tags.Scan() {
 		if of, _ := raw.Lookup("ns").StringValueOK(); of != from {
@@ -327,7 +327,7 @@ func (zs *Zones) rename(from, to string) {
 		if err := bson.Unmarshal(raw, &doc); err != nil {
 			continue
 		}
-		set(&doc, "ns", to)
+		setDocField(&doc, "ns", to)
 		if renamed, err := bson.Marshal(doc); err == nil {
 			if err := tags.Update(record, renamed); err != nil {
 				zs.logger.Warn("zone not renamed", "ns", from, "error", err)
@@ -336,8 +336,8 @@ func (zs *Zones) rename(from, to string) {
 	}
 }
 
-// drop removes the zone ranges of the namespaces that are meant.
-func (zs *Zones) drop(meant func(ns string) bool) {
+// dropRanges removes the zone ranges of the namespaces for which meant returns true.
+func (zs *Zones) dropRanges(meant func(ns string) bool) {
 	tags := zs.config.Collection(configTags)
 	for record, raw := range tags.Scan() {
 		if of, _ := raw.Lookup("ns").StringValueOK(); meant(of) {
@@ -346,7 +346,7 @@ func (zs *Zones) drop(meant func(ns string) bool) {
 	}
 }
 
-func sameZone(raw bson.Raw, ns string, min bson.Raw) bool {
+func isZoneRangeAt(raw bson.Raw, ns string, min bson.Raw) bool {
 	of, _ := raw.Lookup("ns").StringValueOK()
 	return of == ns && keyorder.CompareDocuments(docAt(raw, "min"), min) == 0
 }

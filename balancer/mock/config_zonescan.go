@@ -9,7 +9,7 @@ import (
 // From 9.0 on the config servers look once for zone ranges that end at MaxKey followed by MinKey,
 // before the first round of a term.
 
-// What the scan leaves: a document, and events of the log.
+// Results of the scan: a document, and log event ids.
 const (
 	configZoneScan = "maxKeyZoneScanState"
 	zoneScanID     = "scanState"
@@ -20,21 +20,21 @@ const (
 	eventZoneFailed  = 12829506
 )
 
-// ZoneScan is what became of the scan.
+// ZoneScan is the result of the zone scan.
 type ZoneScan struct{ Complete, Found, Failed bool }
 
-// ZoneScan returns what became of the scan for zones that end early.
+// ZoneScan returns the result of the scan for zones that end before MaxKey.
 func (b *Balancer) ZoneScan() ZoneScan {
 	doc, _ := b.config.doc(configZoneScan, zoneScanID)
 	_, ended := doc.Lookup("scanCompletedAt").TimeOK()
 	found, _ := doc.Lookup("foundBuggyZone").BooleanOK()
-	return ZoneScan{Complete: ended, Found: found, Failed: b.scanFailed}
+	return ZoneScan{Complete: ended, Found: found, Failed: b.zoneScanFailed}
 }
 
 // scanZones is the scan, unless it was done or is switched off. One that fails is repeated in
 // the next term.
 func (b *Balancer) scanZones() {
-	release := b.installed.onConfigServers().WithFCV(engine{b: b}.CompatibilityVersion(b.ctx))
+	release := b.installed.configRelease().WithFCV(engine{b: b}.CompatibilityVersion(b.ctx))
 	if !release.FindsMaxKeyZones() || b.parameters.Int("maxKeyZoneScanEnabled") == 0 {
 		return
 	}
@@ -43,17 +43,17 @@ func (b *Balancer) scanZones() {
 		return
 	}
 	started := bson.NewDateTimeFromTime(b.clock.Now())
-	found, err := b.earlyZone()
+	found, err := b.hasEarlyEndingZone()
 	if err == nil {
 		b.config.remove(configZoneScan, zoneScanID)
 		err = b.config.insert(configZoneScan, bson.D{
 			{Key: "_id", Value: zoneScanID}, {Key: "scanStartedAt", Value: started},
 			{Key: "scanCompletedAt", Value: bson.NewDateTimeFromTime(b.clock.Now())},
 			{Key: "foundBuggyZone", Value: found}, {Key: "alertEmitted", Value: found},
-			{Key: "binaryVersionAtScan", Value: versionOf(release)}, {Key: "fcvAtScan", Value: release.FCV().String()},
+			{Key: "binaryVersionAtScan", Value: fullVersion(release)}, {Key: "fcvAtScan", Value: release.FCV().String()},
 		})
 	}
-	if b.scanFailed = err != nil; b.scanFailed {
+	if b.zoneScanFailed = err != nil; b.zoneScanFailed {
 		b.logger.Warn("zones could not be looked through", "id", eventZoneFailed, "error", err)
 		return
 	}
@@ -63,8 +63,8 @@ func (b *Balancer) scanZones() {
 	b.logger.Info("zones were looked through", "id", eventZoneScanned)
 }
 
-// earlyZone reports whether a range of a sharded collection ends where MaxKey was meant.
-func (b *Balancer) earlyZone() (bool, error) {
+// hasEarlyEndingZone reports whether a range of a sharded collection ends where MaxKey was meant.
+func (b *Balancer) hasEarlyEndingZone() (bool, error) {
 	for _, raw := range b.config.Collection(configTags).Scan() {
 		ns, _ := raw.Lookup("ns").StringValueOK()
 		coll, known, err := b.config.ShardedEntry(ns)

@@ -41,37 +41,37 @@ func (rq *Request) EnableSharding(name, primary string) error {
 	if err := rq.createDatabase(name, primary, true); err != nil || !rq.env.release.MarksPartitioned() {
 		return err
 	}
-	if rq.env.config.partitioned(name) {
+	if rq.env.config.isPartitioned(name) {
 		return nil
 	}
-	_, err := rq.env.config.modify(configDatabases, name, func(doc *bson.D) { set(doc, "partitioned", true) })
+	_, err := rq.env.config.modify(configDatabases, name, func(doc *bson.D) { setDocField(doc, "partitioned", true) })
 	return err
 }
 
 // checkPartitioned refuses to shard what enableSharding has not allowed, in
 // releases that ask for it.
 func (ds *Databases) checkPartitioned(db string) error {
-	if !ds.config.release.MarksPartitioned() || ds.config.partitioned(db) {
+	if !ds.config.release.MarksPartitioned() || ds.config.isPartitioned(db) {
 		return nil
 	}
 	return mongoerr.New(mongoerr.IllegalOperation, "sharding not enabled for db %s", db)
 }
 
-func (cfg *ConfigDB) partitioned(db string) bool {
+func (cfg *ConfigDB) isPartitioned(db string) bool {
 	entry, _ := cfg.DatabaseEntry(db)
 	is, _ := entry.Lookup("partitioned").BooleanOK()
 	return is
 }
 
 func (rq *Request) createDatabase(name, primary string, partitioned bool) error {
-	done, err := rq.env.databases.check(name, primary)
+	done, err := rq.env.databases.checkCreate(name, primary)
 	if err != nil {
 		return mongoerr.Wrap(err, "Database "+name+" could not be created")
 	}
 	if done {
 		return nil
 	}
-	if err := rq.AskConfig(); err != nil {
+	if err := rq.ContactConfig(); err != nil {
 		return err
 	}
 	id, err := rq.env.databases.choosePrimary(primary)
@@ -79,19 +79,19 @@ func (rq *Request) createDatabase(name, primary string, partitioned bool) error 
 		return mongoerr.Wrap(err, "Database "+name+" could not be created")
 	}
 	at := rq.env.ids.Tick()
-	rq.env.log.change(configShard, "createDatabase.start", name, nil)
+	rq.env.log.writeChange(configShard, "createDatabase.start", name, nil)
 	err = rq.env.config.insert(configDatabases, rq.env.config.newDatabase(name, id, rq.env.ids.NewUUID(), at, partitioned))
 	if err != nil {
 		return err
 	}
-	rq.env.log.placement(name, nil, at, []catalog.ShardID{id})
-	rq.env.log.change(configShard, "createDatabase", name, nil)
+	rq.env.log.writePlacement(name, nil, at, []catalog.ShardID{id})
+	rq.env.log.writeChange(configShard, "createDatabase", name, nil)
 	return nil
 }
 
-// check runs the checks in the server's order; done means that there
+// checkCreate runs the checks in the server's order; done means that there
 // is nothing to create.
-func (ds *Databases) check(name, primary string) (done bool, err error) {
+func (ds *Databases) checkCreate(name, primary string) (done bool, err error) {
 	if done, err = ds.CheckName(name); done || err != nil {
 		return done, err
 	}
@@ -118,9 +118,9 @@ func (ds *Databases) check(name, primary string) (done bool, err error) {
 	return false, nil
 }
 
-// CheckName refuses names that no database of the users' can have; there
-// tells that it is one of the cluster's own.
-func (ds *Databases) CheckName(name string) (there bool, err error) {
+// CheckName rejects names that users may not give to databases; there
+// is true for a database that always exists (config).
+func (ds *Databases) CheckName(name string) (builtin bool, err error) {
 	if name == "config" {
 		return true, nil
 	}
@@ -146,7 +146,7 @@ func (ds *Databases) choosePrimary(asked string) (catalog.ShardID, error) {
 		if s.Draining || asked != "" && string(s.ID) != asked && s.Host != asked && !hasMember(s.Host, asked) {
 			continue
 		}
-		if err := ds.faults.reach(configShard, s.ID); err != nil {
+		if err := ds.faults.checkReachable(configShard, s.ID); err != nil {
 			away = err
 			continue
 		}
@@ -201,14 +201,14 @@ func (rq *Request) Create(ns string, options bson.D) error {
 		return err
 	}
 	if onConfigServer(db) {
-		rq.env.config.data(ns)
+		rq.env.config.ensureCollection(ns)
 		return nil
 	}
 	if err := rq.CreateDatabase(db, ""); err != nil {
 		return err
 	}
 	if rq.env.collections.Exists(ns) {
-		if rq.env.release.AtLeast(catalog.Release80) && rq.env.collections.isAs(ns, options) {
+		if rq.env.release.AtLeast(catalog.Release80) && rq.env.collections.hasSameOptions(ns, options) {
 			return nil
 		}
 		return mongoerr.New(mongoerr.NamespaceExists, "Collection %s already exists.", ns)
@@ -216,13 +216,13 @@ func (rq *Request) Create(ns string, options bson.D) error {
 	if err := checkNewCollection(ns); err != nil {
 		return err
 	}
-	rq.env.collections.localPrimary(ns, options)
+	rq.env.collections.ensureOnPrimary(ns, options)
 	return nil
 }
 
-// isAs reports whether a collection, which is not a view, has these options and no
+// hasSameOptions reports whether a collection, which is not a view, has these options and no
 // others: it may be created again.
-func (cs *Collections) isAs(ns string, options bson.D) bool {
+func (cs *Collections) hasSameOptions(ns string, options bson.D) bool {
 	wanted, err := bson.Marshal(options)
 	if err != nil {
 		return false
@@ -236,14 +236,14 @@ func (cs *Collections) isAs(ns string, options bson.D) bool {
 	return false
 }
 
-// maxNamespace is the length of the longest namespace, in bytes.
-const maxNamespace = 255
+// maxNamespaceBytes is the length of the longest namespace, in bytes.
+const maxNamespaceBytes = 255
 
 // checkNewCollection refuses names that users may not give to collections.
 func checkNewCollection(ns string) error {
-	if len(ns) > maxNamespace {
+	if len(ns) > maxNamespaceBytes {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", ns,
-			maxNamespace)
+			maxNamespaceBytes)
 	}
 	db, coll, err := catalog.SplitNamespace(ns)
 	if err != nil {
@@ -272,15 +272,15 @@ func (cs *Collections) Exists(ns string) bool {
 		return false
 	}
 	if onConfigServer(db) {
-		return cs.config.holds(ns)
+		return cs.config.holdsCollection(ns)
 	}
 	primary, ok := cs.config.Primary(db)
 	return ok && cs.shards[primary].colls[ns] != nil
 }
 
-// localPrimary returns an untracked collection's data on the database's
+// ensureOnPrimary returns an untracked collection's data on the database's
 // primary, made when it is missing. The database must exist.
-func (cs *Collections) localPrimary(ns string, options bson.D) *localCollection {
+func (cs *Collections) ensureOnPrimary(ns string, options bson.D) *localCollection {
 	db, _, _ := catalog.SplitNamespace(ns)
 	primary, _ := cs.config.Primary(db)
 	s := cs.shards[primary]
@@ -298,21 +298,21 @@ func (cs *Collections) Drop(ns string) bool {
 	if !cs.Exists(ns) {
 		return cs.remove(ns) // what a shard may have left of it, too
 	}
-	cs.log.change(configShard, "dropCollection.start", ns, nil)
+	cs.log.writeChange(configShard, "dropCollection.start", ns, nil)
 	found := cs.remove(ns)
-	cs.log.change(configShard, "dropCollection", ns, nil)
+	cs.log.writeChange(configShard, "dropCollection", ns, nil)
 	return found
 }
 
-// remove takes a collection out of the catalog, of every shard and of the zones,
-// without a word in the change log.
+// remove removes a collection from the catalog, every shard and the zones,
+// without change log entries.
 func (cs *Collections) remove(ns string) (found bool) {
 	coll, tracked, _ := cs.config.Tracked(ns)
 	_, isView := cs.views[ns]
 	gone := Change{Kind: ChangeDrop, Namespace: ns}
 	if isView {
 		gone.NSType = "view"
-	} else if l := cs.changes.local(ns); l != nil {
+	} else if l := cs.changes.anyLocal(ns); l != nil {
 		gone.UUID = &l.uuid
 	}
 	delete(cs.views, ns)
@@ -329,9 +329,9 @@ func (cs *Collections) remove(ns string) (found bool) {
 	if tracked {
 		cs.config.dropEntry(ns)
 		delete(cs.config.tables, ns)
-		cs.log.placement(ns, &coll.UUID, cs.ids.Tick(), nil)
+		cs.log.writePlacement(ns, &coll.UUID, cs.ids.Tick(), nil)
 	}
-	cs.zones.drop(func(of string) bool { return of == ns })
+	cs.zones.dropRanges(func(of string) bool { return of == ns })
 	if found {
 		cs.changes.note(gone)
 	}
@@ -339,7 +339,7 @@ func (cs *Collections) remove(ns string) (found bool) {
 }
 
 func (s *shard) dropDeletions(ns string) {
-	s.byRange = deletionOrder{}
+	s.deletionsByRange = deletionIndex{}
 	kept := s.deletions[:0]
 	for _, task := range s.deletions {
 		if task.coll.Namespace != ns {
@@ -356,16 +356,16 @@ func (ds *Databases) Drop(db string) bool {
 	if !known {
 		return false
 	}
-	ds.log.change(configShard, "dropDatabase.start", db, nil)
+	ds.log.writeChange(configShard, "dropDatabase.start", db, nil)
 	for _, ns := range ds.Namespaces(db) {
 		ds.collections.remove(ns)
 	}
 	// Those of collections that never were, too.
-	ds.zones.drop(func(ns string) bool { return strings.HasPrefix(ns, db+".") })
+	ds.zones.dropRanges(func(ns string) bool { return strings.HasPrefix(ns, db+".") })
 	maps.DeleteFunc(ds.collections.views, func(ns string, _ View) bool { return strings.HasPrefix(ns, db+".") })
 	ds.config.remove(configDatabases, db)
-	ds.log.placement(db, nil, ds.ids.Tick(), nil)
-	ds.log.change(configShard, "dropDatabase", db, nil)
+	ds.log.writePlacement(db, nil, ds.ids.Tick(), nil)
+	ds.log.writeChange(configShard, "dropDatabase", db, nil)
 	ds.changes.note(Change{Kind: ChangeDropDatabase, Namespace: db + "."})
 	return true
 }
@@ -435,18 +435,18 @@ func (ds *Databases) MovePrimary(db, to string) error {
 		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s is currently draining", shard.ID)
 	}
 	for _, id := range []catalog.ShardID{from, shard.ID} {
-		if err := ds.faults.reach(configShard, id); err != nil {
+		if err := ds.faults.checkReachable(configShard, id); err != nil {
 			return err
 		}
 	}
-	if ds.config.copying() {
+	if ds.config.isCopyingMetadata() {
 		return mongoerr.New(mongoerr.ConflictingOperationInProgress,
 			"movePrimary of %s is not possible while the feature compatibility version is being changed", db)
 	}
-	return ds.move(db, ds.shards[from], ds.shards[shard.ID])
+	return ds.moveUntracked(db, ds.shards[from], ds.shards[shard.ID])
 }
 
-func (ds *Databases) move(db string, from, to *shard) error {
+func (ds *Databases) moveUntracked(db string, from, to *shard) error {
 	var moving []string
 	for ns := range from.colls {
 		if strings.HasPrefix(ns, db+".") && !ds.config.isTracked(ns) {
@@ -455,11 +455,11 @@ func (ds *Databases) move(db string, from, to *shard) error {
 	}
 	slices.Sort(moving)
 	details := bson.D{{Key: "from", Value: string(from.id)}, {Key: "to", Value: string(to.id)}}
-	ds.log.change(from.id, "movePrimary.start", db, details)
+	ds.log.writeChange(from.id, "movePrimary.start", db, details)
 	for _, ns := range moving {
 		if to.colls[ns] != nil {
 			err := mongoerr.New(mongoerr.NamespaceExists, "shard %s holds an orphaned collection %s", to.id, ns)
-			ds.log.change(from.id, "movePrimary.error", db, append(details, bson.E{Key: "error", Value: err.Error()}))
+			ds.log.writeChange(from.id, "movePrimary.error", db, append(details, bson.E{Key: "error", Value: err.Error()}))
 			return err
 		}
 	}
@@ -469,7 +469,7 @@ func (ds *Databases) move(db string, from, to *shard) error {
 	}
 	at := ds.ids.Tick()
 	_, err := ds.config.modify(configDatabases, db, func(doc *bson.D) {
-		set(doc, "primary", string(to.id))
+		setDocField(doc, "primary", string(to.id))
 		for i, e := range *doc {
 			if version, ok := e.Value.(bson.D); ok && e.Key == "version" {
 				bumpDatabaseVersion(version, at)
@@ -480,9 +480,9 @@ func (ds *Databases) move(db string, from, to *shard) error {
 	if err != nil {
 		return err
 	}
-	ds.log.change(from.id, "movePrimary.commit", db, details)
-	ds.log.placement(db, nil, at, []catalog.ShardID{to.id})
-	ds.log.change(from.id, "movePrimary.end", db, details)
+	ds.log.writeChange(from.id, "movePrimary.commit", db, details)
+	ds.log.writePlacement(db, nil, at, []catalog.ShardID{to.id})
+	ds.log.writeChange(from.id, "movePrimary.end", db, details)
 	return nil
 }
 

@@ -14,12 +14,12 @@ import (
 
 // tracker finds what of a cluster's state has changed since it last looked.
 // Collections, virtual data and shards keep notes of their own changes, and
-// routing tables are compared; of the rest there is little. What it
-// finds first is all there is.
+// routing tables are compared; everything else is small. The first pass
+// finds the whole state.
 type tracker struct {
 	once   bool
 	number uint64 // last one given to a shard, collection, table or task
-	look   uint64 // counts looks
+	pass   uint64 // counts looks
 
 	shards map[*shard]*trackedShard
 	colls  map[*store.Collection]*trackedCollection
@@ -31,30 +31,30 @@ type tracker struct {
 
 	counters counters // last written
 
-	emit  func(disk.Entry)
-	found bool // something, at this look
+	emit         func(disk.Entry)
+	foundChanges bool // something, at this look
 }
 
-// counters are what is written when they alone have changed.
+// counters are written even if nothing else has changed.
 type counters struct {
-	stamp bson.Timestamp
-	ids   uint32
-	term  int64
-	by    *map[string]catalog.Release // installed
+	stamp     bson.Timestamp
+	ids       uint32
+	term      int64
+	installed *map[string]catalog.Release // installed
 }
 
 type trackedShard struct {
-	number  uint64
-	look    uint64
-	written bool
-	form    disk.Shard
-	tasks   map[*rangeDeletion]*trackedTask
+	number   uint64
+	lastPass uint64
+	written  bool
+	form     disk.Shard
+	tasks    map[*rangeDeletion]*trackedTask
 }
 
 type trackedTask struct {
-	number uint64
-	look   uint64
-	stored []byte
+	number   uint64
+	lastPass uint64
+	stored   []byte
 }
 
 type trackedTable struct {
@@ -62,7 +62,7 @@ type trackedTable struct {
 	table  *catalog.RoutingTable
 }
 
-// newTracker has seen nothing. once: nothing needs to be noted for another look.
+// newTracker returns an empty tracker. once: it is used for a single pass, without change tracking.
 func newTracker(once bool) *tracker {
 	return &tracker{
 		once:   once,
@@ -72,41 +72,41 @@ func newTracker(once bool) *tracker {
 	}
 }
 
-// capture gives everything that has changed to emit and reports whether there
-// was anything. Virtual time goes with other changes only, or when it is
-// forced: that time goes by is not a reason to write.
+// capture passes everything that has changed to emit and reports whether there
+// was anything. Virtual time is written only with other changes, or if
+// forced: passing time alone is not written.
 func (t *tracker) capture(c *Cluster, force bool, emit func(disk.Entry)) bool {
-	t.look++
-	t.emit, t.found = emit, false
+	t.pass++
+	t.emit, t.foundChanges = emit, false
 	t.captureShards(c)
 	t.captureCollections(c)
 	t.captureDocuments()
 	t.captureTables(c)
 	t.captureExtents(c)
-	t.captureSmall(disk.BucketViews, t.views, len(c.collections.views), func(yield func(string, []byte) bool) {
+	t.captureSmallBucket(disk.BucketViews, t.views, len(c.collections.views), func(yield func(string, []byte) bool) {
 		for ns, v := range c.collections.views {
-			if !yield(ns, encode(disk.View(v))) {
+			if !yield(ns, mustEncode(disk.View(v))) {
 				return
 			}
 		}
 	})
-	t.captureSmall(disk.BucketUsers, t.users, len(c.storage.users), maps.All(c.storage.users))
-	t.captureMeta(disk.MetaParameters, encode(c.parameters.Values()))
-	now := counters{c.ids.LastStamp, c.ids.Made(), c.balancer.term, c.installed.byHost.Load()}
-	if t.found || force || t.counters != now {
+	t.captureSmallBucket(disk.BucketUsers, t.users, len(c.storage.users), maps.All(c.storage.users))
+	t.captureMeta(disk.MetaParameters, mustEncode(c.parameters.Values()))
+	now := counters{c.ids.LastStamp, c.ids.ObjectIDCount(), c.balancer.term, c.installed.byHost.Load()}
+	if t.foundChanges || force || t.counters != now {
 		t.counters = now
-		t.captureMeta(disk.MetaState, encode(c.storage.storedState()))
+		t.captureMeta(disk.MetaState, mustEncode(c.storage.storedState()))
 	}
 	t.emit = nil
-	return t.found
+	return t.foundChanges
 }
 
-func (t *tracker) put(bucket string, key, value []byte) {
-	t.found = true
+func (t *tracker) emitEntry(bucket string, key, value []byte) {
+	t.foundChanges = true
 	t.emit(disk.Entry{Bucket: bucket, Key: key, Value: value})
 }
 
-func (t *tracker) next() uint64 {
+func (t *tracker) nextNumber() uint64 {
 	t.number++
 	return t.number
 }
@@ -114,7 +114,7 @@ func (t *tracker) next() uint64 {
 func (t *tracker) captureMeta(key string, value []byte) {
 	if !bytes.Equal(t.meta[key], value) {
 		t.meta[key] = value
-		t.put(disk.BucketMeta, []byte(key), value)
+		t.emitEntry(disk.BucketMeta, []byte(key), value)
 	}
 }
 
@@ -129,13 +129,13 @@ func (t *tracker) captureShards(c *Cluster) {
 		return
 	}
 	for s, known := range t.shards {
-		if known.look == t.look {
+		if known.lastPass == t.pass {
 			continue
 		}
 		for _, task := range known.tasks {
-			t.put(disk.BucketDeletions, disk.NumberKey(task.number), nil)
+			t.emitEntry(disk.BucketDeletions, disk.NumberKey(task.number), nil)
 		}
-		t.put(disk.BucketShards, disk.NumberKey(known.number), nil)
+		t.emitEntry(disk.BucketShards, disk.NumberKey(known.number), nil)
 		delete(t.shards, s)
 	}
 }
@@ -143,14 +143,14 @@ func (t *tracker) captureShards(c *Cluster) {
 func (t *tracker) captureShard(s *shard, form disk.Shard) {
 	known := t.shards[s]
 	if known == nil {
-		known = &trackedShard{number: t.next(), tasks: map[*rangeDeletion]*trackedTask{}}
+		known = &trackedShard{number: t.nextNumber(), tasks: map[*rangeDeletion]*trackedTask{}}
 		t.shards[s] = known
 		s.deletionsChanged = s.deletionsChanged || len(s.deletions) > 0
 	}
-	known.look = t.look
+	known.lastPass = t.pass
 	if !known.written || known.form != form {
 		known.written, known.form = true, form
-		t.put(disk.BucketShards, disk.NumberKey(known.number), encode(form))
+		t.emitEntry(disk.BucketShards, disk.NumberKey(known.number), mustEncode(form))
 	}
 	if s.deletionsChanged {
 		t.captureDeletions(s, known)
@@ -162,24 +162,24 @@ func (t *tracker) captureDeletions(s *shard, known *trackedShard) {
 	for _, task := range s.deletions {
 		was := known.tasks[task]
 		if was == nil {
-			was = &trackedTask{number: t.next()}
+			was = &trackedTask{number: t.nextNumber()}
 			known.tasks[task] = was
 		}
-		was.look = t.look
+		was.lastPass = t.pass
 		p := task.coll.Pattern
-		stored := encode(disk.Deletion{
+		stored := mustEncode(disk.Deletion{
 			Shard: int64(known.number), Namespace: task.coll.Namespace, UUID: task.coll.UUID,
-			Min: p.Bound(task.min), Max: p.Bound(task.max), Now: task.when == deletionNow,
-			Donor: string(task.donor), At: task.at,
+			Min: p.Bound(task.min), Max: p.Bound(task.max), Now: task.timing == deletionNow,
+			Donor: string(task.donor), At: task.migrationStart,
 		})
 		if !bytes.Equal(stored, was.stored) {
 			was.stored = stored
-			t.put(disk.BucketDeletions, disk.NumberKey(was.number), stored)
+			t.emitEntry(disk.BucketDeletions, disk.NumberKey(was.number), stored)
 		}
 	}
 	for task, was := range known.tasks {
-		if was.look != t.look {
-			t.put(disk.BucketDeletions, disk.NumberKey(was.number), nil)
+		if was.lastPass != t.pass {
+			t.emitEntry(disk.BucketDeletions, disk.NumberKey(was.number), nil)
 			delete(known.tasks, task)
 		}
 	}
@@ -194,12 +194,12 @@ func (t *tracker) captureTables(c *Cluster) {
 			continue
 		}
 		if ok && (known.table.Epoch() != table.Epoch() || !known.table.Pattern().Equal(table.Pattern())) {
-			t.put(disk.Numbered(disk.BucketChunks, known.number), nil, nil)
+			t.emitEntry(disk.NumberedBucket(disk.BucketChunks, known.number), nil, nil)
 			ok = false
 		}
 		if !ok {
-			known = trackedTable{number: t.next()}
-			t.put(disk.BucketTables, []byte(ns), encode(disk.Table{
+			known = trackedTable{number: t.nextNumber()}
+			t.emitEntry(disk.BucketTables, []byte(ns), mustEncode(disk.Table{
 				Number: int64(known.number), Key: table.Pattern().Doc(), Epoch: table.Epoch(), Timestamp: table.Timestamp(),
 			}))
 		}
@@ -211,31 +211,31 @@ func (t *tracker) captureTables(c *Cluster) {
 	}
 	for ns, known := range t.tables {
 		if c.config.tables[ns] == nil {
-			t.put(disk.BucketTables, []byte(ns), nil)
-			t.put(disk.Numbered(disk.BucketChunks, known.number), nil, nil)
+			t.emitEntry(disk.BucketTables, []byte(ns), nil)
+			t.emitEntry(disk.NumberedBucket(disk.BucketChunks, known.number), nil, nil)
 			delete(t.tables, ns)
 		}
 	}
 }
 
 func (t *tracker) captureChunks(ns string, known trackedTable, table *catalog.RoutingTable) {
-	bucket := disk.Numbered(disk.BucketChunks, known.number)
+	bucket := disk.NumberedBucket(disk.BucketChunks, known.number)
 	coll := catalog.Collection{Namespace: ns, Pattern: table.Pattern()}
 	for change := range table.Since(known.table) {
 		var value []byte
 		if !change.Gone {
 			value = chunkDocument(coll, change.Chunk)
 		}
-		t.put(bucket, disk.BoundKey(change.Min), value)
+		t.emitEntry(bucket, disk.BoundKey(change.Min), value)
 	}
 }
 
-// captureSmall compares a bucket of few entries as a whole.
-func (t *tracker) captureSmall(bucket string, known map[string][]byte, n int, all iter.Seq2[string, []byte]) {
+// captureSmallBucket compares a bucket of few entries as a whole.
+func (t *tracker) captureSmallBucket(bucket string, known map[string][]byte, n int, all iter.Seq2[string, []byte]) {
 	for key, value := range all {
 		if !bytes.Equal(known[key], value) {
 			known[key] = value
-			t.put(bucket, []byte(key), value)
+			t.emitEntry(bucket, []byte(key), value)
 		}
 	}
 	if len(known) == n {
@@ -244,7 +244,7 @@ func (t *tracker) captureSmall(bucket string, known map[string][]byte, n int, al
 	there := maps.Collect(all)
 	for key := range known {
 		if there[key] == nil {
-			t.put(bucket, []byte(key), nil)
+			t.emitEntry(bucket, []byte(key), nil)
 			delete(known, key)
 		}
 	}

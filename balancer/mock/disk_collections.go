@@ -12,21 +12,21 @@ import (
 )
 
 type trackedCollection struct {
-	number uint64
-	look   uint64
-	docs   *store.Collection
-	form   disk.Collection
-	stored []byte
+	number   uint64
+	lastPass uint64
+	docs     *store.Collection
+	form     disk.Collection
+	stored   []byte
 	// local is nil on the config server.
 	local  *localCollection
 	ranges *rangeWatch
-	// fresh: none of its documents has been written.
-	fresh bool
+	// neverWritten: none of its documents has been written.
+	neverWritten bool
 }
 
 func (t *tracker) captureCollections(c *Cluster) {
 	n := 0
-	c.config.unread.enterAll(c.config.collections, c.config.logger)
+	c.config.pendingLogs.flushAll(c.config.collections, c.config.logger)
 	for ns, docs := range c.config.collections {
 		t.captureCollection(disk.Collection{Shard: disk.ConfigNumber, Namespace: ns}, docs, nil)
 		n++
@@ -41,27 +41,27 @@ func (t *tracker) captureCollections(c *Cluster) {
 		return
 	}
 	for docs, known := range t.colls {
-		if known.look == t.look {
+		if known.lastPass == t.pass {
 			continue
 		}
-		t.put(disk.BucketCollections, disk.NumberKey(known.number), nil)
-		t.put(disk.Numbered(disk.BucketDocuments, known.number), nil, nil)
+		t.emitEntry(disk.BucketCollections, disk.NumberKey(known.number), nil)
+		t.emitEntry(disk.NumberedBucket(disk.BucketDocuments, known.number), nil, nil)
 		if known.ranges != nil {
-			t.put(disk.Numbered(disk.BucketExtents, known.number), nil, nil)
+			t.emitEntry(disk.NumberedBucket(disk.BucketExtents, known.number), nil, nil)
 		}
 		delete(t.colls, docs)
 	}
 }
 
-// captureCollection writes what a collection is; its contents come later.
+// captureCollection writes the definition of a collection; its documents follow later.
 func (t *tracker) captureCollection(form disk.Collection, docs *store.Collection, local *localCollection) {
 	known := t.colls[docs]
 	if known == nil {
-		known = &trackedCollection{number: t.next(), docs: docs, fresh: true}
+		known = &trackedCollection{number: t.nextNumber(), docs: docs, neverWritten: true}
 		t.colls[docs] = known
 		t.dirty = append(t.dirty, known)
 	}
-	known.look = t.look
+	known.lastPass = t.pass
 	same := known.stored != nil && known.local == local &&
 		known.form.Shard == form.Shard && known.form.Namespace == form.Namespace
 	known.local = local
@@ -69,19 +69,19 @@ func (t *tracker) captureCollection(form disk.Collection, docs *store.Collection
 		return
 	}
 	known.form = form
-	t.describe(known)
+	t.captureDefinition(known)
 }
 
-// describe writes a collection's entry if it has changed.
-func (t *tracker) describe(known *trackedCollection) {
+// captureDefinition writes a collection's entry if it has changed.
+func (t *tracker) captureDefinition(known *trackedCollection) {
 	known.form.Options = nil
 	if known.local != nil && len(known.local.options) > 0 {
-		known.form.Options = encode(known.local.options)
+		known.form.Options = mustEncode(known.local.options)
 	}
 	known.form.Indexes = storedIndexes(known.docs)
-	if stored := encode(known.form); !bytes.Equal(known.stored, stored) {
+	if stored := mustEncode(known.form); !bytes.Equal(known.stored, stored) {
 		known.stored = stored
-		t.put(disk.BucketCollections, disk.NumberKey(known.number), stored)
+		t.emitEntry(disk.BucketCollections, disk.NumberKey(known.number), stored)
 	}
 }
 
@@ -94,27 +94,27 @@ func (t *tracker) captureDocuments() {
 		if t.colls[known.docs] != known {
 			continue // dropped
 		}
-		bucket := disk.Numbered(disk.BucketDocuments, known.number)
-		if known.fresh {
-			known.fresh = false
-			t.watch(known)
+		bucket := disk.NumberedBucket(disk.BucketDocuments, known.number)
+		if known.neverWritten {
+			known.neverWritten = false
+			t.watchDocuments(known)
 			for record, doc := range known.docs.Scan() {
-				t.put(bucket, disk.NumberKey(uint64(record)), doc)
+				t.emitEntry(bucket, disk.NumberKey(uint64(record)), doc)
 			}
 			continue
 		}
 		changes := known.docs.TakeChanges()
 		for _, record := range changes.Records {
 			doc, _ := known.docs.Get(record)
-			t.put(bucket, disk.NumberKey(uint64(record)), doc)
+			t.emitEntry(bucket, disk.NumberKey(uint64(record)), doc)
 		}
 		if changes.Indexes {
-			t.describe(known)
+			t.captureDefinition(known)
 		}
 	}
 }
 
-func (t *tracker) watch(known *trackedCollection) {
+func (t *tracker) watchDocuments(known *trackedCollection) {
 	if !t.once {
 		known.docs.Watch(func() { t.dirty = append(t.dirty, known) })
 	}
@@ -141,7 +141,7 @@ func (t *tracker) captureExtents(c *Cluster) {
 		if table == nil {
 			continue // virtual data lies in chunks
 		}
-		bucket, p := disk.Numbered(disk.BucketExtents, known.number), table.Pattern()
+		bucket, p := disk.NumberedBucket(disk.BucketExtents, known.number), table.Pattern()
 		if l.virtual.watch == nil || l.virtual.watch != known.ranges {
 			t.rewriteExtents(known, bucket, p)
 			continue
@@ -152,9 +152,9 @@ func (t *tracker) captureExtents(c *Cluster) {
 		for min := range known.ranges.changed {
 			var value []byte
 			if e, there := l.virtual.ranges.Get(virtualRange{min: min}); there {
-				value = encode(storeRange(p, e))
+				value = mustEncode(storeRange(p, e))
 			}
-			t.put(bucket, disk.BoundKey(min), value)
+			t.emitEntry(bucket, disk.BoundKey(min), value)
 		}
 		clear(known.ranges.changed)
 	}
@@ -162,10 +162,10 @@ func (t *tracker) captureExtents(c *Cluster) {
 
 func (t *tracker) rewriteExtents(known *trackedCollection, bucket string, p catalog.KeyPattern) {
 	if known.ranges != nil {
-		t.put(bucket, nil, nil)
+		t.emitEntry(bucket, nil, nil)
 	}
 	for e := range known.local.virtual.all() {
-		t.put(bucket, disk.BoundKey(e.min), encode(storeRange(p, e)))
+		t.emitEntry(bucket, disk.BoundKey(e.min), mustEncode(storeRange(p, e)))
 	}
 	known.ranges = &rangeWatch{changed: map[catalog.Key]struct{}{}}
 	if !t.once {
@@ -173,8 +173,8 @@ func (t *tracker) rewriteExtents(known *trackedCollection, bucket string, p cata
 	}
 }
 
-// encode returns the document of what always encodes.
-func encode(form any) []byte {
+// mustEncode returns the BSON of a value that cannot fail to encode.
+func mustEncode(form any) []byte {
 	raw, err := bson.Marshal(form)
 	if err != nil {
 		panic(fmt.Sprintf("state of the mock not encoded: %v", err)) // a bug
@@ -198,7 +198,7 @@ func storeRange(p catalog.KeyPattern, e virtualRange) disk.VirtualRange {
 	return disk.VirtualRange{Min: p.Bound(e.min), Max: p.Bound(e.max), Docs: e.docs, Bytes: e.bytes}
 }
 
-func rangeOf(p catalog.KeyPattern, s disk.VirtualRange) (e virtualRange, err error) {
+func parseRange(p catalog.KeyPattern, s disk.VirtualRange) (e virtualRange, err error) {
 	e.docs, e.bytes = s.Docs, s.Bytes
 	if e.min, err = p.Key(s.Min); err != nil {
 		return e, err

@@ -17,7 +17,7 @@ type Batch []disk.Entry
 
 // Batched lets a test see every batch that a cluster on disk writes, in order.
 func (c *Cluster) Batched(see func(Batch)) {
-	c.storage.disk.batched = func(entries []disk.Entry) { see(entries) }
+	c.storage.disk.onBatch = func(entries []disk.Entry) { see(entries) }
 }
 
 // Stored is a state on disk, in memory.
@@ -90,7 +90,7 @@ func (s Stored) Start(seed uint64) (*Cluster, error) {
 	if err := c.storage.load(s.memory(), newTracker(true)); err != nil {
 		return nil, err
 	}
-	rollbackOf(c).all()
+	newRollback(c).run()
 	c.start(0)
 	return c, nil
 }
@@ -100,7 +100,7 @@ func (s Stored) Start(seed uint64) (*Cluster, error) {
 func (c *Cluster) Describe() string {
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	c.config.unread.enterAll(c.config.collections, c.config.logger)
+	c.config.pendingLogs.flushAll(c.config.collections, c.config.logger)
 	for ns, docs := range c.config.collections {
 		describeDocs(add, "config "+ns, &localCollection{docs: docs})
 	}
@@ -123,7 +123,7 @@ func (c *Cluster) Describe() string {
 		add("user %s %s", name, bson.Raw(user))
 	}
 	add("parameters %v", c.parameters.Values())
-	add("state %v %d %x %v %d", c.ids.LastStamp, c.ids.Made(), c.ids.State().Process, c.membership.hadTwo, c.balancer.term)
+	add("state %v %d %x %v %d", c.ids.LastStamp, c.ids.ObjectIDCount(), c.ids.State().Process, c.membership.hadTwo, c.balancer.term)
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }
@@ -138,7 +138,7 @@ func (s *shard) describe(add func(string, ...any), c *Cluster, name string) {
 	}
 	for _, task := range s.deletions {
 		if _, ok := c.shards[s.id]; ok && c.shards[s.id] == s {
-			add("%s deletion %s %s %s %d", name, task.coll.Namespace, task.min, task.max, task.when)
+			add("%s deletion %s %s %s %d", name, task.coll.Namespace, task.min, task.max, task.timing)
 		}
 	}
 }
@@ -159,7 +159,7 @@ func (c *Cluster) Orphans() map[string]int64 {
 	orphans := map[string]int64{}
 	for id, s := range c.shards {
 		for ns := range maps.Keys(s.colls) {
-			orphans[fmt.Sprint(id, " ", ns)] = s.orphans(ns)
+			orphans[fmt.Sprint(id, " ", ns)] = s.orphanCount(ns)
 		}
 	}
 	return orphans

@@ -18,25 +18,25 @@ type stateLoader struct {
 	c      *Cluster
 	from   disk.Source
 	shards map[uint64]*shard
-	// tracker learns what is stored, so that only later changes are written.
+	// tracker is told the stored state, so that only later changes are written.
 	tracker *tracker
 }
 
-// load reads a state. What was under way when it was written has still to be
-// rolled back.
+// load reads a state. Operations that were running when it was written have to be
+// rolled back afterwards.
 func (st *Storage) load(from disk.Source, t *tracker) error {
 	l := stateLoader{c: st.c, from: from, shards: map[uint64]*shard{}, tracker: t}
 	for _, part := range []struct {
 		bucket string
 		read   func(key, value []byte) error
 	}{
-		{disk.BucketMeta, l.meta},
-		{disk.BucketShards, l.shard},
-		{disk.BucketTables, l.table},
-		{disk.BucketCollections, l.collection},
-		{disk.BucketDeletions, l.deletion},
-		{disk.BucketViews, l.view},
-		{disk.BucketUsers, l.user},
+		{disk.BucketMeta, l.loadMeta},
+		{disk.BucketShards, l.loadShard},
+		{disk.BucketTables, l.loadTable},
+		{disk.BucketCollections, l.loadCollection},
+		{disk.BucketDeletions, l.loadDeletion},
+		{disk.BucketViews, l.loadView},
+		{disk.BucketUsers, l.loadUser},
 	} {
 		if err := disk.Read(from, part.bucket, part.read); err != nil {
 			return fmt.Errorf("the state can't be read: %w", err)
@@ -45,9 +45,9 @@ func (st *Storage) load(from disk.Source, t *tracker) error {
 	return nil
 }
 
-func (l *stateLoader) saw(number uint64) { l.tracker.number = max(l.tracker.number, number) }
+func (l *stateLoader) noteNumber(number uint64) { l.tracker.number = max(l.tracker.number, number) }
 
-func (l *stateLoader) meta(key, value []byte) error {
+func (l *stateLoader) loadMeta(key, value []byte) error {
 	switch string(key) {
 	case disk.MetaState:
 		var s disk.State
@@ -65,8 +65,8 @@ func (st *Storage) storedState() disk.State {
 	given := st.c.ids.State()
 	return disk.State{
 		Time: st.c.clock.Now().UnixNano(), Stamp: given.Stamp, IDs: int64(given.Counter), Term: st.c.balancer.term,
-		Process: given.Process, Chance: given.Chance, HadTwo: st.c.membership.hadTwo, Release: st.c.release.String(),
-		Installed: st.c.installed.stored(),
+		Process: given.Process, Chance: given.PCG, HadTwo: st.c.membership.hadTwo, Release: st.c.release.String(),
+		Installed: st.c.installed.toStored(),
 	}
 }
 
@@ -81,16 +81,16 @@ func (st *Storage) restoreState(s disk.State) error {
 	if err := st.c.installed.restore(s.Installed); err != nil {
 		return err
 	}
-	stored := ids.State{Stamp: s.Stamp, Counter: uint32(s.IDs), Process: s.Process, Chance: s.Chance}
+	stored := ids.State{Stamp: s.Stamp, Counter: uint32(s.IDs), Process: s.Process, PCG: s.Chance}
 	if err := st.c.ids.Restore(stored); err != nil {
 		return err
 	}
 	st.c.balancer.term, st.c.membership.hadTwo = s.Term+1, s.HadTwo
-	st.c.clock.BeginAt(time.Unix(0, s.Time))
+	st.c.clock.ResetTo(time.Unix(0, s.Time))
 	return nil
 }
 
-func (l *stateLoader) shard(key, value []byte) error {
+func (l *stateLoader) loadShard(key, value []byte) error {
 	number, err := disk.KeyNumber(key)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (l *stateLoader) shard(key, value []byte) error {
 	}
 	s := newShard(catalog.ShardID(form.ID))
 	l.shards[number] = s
-	l.saw(number)
+	l.noteNumber(number)
 	l.tracker.shards[s] = &trackedShard{
 		number: number, written: true, form: form, tasks: map[*rangeDeletion]*trackedTask{},
 	}
@@ -113,7 +113,7 @@ func (l *stateLoader) shard(key, value []byte) error {
 	return nil
 }
 
-func (l *stateLoader) table(key, value []byte) error {
+func (l *stateLoader) loadTable(key, value []byte) error {
 	var form disk.Table
 	if err := bson.Unmarshal(value, &form); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (l *stateLoader) table(key, value []byte) error {
 	if err != nil {
 		return err
 	}
-	chunks, err := l.chunks(pattern, disk.Numbered(disk.BucketChunks, uint64(form.Number)))
+	chunks, err := l.readChunks(pattern, disk.NumberedBucket(disk.BucketChunks, uint64(form.Number)))
 	if err != nil {
 		return err
 	}
@@ -136,15 +136,15 @@ func (l *stateLoader) table(key, value []byte) error {
 	if err != nil {
 		return err
 	}
-	l.saw(uint64(form.Number))
+	l.noteNumber(uint64(form.Number))
 	l.c.config.setTable(string(key), table)
 	l.tracker.tables[string(key)] = trackedTable{uint64(form.Number), table}
 	return nil
 }
 
-// chunks returns a table's chunks in key order. They come in it, but for those
+// readChunks returns a table's chunks in key order. They come in it, but for those
 // with very long bounds.
-func (l *stateLoader) chunks(p catalog.KeyPattern, bucket string) (chunks []bson.Raw, err error) {
+func (l *stateLoader) readChunks(p catalog.KeyPattern, bucket string) (chunks []bson.Raw, err error) {
 	sorted := true
 	for key, value := range l.from.Each(bucket) {
 		sorted = sorted && len(key) <= disk.MaxKeyBytes
@@ -164,7 +164,7 @@ func (l *stateLoader) chunks(p catalog.KeyPattern, bucket string) (chunks []bson
 	return chunks, nil
 }
 
-func (l *stateLoader) collection(key, value []byte) error {
+func (l *stateLoader) loadCollection(key, value []byte) error {
 	number, err := disk.KeyNumber(key)
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func (l *stateLoader) collection(key, value []byte) error {
 			return fmt.Errorf("index %s: %w", index.Name, err)
 		}
 	}
-	err = disk.Read(l.from, disk.Numbered(disk.BucketDocuments, number), func(key, doc []byte) error {
+	err = disk.Read(l.from, disk.NumberedBucket(disk.BucketDocuments, number), func(key, doc []byte) error {
 		record, err := disk.KeyNumber(key)
 		if err != nil {
 			return err
@@ -190,21 +190,21 @@ func (l *stateLoader) collection(key, value []byte) error {
 		return err
 	}
 	known := &trackedCollection{number: number, docs: docs, form: form, stored: slices.Clone(value)}
-	if known.local, err = l.place(form, docs); err != nil {
+	if known.local, err = l.attachCollection(form, docs); err != nil {
 		return err
 	}
-	l.saw(number)
+	l.noteNumber(number)
 	l.tracker.colls[docs] = known
-	l.tracker.watch(known)
-	return l.virtualRanges(known)
+	l.tracker.watchDocuments(known)
+	return l.loadVirtualRanges(known)
 }
 
-// place puts a collection where it belongs.
-func (l *stateLoader) place(form disk.Collection, docs *store.Collection) (*localCollection, error) {
+// attachCollection puts a collection where it belongs.
+func (l *stateLoader) attachCollection(form disk.Collection, docs *store.Collection) (*localCollection, error) {
 	if form.Shard == disk.ConfigNumber {
 		l.c.config.collections[form.Namespace] = docs
-		if form.Namespace == compatibilityIn {
-			l.c.config.noteCompatibility()
+		if form.Namespace == fcvNamespace {
+			l.c.config.cacheFCV()
 		}
 		return nil, nil
 	}
@@ -222,17 +222,17 @@ func (l *stateLoader) place(form disk.Collection, docs *store.Collection) (*loca
 	return local, nil
 }
 
-func (l *stateLoader) virtualRanges(known *trackedCollection) error {
+func (l *stateLoader) loadVirtualRanges(known *trackedCollection) error {
 	table := l.c.config.table(known.form.Namespace)
 	if known.local == nil || table == nil {
 		return nil
 	}
-	err := disk.Read(l.from, disk.Numbered(disk.BucketExtents, known.number), func(_, value []byte) error {
+	err := disk.Read(l.from, disk.NumberedBucket(disk.BucketExtents, known.number), func(_, value []byte) error {
 		var form disk.VirtualRange
 		if err := bson.Unmarshal(value, &form); err != nil {
 			return err
 		}
-		e, err := rangeOf(table.Pattern(), form)
+		e, err := parseRange(table.Pattern(), form)
 		if err == nil {
 			known.local.virtual.add(e)
 		}
@@ -248,7 +248,7 @@ func (l *stateLoader) virtualRanges(known *trackedCollection) error {
 	return nil
 }
 
-func (l *stateLoader) deletion(key, value []byte) error {
+func (l *stateLoader) loadDeletion(key, value []byte) error {
 	number, err := disk.KeyNumber(key)
 	if err != nil {
 		return err
@@ -261,8 +261,8 @@ func (l *stateLoader) deletion(key, value []byte) error {
 	if s == nil {
 		return fmt.Errorf("there is no shard %d", form.Shard)
 	}
-	l.saw(number)
-	task, ok := l.task(form)
+	l.noteNumber(number)
+	task, ok := l.newDeletion(form)
 	if ok {
 		s.deletions = append(s.deletions, task)
 	}
@@ -271,15 +271,15 @@ func (l *stateLoader) deletion(key, value []byte) error {
 	return nil
 }
 
-// task returns a range deletion; false when its collection is not there any more
+// newDeletion returns a range deletion; false when its collection is not there any more
 // as it was, as may be on a former shard.
-func (l *stateLoader) task(form disk.Deletion) (*rangeDeletion, bool) {
+func (l *stateLoader) newDeletion(form disk.Deletion) (*rangeDeletion, bool) {
 	task := &rangeDeletion{
 		coll:  deletionTarget{Namespace: form.Namespace, UUID: form.UUID},
-		donor: catalog.ShardID(form.Donor), at: form.At,
+		donor: catalog.ShardID(form.Donor), migrationStart: form.At,
 	}
 	if form.Now {
-		task.when = deletionNow
+		task.timing = deletionNow
 	}
 	table := l.c.config.table(form.Namespace)
 	if table == nil {
@@ -292,7 +292,7 @@ func (l *stateLoader) task(form disk.Deletion) (*rangeDeletion, bool) {
 	return task, errMin == nil && errMax == nil
 }
 
-func (l *stateLoader) view(key, value []byte) error {
+func (l *stateLoader) loadView(key, value []byte) error {
 	var form disk.View
 	if err := bson.Unmarshal(value, &form); err != nil {
 		return err
@@ -305,7 +305,7 @@ func (l *stateLoader) view(key, value []byte) error {
 	return nil
 }
 
-func (l *stateLoader) user(key, value []byte) error {
+func (l *stateLoader) loadUser(key, value []byte) error {
 	l.c.storage.users[string(key)] = slices.Clone(value)
 	l.tracker.users[string(key)] = l.c.storage.users[string(key)]
 	return nil
@@ -318,49 +318,49 @@ type rollback struct {
 	deleter *RangeDeleter
 }
 
-func rollbackOf(c *Cluster) rollback { return rollback{c.config, c.shards, c.deleter} }
+func newRollback(c *Cluster) rollback { return rollback{c.config, c.shards, c.deleter} }
 
-// all ends what was under way when the state was written, as a shard does
+// run rolls back operations that were running when the state was written, as a shard does
 // when it starts after a crash (rules/02-migration-and-metadata §5.5).
-func (r rollback) all() {
-	r.reshardings()
+func (r rollback) run() {
+	r.rollBackReshardings()
 	for _, id := range r.shards.ids() {
-		r.migrations(r.shards[id])
+		r.rollBackMigrations(r.shards[id])
 	}
 }
 
-// migrations looks at what range deletions say of migrations. One of a
+// rollBackMigrations looks at what range deletions say of migrations. One of a
 // range that the shard owns is that of a donor whose migration has not been
 // committed: it goes. All others take effect: orphans of a migration that was
 // committed, and copies of one that was not.
-func (r rollback) migrations(s *shard) {
+func (r rollback) rollBackMigrations(s *shard) {
 	for _, task := range slices.Clone(s.deletions) {
 		local := s.colls[task.coll.Namespace]
 		coll, ok, err := r.config.Tracked(task.coll.Namespace)
 		gone := err != nil || !ok || local == nil ||
 			!local.uuid.Equal(task.coll.UUID) || !coll.UUID.Equal(task.coll.UUID)
-		if gone || r.ownsSome(s, task) {
+		if gone || r.ownsPart(s, task) {
 			s.removeDeletion(task)
 			continue
 		}
-		task.coll = deletionFrom(coll)
-		for range local.inRange(coll.Pattern, task.min, task.max) {
+		task.coll = newDeletionTarget(coll)
+		for range local.documentsInRange(coll.Pattern, task.min, task.max) {
 			s.addOrphans(task, 1)
 		}
 		r.deleter.schedule(s, task)
 	}
 }
 
-func (r rollback) ownsSome(s *shard, task *rangeDeletion) bool {
+func (r rollback) ownsPart(s *shard, task *rangeDeletion) bool {
 	for range r.config.table(task.coll.Namespace).Owned(s.id, task.min, task.max) {
 		return true
 	}
 	return false
 }
 
-// reshardings takes off what the catalog shows of operations under way.
+// rollBackReshardings removes unfinished operations from the catalog.
 // Until their end they have changed nothing else.
-func (r rollback) reshardings() {
+func (r rollback) rollBackReshardings() {
 	operations := r.config.Collection(configReshardings)
 	for record := range operations.Scan() {
 		operations.Delete(record)
@@ -374,8 +374,8 @@ func (r rollback) reshardings() {
 		if err := bson.Unmarshal(raw, &doc); err != nil {
 			continue // who reads the entry will say so
 		}
-		unset(&doc, "reshardingFields")
-		unset(&doc, "allowMigrations")
+		unsetDocField(&doc, "reshardingFields")
+		unsetDocField(&doc, "allowMigrations")
 		if changed, err := bson.Marshal(doc); err == nil {
 			_ = colls.Update(record, changed) // its _id stays
 		}

@@ -81,7 +81,7 @@ func TestUnfinishedBeginning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Add([]disk.Entry{{Bucket: disk.BucketShards, Key: disk.NumberKey(1), Value: encode(disk.Shard{ID: "half"})}})
+	d.Add([]disk.Entry{{Bucket: disk.BucketShards, Key: disk.NumberKey(1), Value: mustEncode(disk.Shard{ID: "half"})}})
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestDiskIsFull(t *testing.T) {
 		if err := c.Background().CreateDatabase("db", ""); err != nil {
 			t.Fatal(err)
 		}
-		written := c.Storage().Written()
+		written := c.Storage().StartFlush()
 		c.clock.Unlock()
 		for _, err := range []error{written(t.Context()), c.Storage().Err()} {
 			if !mongoerr.Is(err, mongoerr.OutOfDiskSpace) {
@@ -146,7 +146,7 @@ func TestDiskFails(t *testing.T) {
 		if err := c.Background().CreateDatabase("db", ""); err != nil {
 			t.Fatal(err)
 		}
-		written := c.Storage().Written()
+		written := c.Storage().StartFlush()
 		c.clock.Unlock()
 		if err := written(t.Context()); err == nil || !strings.Contains(err.Error(), "the disk is gone") {
 			t.Errorf("a write that was not kept answered %v", err)

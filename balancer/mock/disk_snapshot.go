@@ -36,21 +36,21 @@ func (c *Cluster) openSnapshot(cfg Config) error {
 	if err := c.storage.load(s, newTracker(true)); err != nil {
 		return fmt.Errorf("snapshot %s: %w", cfg.Snapshot, err)
 	}
-	if err := c.adjust(cfg); err != nil {
+	if err := c.applyOverrides(cfg); err != nil {
 		return err
 	}
-	if err := c.config.adapt(); err != nil {
+	if err := c.config.adaptEntries(); err != nil {
 		return fmt.Errorf("snapshot %s: %w", cfg.Snapshot, err)
 	}
-	rollbackOf(c).all()
+	newRollback(c).run()
 	return nil
 }
 
-// openPicture fills the empty cluster with what a catalog.Snapshot tells of a
-// real one: its metadata as it was, and virtual data of the sizes that its shards
-// told of. What no metadata tell is missing: documents, orphans, collections that
-// are not tracked, and what was under way.
-func (c *Cluster) openPicture(cfg Config) error {
+// loadMetadata fills the empty cluster from the catalog.Snapshot of a
+// real one: its metadata, and virtual data of the sizes that its shards
+// reported. Not in the metadata, hence missing: documents, orphans, collections that
+// are not tracked, and running operations.
+func (c *Cluster) loadMetadata(cfg Config) error {
 	p := cfg.Metadata.Parts()
 	state := c.storage.storedState()
 	state.Term = 0 // its first election is yet to come
@@ -59,20 +59,20 @@ func (c *Cluster) openPicture(cfg Config) error {
 	if err := c.storage.restoreState(state); err != nil {
 		return err
 	}
-	if err := c.adjust(cfg); err != nil {
+	if err := c.applyOverrides(cfg); err != nil {
 		return err
 	}
 	pb := metadataBuilder{c, cfg.Metadata}
-	for _, part := range []func() error{pb.config, pb.logs, pb.collections} {
+	for _, part := range []func() error{pb.insertConfig, pb.insertLogs, pb.createCollections} {
 		if err := part(); err != nil {
 			return fmt.Errorf("snapshot: %w", err)
 		}
 	}
-	if err := c.config.adapt(); err != nil {
+	if err := c.config.adaptEntries(); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	pb.deletions(p.Deletions)
-	rollbackOf(c).all()
+	pb.addDeletions(p.Deletions)
+	newRollback(c).run()
 	return nil
 }
 
@@ -82,9 +82,9 @@ type metadataBuilder struct {
 	from *catalog.Snapshot
 }
 
-// config puts the documents of the config database in.
-func (pb metadataBuilder) config() error {
-	if err := (topologyBuilder{pb.c}).config(); err != nil {
+// insertConfig puts the documents of the config database in.
+func (pb metadataBuilder) insertConfig() error {
+	if err := (topologyBuilder{pb.c}).createConfig(); err != nil {
 		return err
 	}
 	for _, name := range []string{
@@ -99,7 +99,7 @@ func (pb metadataBuilder) config() error {
 			coll.Delete(record) // of a new cluster: its id
 		}
 		for _, doc := range docs {
-			if doc = pb.entry(name, doc); doc == nil {
+			if doc = pb.adaptEntry(name, doc); doc == nil {
 				continue
 			}
 			if _, err := coll.Insert(doc); err != nil {
@@ -123,9 +123,9 @@ func (pb metadataBuilder) config() error {
 	return nil
 }
 
-// entry returns a document as the mock has it: none of a collection whose chunks
+// adaptEntry returns a document as the mock has it: none of a collection whose chunks
 // are not known.
-func (pb metadataBuilder) entry(of string, doc bson.Raw) bson.Raw {
+func (pb metadataBuilder) adaptEntry(of string, doc bson.Raw) bson.Raw {
 	if of != configCollections {
 		return doc
 	}
@@ -136,9 +136,9 @@ func (pb metadataBuilder) entry(of string, doc bson.Raw) bson.Raw {
 	return doc
 }
 
-// adapt gives the entries of another release, or of an older mock, the form that
+// adaptEntries converts the entries of another release, or of an older mock, to the form that
 // they have in this one. Chunks get theirs when they are read.
-func (cfg *ConfigDB) adapt() error {
+func (cfg *ConfigDB) adaptEntries() error {
 	colls := cfg.Collection(configCollections)
 	for record, raw := range colls.Scan() {
 		ns, _ := raw.Lookup("_id").StringValueOK()
@@ -149,14 +149,14 @@ func (cfg *ConfigDB) adapt() error {
 			}
 			continue
 		}
-		err := changed(colls, record, raw, func(doc *bson.D) {
+		err := updateDocument(colls, record, raw, func(doc *bson.D) {
 			if cfg.release.ChunksByNamespace() {
-				unset(doc, "timestamp")
-				set(doc, "dropped", false)
+				unsetDocField(doc, "timestamp")
+				setDocField(doc, "dropped", false)
 				return
 			}
-			set(doc, "timestamp", table.Timestamp())
-			unset(doc, "dropped")
+			setDocField(doc, "timestamp", table.Timestamp())
+			unsetDocField(doc, "dropped")
 		})
 		if err != nil {
 			return err
@@ -171,15 +171,20 @@ func (cfg *ConfigDB) adapt() error {
 			continue
 		}
 		// Where it is not asked for, collections may be sharded everywhere.
-		if err := changed(databases, record, raw, func(doc *bson.D) { set(doc, "partitioned", true) }); err != nil {
+		if err := updateDocument(
+			databases,
+			record,
+			raw,
+			func(doc *bson.D) { setDocField(doc, "partitioned", true) },
+		); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// changed writes a document that was changed, if it was.
-func changed(docs *store.Collection, record store.RecordID, raw bson.Raw, change func(*bson.D)) error {
+// updateDocument applies change to a document and writes it if it differs.
+func updateDocument(docs *store.Collection, record store.RecordID, raw bson.Raw, change func(*bson.D)) error {
 	var doc bson.D
 	if bson.Unmarshal(raw, &doc) != nil {
 		return nil //nolint:nilerr // who reads the entry will say so
@@ -192,13 +197,13 @@ func changed(docs *store.Collection, record store.RecordID, raw bson.Raw, change
 	return docs.Update(record, now)
 }
 
-// timestampOf is the timestamp of a collection that has none.
-func timestampOf(coll *catalog.CollectionState) bson.Timestamp {
+// legacyTimestamp is the timestamp of a collection that has none.
+func legacyTimestamp(coll *catalog.CollectionState) bson.Timestamp {
 	return bson.Timestamp{T: uint32(max(1, coll.LastMod.Unix())), I: 1}
 }
 
-// logs puts in what the logs tell of the time before.
-func (pb metadataBuilder) logs() error {
+// insertLogs inserts the log entries of the snapshot.
+func (pb metadataBuilder) insertLogs() error {
 	p := pb.from.Parts()
 	for name, entries := range map[string][]catalog.LogEntry{configChangelog: p.Changes, configActionlog: p.Actions} {
 		for _, e := range entries {
@@ -210,13 +215,13 @@ func (pb metadataBuilder) logs() error {
 	return nil
 }
 
-// collections gives the shards their collections, with virtual data.
-func (pb metadataBuilder) collections() error {
+// createCollections gives the shards their collections, with virtual data.
+func (pb metadataBuilder) createCollections() error {
 	for _, coll := range pb.from.Collections() {
 		if coll.Table == nil {
 			continue
 		}
-		table, err := pb.table(coll)
+		table, err := pb.routingTable(coll)
 		if err != nil {
 			return err
 		}
@@ -235,20 +240,20 @@ func (pb metadataBuilder) collections() error {
 			}
 			s.colls[coll.Namespace] = local
 		}
-		pb.fill(coll)
+		pb.fillVirtualData(coll)
 	}
 	return nil
 }
 
-// table is the routing table of a collection as the mock has it, whatever the
+// routingTable is the routing table of a collection as the mock has it, whatever the
 // release: with a timestamp, and chunks that say since when they are where they are.
-func (pb metadataBuilder) table(coll *catalog.CollectionState) (*catalog.RoutingTable, error) {
+func (pb metadataBuilder) routingTable(coll *catalog.CollectionState) (*catalog.RoutingTable, error) {
 	if pb.from.Release().AutoMerges() {
 		return coll.Table, nil
 	}
 	at := coll.Timestamp
 	if at.IsZero() {
-		at = timestampOf(coll)
+		at = legacyTimestamp(coll)
 	}
 	return catalog.NewRoutingTable(coll.Pattern, coll.Epoch, at, func(yield func(catalog.Chunk) bool) {
 		for chunk := range coll.Table.All() {
@@ -262,10 +267,10 @@ func (pb metadataBuilder) table(coll *catalog.CollectionState) (*catalog.Routing
 	})
 }
 
-// fill lays virtual data over the chunks: on each shard as much as it has, each
+// fillVirtualData fills the chunks with virtual data: on each shard as much as it has, each
 // chunk with what was measured or else as much as the shard's others. Chunks of
 // shards that did not tell hold what a simulation takes them to hold.
-func (pb metadataBuilder) fill(coll *catalog.CollectionState) {
+func (pb metadataBuilder) fillVirtualData(coll *catalog.CollectionState) {
 	contents := sim.Measured(coll, cmp.Or(coll.MaxChunkSizeBytes, pb.from.Settings().MaxChunkSizeBytes))
 	for _, id := range coll.Table.Owners() {
 		left, known := coll.Sizes[id]
@@ -285,9 +290,9 @@ func (pb metadataBuilder) fill(coll *catalog.CollectionState) {
 	}
 }
 
-// deletions gives the shards the ranges that they have still to delete, which hold
+// addDeletions gives the shards the ranges that they have still to delete, which hold
 // nothing here.
-func (pb metadataBuilder) deletions(list []catalog.RangeDeletion) {
+func (pb metadataBuilder) addDeletions(list []catalog.RangeDeletion) {
 	for _, d := range list {
 		s, coll := pb.c.shards[d.Shard], pb.from.Collection(d.Namespace)
 		if s == nil || coll == nil || s.colls[d.Namespace] == nil {
@@ -298,9 +303,9 @@ func (pb metadataBuilder) deletions(list []catalog.RangeDeletion) {
 		if errLower != nil || errUpper != nil || !coll.UUID.Equal(d.UUID) {
 			continue // of a collection that had this name before
 		}
-		task := &rangeDeletion{coll: deletionFrom(coll.Collection), min: lower, max: upper, at: d.Timestamp}
+		task := &rangeDeletion{coll: newDeletionTarget(coll.Collection), min: lower, max: upper, migrationStart: d.Timestamp}
 		if !d.Delayed {
-			task.when = deletionNow
+			task.timing = deletionNow
 		}
 		s.deletions, s.deletionsChanged = append(s.deletions, task), true
 	}
@@ -316,7 +321,7 @@ func (c *Cluster) Load(path string) error {
 	if err != nil {
 		return err
 	}
-	fresh, err := c.empty()
+	fresh, err := c.newEmptyCopy()
 	if err != nil {
 		return err
 	}
@@ -332,25 +337,25 @@ func (c *Cluster) Load(path string) error {
 		return fmt.Errorf("snapshot %s: it is of a %s cluster, this one is of %s: start with --snapshot to go on with it",
 			path, fresh.release, c.release)
 	}
-	c.balancer.end()
+	c.balancer.stopLoop()
 	if err := c.replaceState(fresh); err != nil {
 		return err
 	}
 	for _, follow := range c.onReplaced {
 		follow()
 	}
-	if err := c.addresses.enter(); err != nil {
+	if err := c.addresses.writeToConfig(); err != nil {
 		return err
 	}
-	rollbackOf(c).all()
+	newRollback(c).run()
 	c.clock.Every(pingInterval, c.routers.ping)
 	c.changes.reset()
-	c.ttl.planned = false
-	c.ttl.watch()
-	c.workloads.list, c.workloads.planned = nil, false
-	c.balancer.begin()
+	c.ttl.scheduled = false
+	c.ttl.schedule()
+	c.workloads.list, c.workloads.scheduled = nil, false
+	c.balancer.startEngine()
 	c.storage.forgetWrites() // they were of the state before
-	c.storage.persist()
+	c.storage.queueChanges()
 	c.clock.Wake()
 	return nil
 }
@@ -360,38 +365,38 @@ func (c *Cluster) Load(path string) error {
 // that state. The caller holds the lock.
 func (c *Cluster) OnReplaced(follow func()) { c.onReplaced = append(c.onReplaced, follow) }
 
-// empty returns a cluster like this one that holds nothing and does not run.
-func (c *Cluster) empty() (*Cluster, error) {
+// newEmptyCopy returns a cluster like this one that holds nothing and does not run.
+func (c *Cluster) newEmptyCopy() (*Cluster, error) {
 	c.clock.Lock()
 	defer c.clock.Unlock()
 	fresh := newCluster(Config{
-		RealTime: c.clock.RealTime(), Start: c.clock.Now(), Seed: c.seed, Logger: c.logger, Version: c.release,
+		RealTime: c.clock.IsRealTime(), Start: c.clock.Now(), Seed: c.seed, Logger: c.logger, Version: c.release,
 	})
-	return fresh, fresh.parameters.Restore(encode(c.parameters.Values()))
+	return fresh, fresh.parameters.Restore(mustEncode(c.parameters.Values()))
 }
 
 // replaceState takes over what another cluster holds. Events of the state
 // before are dropped with its queue.
 func (c *Cluster) replaceState(by *Cluster) error {
-	if err := c.parameters.Restore(encode(by.parameters.Values())); err != nil {
+	if err := c.parameters.Restore(mustEncode(by.parameters.Values())); err != nil {
 		return err
 	}
 	c.config.collections, c.config.tables = by.config.collections, by.config.tables
-	c.config.unread = by.config.unread
+	c.config.pendingLogs = by.config.pendingLogs
 	c.collections.views, c.storage.users = by.collections.views, by.storage.users
 	clear(c.shards)
 	maps.Copy(c.shards, by.shards)
 	c.membership.removed, c.membership.hadTwo = by.membership.removed, by.membership.hadTwo
 	c.migrations.reset()
 	c.reshardings.reset()
-	c.pauses.reset()
+	c.failPoints.reset()
 	c.clusterParameters.upgrade = nil // one that had begun is to be begun again
 	if err := c.ids.Restore(by.ids.State()); err != nil {
 		return err
 	}
 	c.balancer.term = by.balancer.term
 	c.faults.configDown = false
-	c.faults.heal()
+	c.faults.healAll()
 	c.clock.Replace(by.clock)
 	return nil
 }

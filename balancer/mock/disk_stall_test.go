@@ -109,7 +109,7 @@ func (s *stalled) version(reply bson.Raw) int64 {
 	return reply.Lookup("cursor", "firstBatch", "0", "v").AsInt64()
 }
 
-func set(v int) bson.D {
+func setDocField(v int) bson.D {
 	return d("update", "c", "updates", bson.A{d("q", d("_id", 1), "u", d("$set", d("v", v)))})
 }
 
@@ -119,7 +119,7 @@ func TestStalledDisk(t *testing.T) {
 	for _, realTime := range []bool{false, true} {
 		dir := t.TempDir()
 		s := newStalled(t, mock.Config{DBPath: dir, RealTime: realTime})
-		writer := s.begin(set(2))
+		writer := s.begin(setDocField(2))
 		<-s.began // by the writer, or by what the cluster writes for itself
 		for s.version(s.soon(d("find", "c"))) != 2 {
 			if t.Failed() {
@@ -131,7 +131,7 @@ func TestStalledDisk(t *testing.T) {
 		s.interrupted(d("find", "c", "readConcern", d("level", "majority")))
 		s.interrupted(d("aggregate", "c", "pipeline", bson.A{d("$out", "other")}, "cursor", d()))
 		s.interrupted(d("aggregate", "c", "pipeline", bson.A{d("$changeStream", d())}, "cursor", d()))
-		s.interrupted(set(2)) // changes nothing, and must not be answered before the change it found
+		s.interrupted(setDocField(2)) // changes nothing, and must not be answered before the change it found
 		if len(writer) > 0 {
 			t.Error("a write was answered before it was on disk")
 		}

@@ -38,7 +38,7 @@ type acknowledged struct {
 // record begins to note what is written from now on.
 func (o *onDisk) record(t *rapid.T) {
 	o.cluster.Lock()
-	wait := o.cluster.Storage().Written()
+	wait := o.cluster.Storage().StartFlush()
 	o.cluster.Unlock()
 	if err := wait(context.Background()); err != nil {
 		t.Fatal(err)
@@ -161,7 +161,7 @@ func TestChangesAddUp(t *testing.T) {
 		o.walk(t, rapid.IntRange(1, 40).Draw(t, "steps"), func() {
 			o.cluster.Lock()
 			defer o.cluster.Unlock()
-			o.cluster.Storage().Written() // what has changed since the last command
+			o.cluster.Storage().StartFlush() // what has changed since the last command
 			for ; applied < len(o.batches); applied++ {
 				o.stored.Apply(o.batches[applied])
 			}

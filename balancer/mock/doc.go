@@ -36,7 +36,7 @@
 //     named next: who runs a command takes it with Lock, calls what the command
 //     needs, and gives it back with Unlock. Events run with it held.
 //   - It is taken by New's goroutines, and by these methods, whose callers must
-//     not hold it: Close, Save, Load, ListenAt, ShardCount, Faults.FailureOf,
+//     not hold it: Close, Save, Load, SetListenAddresses, ShardCount, Faults.TakeFailure,
 //     and all methods of a Clock and of an Engine.
 //   - It is not needed for GossipTime, Release, Version, Replaced, and Parameters, which
 //     have a lock of their own or never change while the cluster runs.

@@ -13,42 +13,42 @@ import (
 	"shardsh/balancer/mock/store/order"
 )
 
-// Computing is how a command computes: with the cluster's lock given back. What
-// it has read before is out of date when it returns. ctx ends when the command
+// UnlockedRunner runs a computation of a command without the cluster's lock. What
+// the command has read before may be stale when it returns. ctx ends when the command
 // is to end, and says why.
-type Computing func(compute func(ctx context.Context) error) error
+type UnlockedRunner func(compute func(ctx context.Context) error) error
 
-// Under says whose request this is: the command's way to compute, and until when
-// it waits.
-func (rq *Request) Under(ctx context.Context, deadline time.Time, outside Computing) {
-	rq.ctx, rq.deadline, rq.outside = ctx, deadline, outside
+// SetContext attaches the command to the request: its context, its way to compute, and its
+// deadline.
+func (rq *Request) SetContext(ctx context.Context, deadline time.Time, outside UnlockedRunner) {
+	rq.ctx, rq.deadline, rq.unlocked = ctx, deadline, outside
 }
 
-// compute runs f without the cluster's lock. It fails if a snapshot was loaded
+// computeUnlocked runs f without the cluster's lock. It fails if a snapshot was loaded
 // meanwhile, since what the request has read is then out of date. The cluster's own
 // requests keep the lock.
-func (rq *Request) compute(f func(ctx context.Context) error) error {
-	if rq.outside == nil {
+func (rq *Request) computeUnlocked(f func(ctx context.Context) error) error {
+	if rq.unlocked == nil {
 		return f(context.Background())
 	}
-	replaced := rq.env.clock.Replaced()
-	if err := rq.outside(f); err != nil {
+	replaced := rq.env.clock.Replacements()
+	if err := rq.unlocked(f); err != nil {
 		return err
 	}
-	if rq.env.clock.Replaced() != replaced {
+	if rq.env.clock.Replacements() != replaced {
 		return clock.ErrReplaced()
 	}
 	return nil
 }
 
 func (rq *Request) awaitWritable(ns string) error {
-	if rq.outside == nil {
+	if rq.unlocked == nil {
 		return nil
 	}
 	return rq.env.migrations.AwaitWritable(rq.ctx, rq.deadline, ns)
 }
 
-// documentChange is one document where it lies, and what becomes of it.
+// documentChange is one document at its location, and its change.
 type documentChange struct {
 	docs   *store.Collection
 	shard  *shard                // nil for the config database
@@ -64,10 +64,10 @@ type documentChange struct {
 	failure error // why there is no after
 }
 
-// writing is one statement of a write under way. It looks for documents that
-// match, and computes what becomes of them, with the lock given back; it changes
-// them with the lock held, each if it is still what it was.
-type writing struct {
+// writeStatement is one statement of a write under way. It looks for documents that
+// match, and computes their changes, without the lock; it changes
+// them with the lock held, each if it is unchanged.
+type writeStatement struct {
 	rq      *Request
 	ns      string
 	query   store.Query
@@ -86,8 +86,8 @@ const writeBatch = 32
 
 // run looks for documents and changes them. Where one is wanted and somebody
 // else was faster, it looks again.
-func (w *writing) run() error {
-	if err := w.rq.env.collections.refuseView(w.ns); err != nil {
+func (w *writeStatement) run() error {
+	if err := w.rq.env.collections.checkNotView(w.ns); err != nil {
 		return err
 	}
 	for {
@@ -104,21 +104,21 @@ func (w *writing) run() error {
 
 // search finds the documents that match, or the first in the order asked for,
 // and prepares the first of them.
-func (w *writing) search() (found []documentChange, err error) {
+func (w *writeStatement) search() (found []documentChange, err error) {
 	if w.reads, err = w.rq.reads(w.ns, w.query.Filter, !w.justOne); err != nil {
 		return nil, err
 	}
-	err = w.rq.compute(func(ctx context.Context) error {
-		if found, err = w.matching(ctx); err == nil {
-			err = w.ready(ctx, found[:min(writeBatch, len(found))])
+	err = w.rq.computeUnlocked(func(ctx context.Context) error {
+		if found, err = w.findMatching(ctx); err == nil {
+			err = w.prepareBatch(ctx, found[:min(writeBatch, len(found))])
 		}
 		return err
 	})
 	return found, err
 }
 
-func (w *writing) matching(ctx context.Context) ([]documentChange, error) {
-	reads, err := Planned(w.reads, w.query)
+func (w *writeStatement) findMatching(ctx context.Context) ([]documentChange, error) {
+	reads, err := PlanReads(w.reads, w.query)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (w *writing) matching(ctx context.Context) ([]documentChange, error) {
 				return nil, err
 			}
 			p := documentChange{
-				docs: r.live, shard: r.target.shard, table: r.target.table, rules: r.rules, record: f.ID, doc: f.Doc,
+				docs: r.liveDocs, shard: r.target.shard, table: r.target.table, rules: r.rules, record: f.ID, doc: f.Doc,
 			}
 			switch {
 			case !w.justOne || len(found) == 0:
@@ -145,8 +145,8 @@ func (w *writing) matching(ctx context.Context) ([]documentChange, error) {
 	return found, nil
 }
 
-// ready prepares documents. One on which that fails fails when it is its turn.
-func (w *writing) ready(ctx context.Context, found []documentChange) error {
+// prepareBatch prepares documents. One on which that fails fails when it is its turn.
+func (w *writeStatement) prepareBatch(ctx context.Context, found []documentChange) error {
 	for i := range found {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -160,11 +160,11 @@ func (w *writing) ready(ctx context.Context, found []documentChange) error {
 
 // applyAll changes documents, of which the first batch is prepared, and counts
 // those that were there to be changed.
-func (w *writing) applyAll(found []documentChange) (applied int, err error) {
+func (w *writeStatement) applyAll(found []documentChange) (applied int, err error) {
 	for {
 		n := min(writeBatch, len(found))
 		for i := range n {
-			ok, err := w.settle(&found[i])
+			ok, err := w.applyOne(&found[i])
 			if err != nil {
 				return applied, err
 			}
@@ -176,8 +176,8 @@ func (w *writing) applyAll(found []documentChange) (applied int, err error) {
 		if found = found[n:]; len(found) == 0 {
 			return applied, nil
 		}
-		err := w.rq.compute(func(ctx context.Context) error {
-			return w.ready(ctx, found[:min(writeBatch, len(found))])
+		err := w.rq.computeUnlocked(func(ctx context.Context) error {
+			return w.prepareBatch(ctx, found[:min(writeBatch, len(found))])
 		})
 		if err != nil {
 			return applied, err
@@ -185,14 +185,14 @@ func (w *writing) applyAll(found []documentChange) (applied int, err error) {
 	}
 }
 
-// settle changes a document. If it is not what it was any more, it is matched
+// applyOne changes a document. If it is not what it was any more, it is matched
 // and prepared again; one that is gone or does not match is left alone.
-func (w *writing) settle(p *documentChange) (applied bool, err error) {
+func (w *writeStatement) applyOne(p *documentChange) (applied bool, err error) {
 	for {
 		if err := w.rq.awaitWritable(w.ns); err != nil {
 			return false, err
 		}
-		now, there := w.rq.env.locator.current(w.ns, *p)
+		now, there := w.rq.env.locator.relocate(w.ns, *p)
 		switch {
 		case !there:
 			return false, nil
@@ -204,12 +204,12 @@ func (w *writing) settle(p *documentChange) (applied bool, err error) {
 		}
 		*p = now
 		matches := false
-		err := w.rq.compute(func(ctx context.Context) error {
+		err := w.rq.computeUnlocked(func(ctx context.Context) error {
 			if matches, err = w.query.Filter.Tester(ctx)(p.doc); err != nil || !matches {
 				return err
 			}
 			one := []documentChange{*p}
-			err = w.ready(ctx, one)
+			err = w.prepareBatch(ctx, one)
 			*p = one[0]
 			return err
 		})
@@ -219,15 +219,15 @@ func (w *writing) settle(p *documentChange) (applied bool, err error) {
 	}
 }
 
-// unchanged reports whether nothing has been written since the newest search to
+// isUnchanged reports whether nothing has been written since the newest search to
 // what it went through.
-func (w *writing) unchanged() bool {
+func (w *writeStatement) isUnchanged() bool {
 	targets := w.rq.env.locator.targets(w.ns, w.query.Filter)
 	if len(targets) != len(w.reads) {
 		return false
 	}
 	for i, t := range targets {
-		if r := w.reads[i]; t.docs != r.live || t.docs.Writes() != r.target.docs.Writes() || t.table != r.target.table {
+		if r := w.reads[i]; t.docs != r.liveDocs || t.docs.Writes() != r.target.docs.Writes() || t.table != r.target.table {
 			return false
 		}
 	}

@@ -25,8 +25,8 @@ type locator struct {
 	addresses    *Addresses
 }
 
-func (lo *locator) captured(t target) Read {
-	r := Read{Shard: configShard, target: t, live: t.docs}
+func (lo *locator) capture(t target) Read {
+	r := Read{Shard: configShard, target: t, liveDocs: t.docs}
 	if t.shard != nil {
 		r.Shard = t.shard.id
 	}
@@ -34,7 +34,7 @@ func (lo *locator) captured(t target) Read {
 		t.local.reads++
 	}
 	r.Host = lo.addresses.HostOf(r.Shard)
-	r.target.docs, r.rules = t.docs.Snapshot(), t.rules()
+	r.target.docs, r.rules = t.docs.Snapshot(), t.validation()
 	return r
 }
 
@@ -47,11 +47,11 @@ func (lo *locator) documents(ns string, filter *filter.Filter) iter.Seq[bson.Raw
 		reads = []Read{{chunks: lo.configChunks.view()}}
 	} else {
 		for _, t := range lo.targets(ns, filter) {
-			reads = append(reads, lo.captured(t))
+			reads = append(reads, lo.capture(t))
 		}
 	}
 	return func(yield func(bson.Raw) bool) {
-		reads, err := Planned(reads, store.Query{Filter: filter})
+		reads, err := PlanReads(reads, store.Query{Filter: filter})
 		if err != nil {
 			return // there is neither a hint nor a sort that could be wrong
 		}
@@ -72,8 +72,8 @@ func (lo *locator) targets(ns string, filter *filter.Filter) []target {
 	if err != nil {
 		return nil
 	}
-	if lo.config.holds(ns) {
-		docs := lo.config.held(ns)
+	if lo.config.holdsCollection(ns) {
+		docs := lo.config.existing(ns)
 		if docs == nil {
 			return nil
 		}
@@ -124,14 +124,14 @@ func (lo *locator) targetOn(
 	return t, routing.Fits(known, has.Table, id) && !homeless
 }
 
-// current finds a document again that may have been changed, or moved, since.
-func (lo *locator) current(ns string, p documentChange) (documentChange, bool) {
+// relocate finds a document again that may have been changed, or moved, since.
+func (lo *locator) relocate(ns string, p documentChange) (documentChange, bool) {
 	if ns == chunksNamespace {
-		doc, there := lo.configChunks.current(p.doc)
+		doc, there := lo.configChunks.currentChunk(p.doc)
 		p.doc = doc
 		return p, there
 	}
-	if lo.lies(ns, p) {
+	if lo.isStillAt(ns, p) {
 		if doc, there := p.docs.Get(p.record); there {
 			p.doc = doc
 			return p, true
@@ -141,19 +141,26 @@ func (lo *locator) current(ns string, p documentChange) (documentChange, bool) {
 	for _, t := range lo.targets(ns, nil) {
 		record, doc, there := t.docs.ByID(id)
 		if there && t.owns(doc) {
-			return documentChange{docs: t.docs, shard: t.shard, table: t.table, rules: t.rules(), record: record, doc: doc}, true
+			return documentChange{
+				docs:   t.docs,
+				shard:  t.shard,
+				table:  t.table,
+				rules:  t.validation(),
+				record: record,
+				doc:    doc,
+			}, true
 		}
 	}
 	return p, false
 }
 
-// lies reports whether a place is still one that the namespace's documents are
+// isStillAt reports whether a place is still one that the namespace's documents are
 // read from, and its shard owns what it did.
-func (lo *locator) lies(ns string, p documentChange) bool {
+func (lo *locator) isStillAt(ns string, p documentChange) bool {
 	if p.shard == nil {
-		return lo.config.held(ns) == p.docs
+		return lo.config.existing(ns) == p.docs
 	}
-	local := lo.shards.member(p.shard.id, ns)
+	local := lo.shards.collection(p.shard.id, ns)
 	return local != nil && local.docs == p.docs && lo.config.table(ns) == p.table
 }
 
@@ -169,9 +176,9 @@ func (lo *locator) stateOf(s *shard, name string) secondary.State {
 	return state
 }
 
-// known is what the router of a request knows of the catalog. The zero value is
-// that of the cluster's own requests, which always know the newest.
-type known struct {
+// routerView is the (possibly stale) view of the catalog of a request's router. The zero value is
+// for the cluster's own requests, which are never stale.
+type routerView struct {
 	cache  *routing.Cache
 	config knownCatalog
 	shards shardSet
@@ -180,18 +187,18 @@ type known struct {
 // knownCatalog is what a router reads of the catalog.
 type knownCatalog interface {
 	routing.Catalog
-	holds(ns string) bool
+	holdsCollection(ns string) bool
 }
 
-// fresh reports whether the router knows the newest of a collection.
-func (k known) fresh(ns string) bool { return k.cache == nil || k.cache.Fresh(ns, k.config) }
+// isFresh reports whether the router's view of a collection is current.
+func (k routerView) isFresh(ns string) bool { return k.cache == nil || k.cache.Fresh(ns, k.config) }
 
 // route sends a request by what its router knows of a collection: if a shard
 // refuses it, the router knows the newest. What was not refused has gone to the
 // shards that it concerns. A write of many documents on several shards is sent to
 // all there are, and none refuses it.
-func (k known) route(ns string, filter *filter.Filter, many bool) {
-	if k.fresh(ns) {
+func (k routerView) route(ns string, filter *filter.Filter, many bool) {
+	if k.isFresh(ns) {
 		return
 	}
 	k.send(ns, func(table *catalog.RoutingTable) []catalog.ShardID {
@@ -204,8 +211,8 @@ func (k known) route(ns string, filter *filter.Filter, many bool) {
 }
 
 // routeKey is route for a new document, whose shard key has these comparable bytes.
-func (k known) routeKey(ns string, key []byte) {
-	if k.fresh(ns) {
+func (k routerView) routeKey(ns string, key []byte) {
+	if k.isFresh(ns) {
 		return
 	}
 	k.send(ns, func(table *catalog.RoutingTable) []catalog.ShardID {
@@ -215,19 +222,19 @@ func (k known) routeKey(ns string, key []byte) {
 
 // send sends a request by what the router knows; a shard that refuses it makes the
 // router read the newest.
-func (k known) send(ns string, to routing.Targets) {
-	if k.config.holds(ns) {
+func (k routerView) send(ns string, to routing.Targets) {
+	if k.config.holdsCollection(ns) {
 		return
 	}
 	by, refused := k.cache.Send(ns, k.config, to)
 	if s := k.shards[by]; refused && s != nil {
-		s.counters.stale++
+		s.counters.staleRequests++
 	}
 }
 
-// routed returns the shards that the router sends a read to, and the table by which it
+// routeRead returns the shards that the router sends a read to, and the table by which it
 // does; nil for a collection that it knows as not tracked.
-func (k known) routed(ns string, filter *filter.Filter) ([]catalog.ShardID, *catalog.RoutingTable) {
+func (k routerView) routeRead(ns string, filter *filter.Filter) ([]catalog.ShardID, *catalog.RoutingTable) {
 	if table := k.cache.Table(ns, k.config); table != nil {
 		return routing.Owners(table, filter), table
 	}
@@ -237,94 +244,94 @@ func (k known) routed(ns string, filter *filter.Filter) ([]catalog.ShardID, *cat
 	return nil, nil
 }
 
-// refuses lets the router read the routing table again if it does not know the newest.
-func (k known) refuses(id catalog.ShardID, ns string) bool {
-	if k.fresh(ns) {
+// refreshIfStale lets the router read the routing table again if it does not know the newest.
+func (k routerView) refreshIfStale(id catalog.ShardID, ns string) bool {
+	if k.isFresh(ns) {
 		return false
 	}
 	k.cache.Refused(ns, k.config)
-	k.shards[id].counters.stale++
+	k.shards[id].counters.staleRequests++
 	return true
 }
 
-// Node says which nodes of the shards a read goes to, and what they are asked for. The
-// zero value is primaries that check what they are sent.
-type Node struct {
+// NodeSelection selects the nodes of the shards that a read goes to, and how. The
+// zero value is primaries that check the shard version.
+type NodeSelection struct {
 	// Secondary reads from the secondaries of shards where those are behind; elsewhere
 	// they have what the primaries have.
 	Secondary bool
-	// Only: a shard whose secondary is behind by more than Most (0 is any lag) has
+	// SecondaryOnly: a shard whose secondary is behind by more than Most (0 is any lag) has
 	// nobody to be asked; otherwise its primary is.
-	Only bool
-	Most time.Duration
-	// After is the logical time that a node must have reached.
-	After bson.Timestamp
+	SecondaryOnly bool
+	MaxLag        time.Duration
+	// MinClusterTime is the logical time that a node must have reached.
+	MinClusterTime bson.Timestamp
 	// Available is the read concern of that name: a read is sent as the router knows the
 	// collection, which may be wrong, and no shard checks that. Each gives what it has,
 	// orphans included.
 	Available bool
 }
 
-// heartbeat is how old a router takes its newest word of a secondary for.
-const heartbeat = 10 * time.Second
+// heartbeatAge is the assumed age of a router's last heartbeat from a secondary.
+const heartbeatAge = 10 * time.Second
 
-// selecting is how long a router looks for a node that suits a read.
-const selecting = 15 * time.Second
+// selectionTimeout is how long a router tries to find a node for a read (server selection).
+const selectionTimeout = 15 * time.Second
 
 // ReadsFrom is Reads from certain nodes. A secondary that does not know yet where the
 // collection lies, as its router does, is waited for: but for "available", a shard's node
 // asks its primary for newer metadata (docs: Read Concern "available"), and has to have
 // what that has written of them.
-func (rq *Request) ReadsFrom(n Node, ns string, filter *filter.Filter) ([]Read, error) {
-	if rq.routes.cache == nil || rq.env.config.holds(ns) {
+func (rq *Request) ReadsFrom(n NodeSelection, ns string, filter *filter.Filter) ([]Read, error) {
+	if rq.routerView.cache == nil || rq.env.config.holdsCollection(ns) {
 		return rq.Reads(ns, filter)
 	}
 	for {
-		l, err := rq.look(n, ns, filter)
+		l, err := rq.routeToNodes(n, ns, filter)
 		switch {
 		case err != nil:
 			return nil, err
-		case l.refused:
-		case l.until.IsZero():
+		case l.retryNow:
+		case l.retryAt.IsZero():
 			return rq.capture(l.targets), nil
 		default:
-			if err := rq.AwaitSecondaries(l.until.Sub(rq.env.clock.Now())); err != nil {
+			if err := rq.AwaitSecondaries(l.retryAt.Sub(rq.env.clock.Now())); err != nil {
 				return nil, err
 			}
 		}
 	}
 }
 
-// looked is what the nodes have of a collection that a read goes to.
-type looked struct {
-	targets []target
-	until   time.Time // when those that are behind may have what the read needs; zero: they have
-	refused bool      // the router knows better now
+// nodeRouting is what the nodes have of a collection that a read goes to.
+type nodeRouting struct {
+	targets  []target
+	retryAt  time.Time // when those that are behind may have what the read needs; zero: they have
+	retryNow bool      // the router knows better now
 }
 
-// look sends a read.
-func (rq *Request) look(n Node, ns string, filter *filter.Filter) (l looked, err error) {
-	if !n.Available && rq.routes.cache.Table(ns, rq.env.config) == nil {
-		rq.routes.route(ns, filter, false)
+// routeToNodes sends a read.
+func (rq *Request) routeToNodes(n NodeSelection, ns string, filter *filter.Filter) (l nodeRouting, err error) {
+	if !n.Available && rq.routerView.cache.Table(ns, rq.env.config) == nil {
+		rq.routerView.route(ns, filter, false)
 	}
-	ids, known := rq.routes.routed(ns, filter)
-	if err := rq.askAll(ids); err != nil {
+	ids, known := rq.routerView.routeRead(ns, filter)
+	if err := rq.contactAll(ids); err != nil {
 		return l, err
 	}
 	now := rq.env.clock.Now()
 	for _, id := range ids {
-		m, err := rq.suits(n, id)
+		m, err := rq.secondaryFor(n, id)
 		if err != nil {
 			return l, err
 		}
 		t, fits := rq.env.locator.targetOn(id, m, ns, known, now)
-		at, later := m.Reaches(n.After, now)
+		at, later := m.Reaches(n.MinClusterTime, now)
 		if !fits && !n.Available {
-			l.refused = l.refused || rq.routes.refuses(id, ns)
+			l.retryNow = l.retryNow || rq.routerView.refreshIfStale(id, ns)
 			at, later = m.Next(now, ns, databaseOf(ns))
 		}
-		if later && at.After(l.until) {
-			l.until = at
+		if later && at.After(l.retryAt) {
+			l.retryAt = at
 		}
 		if n.Available {
 			t.table = nil
@@ -336,31 +343,31 @@ func (rq *Request) look(n Node, ns string, filter *filter.Filter) (l looked, err
 	return l, nil
 }
 
-// suits returns the secondary of a shard to be asked; nil for its primary, or for a
+// secondaryFor returns the secondary of a shard to read from; nil for its primary, or for a
 // secondary that is not behind.
-func (rq *Request) suits(n Node, id catalog.ShardID) (*secondary.Member, error) {
+func (rq *Request) secondaryFor(n NodeSelection, id catalog.ShardID) (*secondary.Member, error) {
 	m := rq.env.faults.secondaries[id]
 	switch {
 	case !n.Secondary || m == nil:
 		return nil, nil
-	case n.Most == 0 || rq.env.faults.behind(id)+heartbeat <= n.Most:
+	case n.MaxLag == 0 || rq.env.faults.replicationLag(id)+heartbeatAge <= n.MaxLag:
 		return m, nil
-	case !n.Only:
+	case !n.SecondaryOnly:
 		return nil, nil
 	}
-	if err := rq.AwaitSecondaries(selecting); err != nil {
+	if err := rq.AwaitSecondaries(selectionTimeout); err != nil {
 		return nil, err
 	}
 	return nil, mongoerr.New(mongoerr.FailedToSatisfyReadPreference,
 		"Could not find host matching read preference { mode: \"secondary\", maxStalenessSeconds: %d } for set %s",
-		int64(n.Most.Seconds()), setOf(rq.env.addresses.HostOf(id)))
+		int64(n.MaxLag.Seconds()), setName(rq.env.addresses.HostOf(id)))
 }
 
 // CountOn returns the fast count of a collection where a read goes: orphans and virtual
 // data are in it.
 func (rq *Request) CountOn(r Read, ns string) int64 {
 	n := r.target.docs.Count()
-	if l := rq.env.shards.member(r.Shard, ns); l != nil {
+	if l := rq.env.shards.collection(r.Shard, ns); l != nil {
 		n += l.virtual.docs
 	}
 	return n

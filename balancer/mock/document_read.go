@@ -23,12 +23,12 @@ type Read struct {
 	Plan *store.Plan
 	// ShardKey are the fields by which the shard leaves orphans out; nil when
 	// the collection is not sharded or the query gives the whole key.
-	ShardKey []string
-	target   target
-	live     *store.Collection // that target.docs is a snapshot of
-	chunks   *chunkView        // of config.chunks
-	places   iter.Seq[bson.Raw]
-	rules    validation // of the collection there
+	ShardKey  []string
+	target    target
+	liveDocs  *store.Collection // that target.docs is a snapshot of
+	chunks    *chunkView        // of config.chunks
+	chunkDocs iter.Seq[bson.Raw]
+	rules     validation // of the collection there
 }
 
 // Reads captures what a query is about: a part for each shard that can have
@@ -42,9 +42,9 @@ func (rq *Request) reads(ns string, filter *filter.Filter, many bool) ([]Read, e
 	if ns == chunksNamespace {
 		return rq.chunkReads()
 	}
-	rq.routes.route(ns, filter, many)
+	rq.routerView.route(ns, filter, many)
 	targets := rq.env.locator.targets(ns, filter)
-	if err := rq.askTargets(targets, rq.ask); err != nil {
+	if err := rq.contactTargets(targets, rq.contact); err != nil {
 		return nil, err
 	}
 	return rq.capture(targets), nil
@@ -57,21 +57,21 @@ func (rq *Request) PartialReads(ns string, filter *filter.Filter) (reads []Read,
 		reads, err = rq.chunkReads()
 		return reads, false, err
 	}
-	rq.routes.route(ns, filter, false)
+	rq.routerView.route(ns, filter, false)
 	targets := rq.env.locator.targets(ns, filter)
 	all := len(targets)
-	targets = slices.DeleteFunc(targets, func(t target) bool { return rq.askTargets([]target{t}, rq.ask) != nil })
+	targets = slices.DeleteFunc(targets, func(t target) bool { return rq.contactTargets([]target{t}, rq.contact) != nil })
 	return rq.capture(targets), len(targets) < all, nil
 }
 
-// Point returns the documents that match a filter which asks for one value of one
+// FindPoint returns the documents that match a filter which asks for one value of one
 // field, as the plans of Reads would find them, where that takes no more than a
 // look at an index; ok is false where it may take more.
-func (rq *Request) Point(ns string, filter *filter.Filter) (docs []bson.Raw, ok bool, err error) {
+func (rq *Request) FindPoint(ns string, filter *filter.Filter) (docs []bson.Raw, ok bool, err error) {
 	if ns == chunksNamespace {
 		return nil, false, nil
 	}
-	rq.routes.route(ns, filter, false)
+	rq.routerView.route(ns, filter, false)
 	targets := rq.env.locator.targets(ns, filter)
 	docs = make([]bson.Raw, 0, 1)
 	for _, t := range targets {
@@ -90,7 +90,7 @@ func (rq *Request) Point(ns string, filter *filter.Filter) (docs []bson.Raw, ok 
 	if !ok {
 		return nil, false, nil
 	}
-	if err := rq.askTargets(targets, rq.ask); err != nil {
+	if err := rq.contactTargets(targets, rq.contact); err != nil {
 		return nil, false, err
 	}
 	for _, t := range targets {
@@ -98,42 +98,42 @@ func (rq *Request) Point(ns string, filter *filter.Filter) (docs []bson.Raw, ok 
 			t.local.reads++
 		}
 	}
-	rq.reached = len(targets)
+	rq.shardsReached = len(targets)
 	return docs, true, nil
 }
 
 func (rq *Request) capture(targets []target) []Read {
 	reads := make([]Read, len(targets))
 	for i, t := range targets {
-		reads[i] = rq.env.locator.captured(t)
+		reads[i] = rq.env.locator.capture(t)
 	}
-	rq.reached = len(reads)
+	rq.shardsReached = len(reads)
 	return reads
 }
 
-// rules returns the validator of a target's documents.
-func (t target) rules() validation {
+// validation returns the validator of a target's documents.
+func (t target) validation() validation {
 	if t.local == nil {
 		return validation{}
 	}
 	return t.local.validation()
 }
 
-// Reached returns how many shards the newest query or insert went to.
-func (rq *Request) Reached() int { return rq.reached }
+// ShardsReached returns the number of shards that the last query or insert was sent to.
+func (rq *Request) ShardsReached() int { return rq.shardsReached }
 
 // chunkReads captures config.chunks, which is made from the routing tables when
 // it is read.
 func (rq *Request) chunkReads() ([]Read, error) {
-	if err := rq.AskConfig(); err != nil {
+	if err := rq.ContactConfig(); err != nil {
 		return nil, err
 	}
 	host := rq.env.addresses.HostOf(configShard)
 	return []Read{{Shard: configShard, Host: host, chunks: rq.env.configChunks.view()}}, nil
 }
 
-// Planned returns reads that a query of what was captured is to go by.
-func Planned(reads []Read, q store.Query) ([]Read, error) {
+// PlanReads returns the captured reads with the plans of a query.
+func PlanReads(reads []Read, q store.Query) ([]Read, error) {
 	planned := make([]Read, len(reads))
 	for i, r := range reads {
 		var err error
@@ -167,20 +167,20 @@ func (r Read) planChunks(q store.Query) (Read, error) {
 		return r, err
 	}
 	natural := store.Query{Filter: q.Filter, Sort: q.Sort}
-	order := r.chunks.form.order(q.Filter, q.Sort)
+	order := r.chunks.form.orderOf(q.Filter, q.Sort)
 	if order != noOrder {
 		natural.Sort = nil
 	}
 	var err error
 	r.Plan, err = store.New().Plan(natural)
-	r.places = r.chunks.documents(q.Filter, order)
+	r.chunkDocs = r.chunks.documents(q.Filter, order)
 	return r, err
 }
 
 // Documents yields what matches and belongs to the shard, in the plan's order,
 // and counts. It ends with ctx, with its cause.
 func (r Read) Documents(ctx context.Context, counts *store.Counts) iter.Seq2[store.Found, error] {
-	if r.places != nil {
+	if r.chunkDocs != nil {
 		return r.chunkDocuments(ctx, counts)
 	}
 	return func(yield func(store.Found, error) bool) {
@@ -200,7 +200,7 @@ func (r Read) Documents(ctx context.Context, counts *store.Counts) iter.Seq2[sto
 func (r Read) chunkDocuments(ctx context.Context, counts *store.Counts) iter.Seq2[store.Found, error] {
 	return func(yield func(store.Found, error) bool) {
 		test := r.Plan.Filter().Tester(ctx)
-		for doc := range r.places {
+		for doc := range r.chunkDocs {
 			if ok, err := test(doc); err != nil || !ok {
 				if err != nil {
 					yield(store.Found{}, err)

@@ -28,23 +28,23 @@ func TestRequestsDoNotMix(t *testing.T) {
 				t.Fatal(err)
 			}
 			first, _ := c.BeginRequest("find")
-			if err := first.Ask("big.data", nil); !mongoerr.Is(err, mongoerr.HostNotFound) {
+			if err := first.Contact("big.data", nil); !mongoerr.Is(err, mongoerr.HostNotFound) {
 				t.Fatalf("the first find: %v", err)
 			}
 			ended := false
 			other := func() {
 				second, _ := c.BeginRequest("find")
-				if reads, err := second.Reads("big.data", nil); err != nil || len(reads) != second.Reached() {
-					t.Errorf("the second find: %d reads, %d reached, %v", len(reads), second.Reached(), err)
+				if reads, err := second.Reads("big.data", nil); err != nil || len(reads) != second.ShardsReached() {
+					t.Errorf("the second find: %d reads, %d reached, %v", len(reads), second.ShardsReached(), err)
 				}
 				ended = true
 			}
 			beside(t, c, realTime, other)
-			if err := c.Time().Await(t.Context(), time.Time{}, func() bool { return ended }); err != nil {
+			if err := c.LockedClock().Await(t.Context(), time.Time{}, func() bool { return ended }); err != nil {
 				t.Fatal(err)
 			}
-			if err := first.Ask("big.data", nil); !mongoerr.Is(err, mongoerr.HostNotFound) || first.Reached() != 0 {
-				t.Errorf("after the other command the first one has %v and reached %d shards", err, first.Reached())
+			if err := first.Contact("big.data", nil); !mongoerr.Is(err, mongoerr.HostNotFound) || first.ShardsReached() != 0 {
+				t.Errorf("after the other command the first one has %v and reached %d shards", err, first.ShardsReached())
 			}
 		})
 	}
@@ -77,7 +77,7 @@ func TestReachedIsTheRequestsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	insert, _ := m.cluster.BeginRequest("insert")
-	before := insert.Reached()
+	before := insert.ShardsReached()
 	doc, err := bson.Marshal(d("_id", 1, "k", 1))
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func TestReachedIsTheRequestsOwn(t *testing.T) {
 	if err := insert.Insert("big.data", doc); err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(before, insert.Reached(), find.Reached()); got != "0 1 2" {
+	if got := fmt.Sprint(before, insert.ShardsReached(), find.ShardsReached()); got != "0 1 2" {
 		t.Errorf("reached %s shards, want 0 1 2", got)
 	}
 }
@@ -109,7 +109,7 @@ func TestInsertSeesWhatOthersDo(t *testing.T) {
 			plain: "b 2", sharded: "a 2"},
 		"view": {between: func(c *mock.Cluster, ns string) error {
 			c.Collections().Drop(ns)
-			return c.Background().CreateView(ns, "app", mock.View{On: "other"})
+			return c.Background().CreateView(ns, "app", mock.View{ViewOn: "other"})
 		}, code: mongoerr.CommandNotSupportedOnView},
 		"crash": {between: func(c *mock.Cluster, _ string) error { return c.Faults().Crash("a") },
 			code: mongoerr.HostUnreachable},
@@ -127,7 +127,7 @@ func TestInsertSeesWhatOthersDo(t *testing.T) {
 				if err := insert.Insert(ns, raw(t, d("_id", 1))); err != nil {
 					t.Fatal(err)
 				}
-				err := c.Time().Outside(func() error {
+				err := c.LockedClock().WithoutLock(func() error {
 					c.Lock()
 					defer c.Unlock()
 					return tt.between(c, ns)
@@ -173,10 +173,10 @@ func TestInsertSeesAViewMadeMeanwhile(t *testing.T) {
 		c.Lock()
 		defer c.Unlock()
 		c.Collections().Drop(ns)
-		return c.Background().CreateView(ns, "app", mock.View{On: "other"})
+		return c.Background().CreateView(ns, "app", mock.View{ViewOn: "other"})
 	})
-	insert.Under(t.Context(), time.Time{}, func(compute func(context.Context) error) error {
-		return c.Time().Outside(func() error { return errors.Join(compute(t.Context()), makeView()) })
+	insert.SetContext(t.Context(), time.Time{}, func(compute func(context.Context) error) error {
+		return c.LockedClock().WithoutLock(func() error { return errors.Join(compute(t.Context()), makeView()) })
 	})
 	for i := range 3 {
 		if err := insert.Insert(ns, raw(t, d("_id", i, "a", 1))); !mongoerr.Is(err, mongoerr.CommandNotSupportedOnView) {

@@ -23,7 +23,7 @@ func (rq *Request) Insert(ns string, doc bson.Raw) error { return rq.InsertCheck
 // InsertChecked is Insert that asks the collection's validator only if check is
 // true.
 func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
-	known := rq.landsIn(ns)
+	known := rq.hasInsertTarget(ns)
 	if !known {
 		if err := rq.env.collections.checkInsert(ns); err != nil {
 			return err
@@ -33,16 +33,16 @@ func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
 	if err != nil {
 		return err
 	}
-	if !known && rq.env.config.holds(ns) {
-		if err := rq.AskConfig(); err != nil {
+	if !known && rq.env.config.holdsCollection(ns) {
+		if err := rq.ContactConfig(); err != nil {
 			return err
 		}
-		return rq.env.byHand().insert(ns, doc)
+		return rq.env.configWriter().insert(ns, doc)
 	}
 	if err := rq.awaitWritable(ns); err != nil {
 		return err
 	}
-	s, local, err := rq.admitted(ns, doc, check)
+	s, local, err := rq.admitInsert(ns, doc, check)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
 	local.trim()
 	rq.env.collections.wakeTails(local)
 	rq.env.changes.noteDocument(ChangeInsert, ns, nil, doc)
-	rq.reached = 1
+	rq.shardsReached = 1
 	rq.env.migrations.noteWrite(s, ns, nil, doc)
 	rq.env.chunks.autoSplit(s, ns, doc)
 	rq.env.ids.Tick()
@@ -62,7 +62,7 @@ func (rq *Request) InsertChecked(ns string, doc bson.Raw, check bool) error {
 // checkInsert refuses new documents for views, for what is not a namespace, and for collections that
 // only a resharding makes.
 func (cs *Collections) checkInsert(ns string) error {
-	if err := cs.refuseView(ns); err != nil {
+	if err := cs.checkNotView(ns); err != nil {
 		return err
 	}
 	_, name, err := catalog.SplitNamespace(ns)
@@ -75,8 +75,8 @@ func (cs *Collections) checkInsert(ns string) error {
 	return mongoerr.New(mongoerr.NamespaceNotSharded, "Temporary resharding collection %s is not sharded", ns)
 }
 
-// insertTarget is what is known of where new documents of a collection go, as long as the
-// request has the cluster for itself: to a shard, and to no view. Where the collection
+// insertTarget caches the shard that new documents of a collection go to, valid while the
+// request holds the lock. It also implies that the namespace is not a view. If the collection
 // is not tracked, the next one goes to the same shard, with nothing to look up or to
 // ask.
 type insertTarget struct {
@@ -86,27 +86,27 @@ type insertTarget struct {
 	local *localCollection
 }
 
-// landsIn reports whether it is known where new documents of a collection go.
-func (rq *Request) landsIn(ns string) bool {
-	return rq.landing.turn == rq.env.clock.Turn() && rq.landing.ns == ns
+// hasInsertTarget reports whether the cache is valid for a collection.
+func (rq *Request) hasInsertTarget(ns string) bool {
+	return rq.insertTarget.turn == rq.env.clock.Turn() && rq.insertTarget.ns == ns
 }
 
-// land notes where a new document goes. The next one is looked at, too, if its shard key
+// setInsertTarget notes where a new document goes. The next one is looked at, too, if its shard key
 // decides, or the router is to learn something by it.
-func (rq *Request) land(ns string, s *shard, local *localCollection) {
-	rq.landing = insertTarget{ns: ns, turn: rq.env.clock.Turn()}
-	if rq.env.config.tables[ns] == nil && rq.routes.fresh(ns) {
-		rq.landing.shard, rq.landing.local = s, local
+func (rq *Request) setInsertTarget(ns string, s *shard, local *localCollection) {
+	rq.insertTarget = insertTarget{ns: ns, turn: rq.env.clock.Turn()}
+	if rq.env.config.tables[ns] == nil && rq.routerView.isFresh(ns) {
+		rq.insertTarget.shard, rq.insertTarget.local = s, local
 	}
 }
 
-// admitted finds where a new document goes, and asks the shard and, if check is
+// admitInsert finds where a new document goes, and asks the shard and, if check is
 // true, the validator. That one computes outside the lock, and the place is
 // looked for again.
-func (rq *Request) admitted(ns string, doc bson.Raw, check bool) (*shard, *localCollection, error) {
+func (rq *Request) admitInsert(ns string, doc bson.Raw, check bool) (*shard, *localCollection, error) {
 	var asked *filter.Filter
 	for {
-		s, local, err := rq.reach(ns, doc)
+		s, local, err := rq.reachInsertTarget(ns, doc)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -121,14 +121,14 @@ func (rq *Request) admitted(ns string, doc bson.Raw, check bool) (*shard, *local
 	}
 }
 
-// reach finds where a new document goes, and asks the shard.
-func (rq *Request) reach(ns string, doc bson.Raw) (*shard, *localCollection, error) {
-	known := rq.landsIn(ns)
-	if known && rq.landing.shard != nil {
-		return rq.landing.shard, rq.landing.local, nil
+// reachInsertTarget finds where a new document goes, and asks the shard.
+func (rq *Request) reachInsertTarget(ns string, doc bson.Raw) (*shard, *localCollection, error) {
+	known := rq.hasInsertTarget(ns)
+	if known && rq.insertTarget.shard != nil {
+		return rq.insertTarget.shard, rq.insertTarget.local, nil
 	}
 	if !known { // whoever had the lock since the document was looked at may have made a view
-		if err := rq.env.collections.refuseView(ns); err != nil {
+		if err := rq.env.collections.checkNotView(ns); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -136,11 +136,11 @@ func (rq *Request) reach(ns string, doc bson.Raw) (*shard, *localCollection, err
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := rq.ask(s.id); err != nil {
-		return nil, nil, unacknowledged(s.id, err)
+	if err := rq.contact(s.id); err != nil {
+		return nil, nil, unacknowledgedError(s.id, err)
 	}
 	if !known {
-		rq.land(ns, s, local)
+		rq.setInsertTarget(ns, s, local)
 	}
 	return s, local, nil
 }
@@ -148,7 +148,7 @@ func (rq *Request) reach(ns string, doc bson.Raw) (*shard, *localCollection, err
 // validate asks a collection's validator of a new document.
 func (rq *Request) validate(rules validation, doc bson.Raw) error {
 	var invalid error
-	err := rq.compute(func(ctx context.Context) (err error) {
+	err := rq.computeUnlocked(func(ctx context.Context) (err error) {
 		invalid, err = rules.validate(ctx, nil, doc)
 		return err
 	})
@@ -166,7 +166,7 @@ func (rq *Request) destination(ns string, doc bson.Raw) (*shard, *localCollectio
 		db := databaseOf(ns)
 		primary, there := rq.env.config.Primary(db)
 		if s := rq.env.shards[primary]; there && s != nil && s.colls[ns] != nil {
-			rq.routes.routeKey(ns, nil)
+			rq.routerView.routeKey(ns, nil)
 			return s, s.colls[ns], nil
 		}
 		if !rq.env.collections.Exists(ns) {
@@ -177,16 +177,16 @@ func (rq *Request) destination(ns string, doc bson.Raw) (*shard, *localCollectio
 		if err := rq.CreateDatabase(db, ""); err != nil {
 			return nil, nil, err
 		}
-		rq.routes.routeKey(ns, nil)
+		rq.routerView.routeKey(ns, nil)
 		primary, _ = rq.env.config.Primary(db)
-		return rq.env.shards[primary], rq.env.collections.localPrimary(ns, nil), nil
+		return rq.env.shards[primary], rq.env.collections.ensureOnPrimary(ns, nil), nil
 	}
 	key, err := coll.Pattern.AppendDocumentKey(slices.Grow(rq.key[:0], 64), doc)
 	if err != nil {
 		return nil, nil, err
 	}
 	rq.key = key
-	rq.routes.routeKey(ns, key)
+	rq.routerView.routeKey(ns, key)
 	s := rq.env.shards[rq.env.config.table(ns).OwnerOf(key)]
 	return s, s.colls[ns], nil
 }
@@ -232,15 +232,15 @@ func (rq *Request) Update(ns string, req UpdateRequest) (UpdateResult, error) {
 	return rq.update(ns, req, !req.Multi)
 }
 
-// upsertTries is how often an update looks again for a document to update where
+// maxUpsertTries is how often an update looks again for a document to update where
 // something has been written since it found none.
-const upsertTries = 10
+const maxUpsertTries = 10
 
 func (rq *Request) update(ns string, req UpdateRequest, justOne bool) (UpdateResult, error) {
 	var result UpdateResult
-	w := &writing{
+	w := &writeStatement{
 		rq: rq, ns: ns, query: store.Query{Filter: req.Filter, Hint: req.Hint}, sort: req.Sort, justOne: justOne,
-		prepare: func(ctx context.Context, p *documentChange) error { return p.update(ctx, req) },
+		prepare: func(ctx context.Context, p *documentChange) error { return p.prepareUpdate(ctx, req) },
 		apply:   func(p documentChange) error { return rq.applyUpdate(ns, req, p, &result) },
 	}
 	for tries := 1; ; tries++ {
@@ -248,7 +248,7 @@ func (rq *Request) update(ns string, req UpdateRequest, justOne bool) (UpdateRes
 			return result, err
 		}
 		var doc, shown bson.Raw
-		err := rq.compute(func(ctx context.Context) (err error) {
+		err := rq.computeUnlocked(func(ctx context.Context) (err error) {
 			if doc, err = req.Update.Upsert(ctx, req.Query); err == nil {
 				shown, err = req.show(ctx, nil, doc)
 			}
@@ -257,7 +257,7 @@ func (rq *Request) update(ns string, req UpdateRequest, justOne bool) (UpdateRes
 		if err != nil {
 			return result, err
 		}
-		if tries < upsertTries && !w.unchanged() {
+		if tries < maxUpsertTries && !w.isUnchanged() {
 			continue
 		}
 		if doc, err = update.PrepareInsert(doc, rq.env.ids.NewObjectID); err != nil {
@@ -275,8 +275,8 @@ func (rq *Request) update(ns string, req UpdateRequest, justOne bool) (UpdateRes
 	}
 }
 
-// update computes what becomes of a document.
-func (p *documentChange) update(ctx context.Context, req UpdateRequest) error {
+// prepareUpdate computes the updated document.
+func (p *documentChange) prepareUpdate(ctx context.Context, req UpdateRequest) error {
 	var err error
 	if p.after, p.changed, err = req.Update.ApplyIn(ctx, p.doc); err != nil {
 		return err
@@ -297,7 +297,7 @@ func (rq *Request) applyUpdate(ns string, req UpdateRequest, p documentChange, r
 	if err := rq.env.background().checkKeyChange(ns, req, p, p.after); err != nil {
 		return err
 	}
-	if err := rq.replace(ns, p, p.after, !req.Unchecked); err != nil {
+	if err := rq.replaceDocument(ns, p, p.after, !req.Unchecked); err != nil {
 		return err
 	}
 	result.Modified++
@@ -305,9 +305,9 @@ func (rq *Request) applyUpdate(ns string, req UpdateRequest, p documentChange, r
 	return nil
 }
 
-// noArrayInKey refuses what an update or an upsert makes of a document if a field of the shard key is
+// checkNoArrayInKey refuses what an update or an upsert makes of a document if a field of the shard key is
 // an array, or lies in one.
-func noArrayInKey(key catalog.KeyPattern, after bson.Raw) error {
+func checkNoArrayInKey(key catalog.KeyPattern, after bson.Raw) error {
 	field := key.ArrayField(after)
 	if field == "" {
 		return nil
@@ -322,7 +322,7 @@ func (rq *Request) checkUpserted(ns string, doc bson.Raw) error {
 	if err != nil || !sharded {
 		return err
 	}
-	return noArrayInKey(coll.Pattern, doc)
+	return checkNoArrayInKey(coll.Pattern, doc)
 }
 
 // checkKeyChange refuses updates of the shard key that the server refuses.
@@ -334,7 +334,7 @@ func (rq *Request) checkKeyChange(ns string, req UpdateRequest, p documentChange
 	if err != nil || !sharded {
 		return err
 	}
-	if err := noArrayInKey(coll.Pattern, after); err != nil || req.Retryable && !req.Multi {
+	if err := checkNoArrayInKey(coll.Pattern, after); err != nil || req.Retryable && !req.Multi {
 		return err
 	}
 	was, err := coll.Pattern.DocumentKey(p.doc)
@@ -355,11 +355,11 @@ func (rq *Request) checkKeyChange(ns string, req UpdateRequest, p documentChange
 		"transaction or with retryWrites: true.")
 }
 
-// replace writes a document's new form; when its shard key has changed hands
+// replaceDocument writes a document's new form; when its shard key has changed hands
 // it moves to the owner.
-func (rq *Request) replace(ns string, p documentChange, after bson.Raw, check bool) error {
+func (rq *Request) replaceDocument(ns string, p documentChange, after bson.Raw, check bool) error {
 	if p.shard == nil {
-		return rq.env.byHand().replace(ns, p, after)
+		return rq.env.configWriter().replace(ns, p, after)
 	}
 	s, local, err := rq.destination(ns, after)
 	if err != nil {
@@ -376,8 +376,8 @@ func (rq *Request) replace(ns string, p documentChange, after bson.Raw, check bo
 		return err
 	}
 	if s != p.shard {
-		if err := rq.ask(s.id); err != nil {
-			return unacknowledged(s.id, err)
+		if err := rq.contact(s.id); err != nil {
+			return unacknowledgedError(s.id, err)
 		}
 		if _, err := local.docs.Insert(after); err != nil {
 			return err
@@ -400,8 +400,8 @@ func (rq *Request) replace(ns string, p documentChange, after bson.Raw, check bo
 // Delete removes the documents that match, or the first, and counts them.
 func (rq *Request) Delete(ns string, q store.Query, justOne bool) (int, error) {
 	deleted := 0
-	w := &writing{rq: rq, ns: ns, query: q, justOne: justOne, apply: func(p documentChange) error {
-		err := rq.env.background().remove(ns, p)
+	w := &writeStatement{rq: rq, ns: ns, query: q, justOne: justOne, apply: func(p documentChange) error {
+		err := rq.env.background().removeDocument(ns, p)
 		if err == nil {
 			deleted++
 		}
@@ -411,7 +411,7 @@ func (rq *Request) Delete(ns string, q store.Query, justOne bool) (int, error) {
 	return deleted, err
 }
 
-func (rq *Request) remove(ns string, p documentChange) error {
+func (rq *Request) removeDocument(ns string, p documentChange) error {
 	if p.shard == nil {
 		if err := checkConfigDelete(ns); err != nil {
 			return err
@@ -426,26 +426,26 @@ func (rq *Request) remove(ns string, p documentChange) error {
 	return nil
 }
 
-// FindOneRequest is a findAndModify: the first match in the order given.
-type FindOneRequest struct {
+// FindAndModifyRequest is a findAndModify: the first match in the order given.
+type FindAndModifyRequest struct {
 	UpdateRequest
 	Remove bool
 }
 
 // FindAndModify updates or removes one document.
-func (rq *Request) FindAndModify(ns string, req FindOneRequest) (UpdateResult, error) {
+func (rq *Request) FindAndModify(ns string, req FindAndModifyRequest) (UpdateResult, error) {
 	if !req.Remove {
 		return rq.update(ns, req.UpdateRequest, true)
 	}
 	var result UpdateResult
-	w := &writing{
+	w := &writeStatement{
 		rq: rq, ns: ns, query: store.Query{Filter: req.Filter, Hint: req.Hint}, sort: req.Sort, justOne: true,
 		prepare: func(ctx context.Context, p *documentChange) (err error) {
 			p.shown, err = req.show(ctx, p.doc, nil)
 			return err
 		},
 		apply: func(p documentChange) error {
-			if err := rq.env.background().remove(ns, p); err != nil {
+			if err := rq.env.background().removeDocument(ns, p); err != nil {
 				return err
 			}
 			result.Matched++

@@ -17,7 +17,7 @@ func (c *Cluster) Tasks(id string) []string {
 	tasks := []string{}
 	for _, task := range c.shards[catalog.ShardID(id)].deletions {
 		when := "now"
-		if task.when == deletionDelayed {
+		if task.timing == deletionDelayed {
 			when = "delayed"
 		}
 		tasks = append(tasks, fmt.Sprintf("%s %s %s %d", shownKey(task.min), shownKey(task.max), when, task.orphans))
@@ -56,11 +56,13 @@ func shownKey(k catalog.Key) string {
 }
 
 // Outcome is what a move by hand reports.
-func (c *Cluster) Outcome(req MoveRequest, err error) error { return c.migrations.outcome(req, err) }
+func (c *Cluster) Outcome(req MoveRequest, err error) error {
+	return c.migrations.reconcileOutcome(req, err)
+}
 
 // TrackModifications adds to what a donor's migration has tracked.
 func (c *Cluster) TrackModifications(donor string, bytes int64) {
-	c.shards[catalog.ShardID(donor)].busy.tracked += bytes
+	c.shards[catalog.ShardID(donor)].migration.modificationBytes += bytes
 }
 
 // LoseShard takes a shard out of the cluster, whatever it holds.
@@ -76,17 +78,17 @@ func (c *Cluster) Event(d time.Duration, f func()) { c.clock.After(d, f) }
 // migrations, reshardings, range deletions.
 func (c *Cluster) CrashUnderWay() {
 	boom := func() { panic("boom") }
-	for m := range c.migrations.underWay {
+	for m := range c.migrations.active {
 		m.after(0, func(*migration) { boom() })
 	}
-	for _, op := range c.reshardings.underWay {
+	for _, op := range c.reshardings.active {
 		op.after(0, boom)
 	}
 	for _, s := range c.shards {
 		for _, task := range s.deletions {
 			broken := *task
 			broken.coll.Pattern = catalog.KeyPattern{} // of no fields: nothing can be looked up by it
-			c.RangeDeleter().after(0, s, &broken, nil)
+			c.RangeDeleter().scheduleBatch(0, s, &broken, nil)
 		}
 	}
 }
@@ -96,7 +98,7 @@ func (c *Cluster) Every(d time.Duration, f func() bool) { c.clock.Every(d, f) }
 
 // KeepOfLogs makes the logs of the config database short.
 func (c *Cluster) KeepOfLogs(bytes, rows int64) {
-	c.log.changes, c.log.actions, c.log.placements, c.log.needed = bytes, bytes, rows, 0
+	c.log.changelogLimit, c.log.actionlogLimit, c.log.placementLimit, c.log.neededPlacements = bytes, bytes, rows, 0
 }
 
 // MoveCommand is what a donor is sent.

@@ -46,27 +46,27 @@ func (f *Failure) Err() error {
 // FailNext arms a failure. Several of one command come in their order.
 func (fs *Faults) FailNext(f Failure) error {
 	if f.Shard != "" {
-		id, err := fs.server(string(f.Shard))
+		id, err := fs.parseServer(string(f.Shard))
 		if err != nil {
 			return err
 		}
 		f.Shard = id
 	}
 	fs.failures = append(fs.failures, &f)
-	fs.armed.Store(true)
+	fs.maybeArmed.Store(true)
 	return nil
 }
 
-// FailureOf counts a command that needs nothing of the cluster against the
+// TakeFailure counts a command that needs nothing of the cluster against the
 // failures armed for it. It takes the lock where there are any.
-func (fs *Faults) FailureOf(command string) *Failure {
-	if !fs.armed.Load() {
+func (fs *Faults) TakeFailure(command string) *Failure {
+	if !fs.maybeArmed.Load() {
 		return nil
 	}
 	fs.clock.Lock()
 	defer fs.clock.Unlock()
 	if len(fs.failures) == 0 {
-		fs.armed.Store(false)
+		fs.maybeArmed.Store(false)
 	}
 	return fs.takeFailure(command, "")
 }
@@ -89,24 +89,24 @@ func (fs *Faults) takeFailure(command string, shard catalog.ShardID) *Failure {
 	return nil
 }
 
-// faultEffects brings to the balancer and the migrations what befalls the nodes
-// that they run on.
+// faultEffects notifies the balancer and the migrations of faults of the nodes
+// they run on.
 type faultEffects struct {
 	balancer   *Balancer
 	migrations *Migrations
 }
 
-func (e faultEffects) configServerDown() { e.balancer.end() }
+func (e faultEffects) configServerDown() { e.balancer.stopLoop() }
 
 // configServerUp begins a new term.
 func (e faultEffects) configServerUp() {
 	e.balancer.term++
-	e.balancer.begin()
+	e.balancer.startEngine()
 }
 
 func (e faultEffects) nodesChanged() {
 	for _, m := range e.migrations.byDonor() {
-		m.checkParties()
+		m.abortIfSeparated()
 	}
 	for _, m := range slices.Clone(e.migrations.unfinished) {
 		m.recover()

@@ -20,7 +20,7 @@ import (
 // config server as "config". The others are router2 and so on.
 const routerNode catalog.ShardID = "router"
 
-// Faults are what was made to fail, and the network that feels it: which node
+// Faults are the injected faults, and the simulated network: which node
 // reaches which, and how fast.
 type Faults struct {
 	addresses *Addresses
@@ -28,34 +28,34 @@ type Faults struct {
 	routers   *Routers
 	ids       *ids.Source
 	locator   *locator
-	affected  nodeListener
+	listener  nodeListener
 	shards    shardSet
 
 	configDown bool
-	cut        map[link]bool
+	partitions map[link]bool
 	slow       map[catalog.ShardID]Slowness
-	// slowed: nodes may be slow, for callers that look without the lock.
-	slowed atomic.Bool
-	// clocks has how far those of routers are ahead, for callers that look without the lock.
-	clocks sync.Map
+	// maybeSlow: nodes may be slow, for callers that look without the lock.
+	maybeSlow atomic.Bool
+	// clockSkews has how far those of routers are ahead, for callers that look without the lock.
+	clockSkews sync.Map
 	// secondaries are those that are behind.
 	secondaries map[catalog.ShardID]*secondary.Member
 	failures    []*Failure
-	// armed: there may be failures to take, for callers that look without the lock.
-	armed atomic.Bool
+	// maybeArmed: there may be failures to take, for callers that look without the lock.
+	maybeArmed atomic.Bool
 }
 
 // Faults returns those of the cluster.
 func (c *Cluster) Faults() *Faults { return c.faults }
 
-// heal takes all faults away but for crashes.
-func (fs *Faults) heal() {
-	fs.cut, fs.slow, fs.failures = nil, nil, nil
-	fs.clocks.Clear()
-	fs.secondaries, fs.clock.Passing = nil, nil
+// healAll removes all faults except crashes.
+func (fs *Faults) healAll() {
+	fs.partitions, fs.slow, fs.failures = nil, nil, nil
+	fs.clockSkews.Clear()
+	fs.secondaries, fs.clock.BeforeTimePasses = nil, nil
 }
 
-// nodeListener is what runs on the nodes, and feels that they come and go.
+// nodeListener is notified when nodes go down, come back or are partitioned.
 type nodeListener interface {
 	configServerDown()
 	configServerUp()
@@ -86,13 +86,13 @@ func (fs *Faults) isDown(id catalog.ShardID) bool {
 	return s != nil && s.down
 }
 
-// reach fails with HostUnreachable when one node gets no answer from another.
-func (fs *Faults) reach(from, to catalog.ShardID) error {
+// checkReachable fails with HostUnreachable when one node gets no answer from another.
+func (fs *Faults) checkReachable(from, to catalog.ShardID) error {
 	var why string
 	switch {
 	case fs.isDown(to) || fs.isDown(from):
 		why = "Connection refused"
-	case from != to && fs.cut[linkOf(from, to)]:
+	case from != to && fs.partitions[linkOf(from, to)]:
 		why = "No route to host"
 	default:
 		return nil
@@ -101,24 +101,24 @@ func (fs *Faults) reach(from, to catalog.ShardID) error {
 		cmp.Or(fs.addresses.HostOf(to), string(to)), why)
 }
 
-// reachShards fails when a node does not reach every shard.
-func (fs *Faults) reachShards(from catalog.ShardID) error {
-	if err := fs.reach(from, configShard); err != nil {
+// checkReachesShards fails when a node does not reach every shard.
+func (fs *Faults) checkReachesShards(from catalog.ShardID) error {
+	if err := fs.checkReachable(from, configShard); err != nil {
 		return err
 	}
-	if len(fs.cut) == 0 && !fs.shards.anyDown() {
+	if len(fs.partitions) == 0 && !fs.shards.anyDown() {
 		return nil
 	}
 	for _, id := range fs.shards.ids() {
-		if err := fs.reach(from, id); err != nil {
+		if err := fs.checkReachable(from, id); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// node checks the name of a node.
-func (fs *Faults) node(name string) (catalog.ShardID, error) {
+// parseNode checks the name of a node.
+func (fs *Faults) parseNode(name string) (catalog.ShardID, error) {
 	id := catalog.ShardID(name)
 	if id == configShard || fs.isRouter(id) || fs.shards[id] != nil {
 		return id, nil
@@ -135,9 +135,9 @@ func (fs *Faults) isRouter(id catalog.ShardID) bool {
 	return slices.ContainsFunc(fs.routers.list, func(r RouterEntry) bool { return r.Node == id })
 }
 
-// server returns a node that can crash: not the router.
-func (fs *Faults) server(name string) (catalog.ShardID, error) {
-	id, err := fs.node(name)
+// parseServer returns a node that can crash: not the router.
+func (fs *Faults) parseServer(name string) (catalog.ShardID, error) {
+	id, err := fs.parseNode(name)
 	if err == nil && fs.isRouter(id) {
 		return "", mongoerr.New(mongoerr.BadValue, "a router can't crash: it answers you; cut it off from a node with "+
 			"mockPartition")
@@ -148,17 +148,17 @@ func (fs *Faults) server(name string) (catalog.ShardID, error) {
 // Crash takes all members of a shard, or of the config server ("config"),
 // away. What they hold is on disk and comes back with Restart.
 func (fs *Faults) Crash(name string) error {
-	id, err := fs.server(name)
+	id, err := fs.parseServer(name)
 	if err != nil {
 		return err
 	}
 	if id == configShard {
 		fs.configDown = true
-		fs.affected.configServerDown()
+		fs.listener.configServerDown()
 	} else {
 		fs.shards[id].down = true
 	}
-	fs.felt()
+	fs.notifyNodesChanged()
 	return nil
 }
 
@@ -166,7 +166,7 @@ func (fs *Faults) Crash(name string) error {
 // are down. Migrations that the crash interrupted are recovered.
 func (fs *Faults) Restart(name string) error {
 	if name != "" {
-		id, err := fs.server(name)
+		id, err := fs.parseServer(name)
 		if err != nil {
 			return err
 		}
@@ -176,7 +176,7 @@ func (fs *Faults) Restart(name string) error {
 			fs.revive(id)
 		}
 	}
-	fs.felt()
+	fs.notifyNodesChanged()
 	return nil
 }
 
@@ -189,27 +189,27 @@ func (fs *Faults) revive(id catalog.ShardID) {
 		return
 	}
 	fs.configDown = false
-	fs.affected.configServerUp()
+	fs.listener.configServerUp()
 }
 
 // Partition cuts two nodes off from each other.
 func (fs *Faults) Partition(a, b string) error {
-	from, err := fs.node(a)
+	from, err := fs.parseNode(a)
 	if err != nil {
 		return err
 	}
-	to, err := fs.node(b)
+	to, err := fs.parseNode(b)
 	if err != nil {
 		return err
 	}
 	if from == to {
 		return mongoerr.New(mongoerr.BadValue, "a partition is between two nodes, %s is one", a)
 	}
-	if fs.cut == nil {
-		fs.cut = map[link]bool{}
+	if fs.partitions == nil {
+		fs.partitions = map[link]bool{}
 	}
-	fs.cut[linkOf(from, to)] = true
-	fs.felt()
+	fs.partitions[linkOf(from, to)] = true
+	fs.notifyNodesChanged()
 	return nil
 }
 
@@ -217,17 +217,17 @@ func (fs *Faults) Partition(a, b string) error {
 // names, every one, and then nothing is slow or armed to fail any more either.
 func (fs *Faults) Heal(names ...string) error {
 	if len(names) == 0 {
-		fs.heal()
+		fs.healAll()
 	}
 	var ids []catalog.ShardID
 	for _, name := range names {
-		id, err := fs.node(name)
+		id, err := fs.parseNode(name)
 		if err != nil {
 			return err
 		}
 		ids = append(ids, id)
 	}
-	maps.DeleteFunc(fs.cut, func(l link, _ bool) bool {
+	maps.DeleteFunc(fs.partitions, func(l link, _ bool) bool {
 		for _, id := range ids {
 			if !slices.Contains(l[:], id) {
 				return false
@@ -235,18 +235,18 @@ func (fs *Faults) Heal(names ...string) error {
 		}
 		return true
 	})
-	fs.felt()
+	fs.notifyNodesChanged()
 	return nil
 }
 
 // nodesAway reports whether a node is down or cut off from another.
 func (fs *Faults) nodesAway() bool {
-	return fs.configDown || len(fs.cut) > 0 || fs.shards.anyDown()
+	return fs.configDown || len(fs.partitions) > 0 || fs.shards.anyDown()
 }
 
-// felt lets everything under way see that nodes came or went.
-func (fs *Faults) felt() {
-	fs.affected.nodesChanged()
+// notifyNodesChanged notifies running operations that the state of nodes has changed.
+func (fs *Faults) notifyNodesChanged() {
+	fs.listener.nodesChanged()
 	fs.clock.Wake() // whoever waits on real time
 }
 
@@ -262,13 +262,13 @@ type FaultState struct {
 
 // State shows the faults in force.
 func (fs *Faults) State() FaultState {
-	state := FaultState{Slow: map[string]Slowness{}, Unfinished: fs.affected.unfinished()}
+	state := FaultState{Slow: map[string]Slowness{}, Unfinished: fs.listener.unfinished()}
 	for _, id := range append(fs.shards.ids(), configShard) {
 		if fs.isDown(id) {
 			state.Down = append(state.Down, string(id))
 		}
 	}
-	for l := range fs.cut {
+	for l := range fs.partitions {
 		state.Partitions = append(state.Partitions, [2]string{string(l[0]), string(l[1])})
 	}
 	slices.SortFunc(state.Partitions, func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
@@ -284,8 +284,8 @@ func (fs *Faults) State() FaultState {
 // ServerIDs returns the nodes that can crash: the shards, and "config".
 func (fs *Faults) ServerIDs() []string { return append(fs.shards.names(), string(configShard)) }
 
-// Broken lists the invariants that do not hold; see Invariants.
-func (c *Cluster) Broken() []string {
+// BrokenInvariants lists the invariants that do not hold; see Invariants.
+func (c *Cluster) BrokenInvariants() []string {
 	err := c.Invariants()
 	if err == nil {
 		return nil
@@ -313,25 +313,25 @@ type Slowness struct {
 	Ahead time.Duration
 }
 
-// Ahead returns how far the clock of a node is ahead. It needs no lock.
-func (fs *Faults) Ahead(id catalog.ShardID) time.Duration {
-	ahead, _ := fs.clocks.Load(id)
+// ClockSkew returns how far the clock of a node is ahead. It needs no lock.
+func (fs *Faults) ClockSkew(id catalog.ShardID) time.Duration {
+	ahead, _ := fs.clockSkews.Load(id)
 	d, _ := ahead.(time.Duration)
 	return d
 }
 
 // MayBeSlow reports whether a node may have been made slow. It needs no lock.
-func (fs *Faults) MayBeSlow() bool { return fs.slowed.Load() }
+func (fs *Faults) MayBeSlow() bool { return fs.maybeSlow.Load() }
 
 // Slowness returns how slow a node is made.
 func (fs *Faults) Slowness(id catalog.ShardID) Slowness { return fs.slow[id] }
 
-// behind is how long a majority of a node's replica set takes to have a write.
-func (fs *Faults) behind(id catalog.ShardID) time.Duration { return fs.slow[id].Secondary }
+// replicationLag is how long a majority of a node's replica set takes to have a write.
+func (fs *Faults) replicationLag(id catalog.ShardID) time.Duration { return fs.slow[id].Secondary }
 
-// Slow makes a node slow; the zero Slowness gives it its speed back.
-func (fs *Faults) Slow(name string, s Slowness) error {
-	id, err := fs.node(name)
+// SetSlowness makes a node slow; the zero Slowness gives it its speed back.
+func (fs *Faults) SetSlowness(name string, s Slowness) error {
+	id, err := fs.parseNode(name)
 	if err != nil {
 		return err
 	}
@@ -348,53 +348,53 @@ func (fs *Faults) Slow(name string, s Slowness) error {
 		return mongoerr.New(mongoerr.BadValue, "%s is not a router: only those have clocks that differ", name)
 	}
 	fs.slow[id] = s
-	fs.clocks.Store(id, s.Ahead)
-	fs.slowed.Store(true)
+	fs.clockSkews.Store(id, s.Ahead)
+	fs.maybeSlow.Store(true)
 	if s == (Slowness{}) {
 		delete(fs.slow, id)
 	}
-	fs.fallBehind(id, s.Secondary)
+	fs.setReplicationLag(id, s.Secondary)
 	return nil
 }
 
-// fallBehind lets a shard's secondary be behind, or catch up at once.
-func (fs *Faults) fallBehind(id catalog.ShardID, lag time.Duration) {
+// setReplicationLag sets the lag of a shard's secondary; 0 makes it catch up at once.
+func (fs *Faults) setReplicationLag(id catalog.ShardID, lag time.Duration) {
 	m, now := fs.secondaries[id], fs.clock.Now()
 	switch {
 	case lag == 0 || fs.shards[id] == nil:
 		delete(fs.secondaries, id)
 	case m != nil:
-		fs.noteSecondaries(now)
+		fs.recordSecondaryStates(now)
 		m.Fall(lag, now)
 	default:
 		if fs.secondaries == nil {
 			fs.secondaries = map[catalog.ShardID]*secondary.Member{}
 		}
 		fs.secondaries[id] = secondary.Behind(lag, now)
-		fs.noteSecondaries(now)
+		fs.recordSecondaryStates(now)
 	}
-	fs.clock.Passing = nil
+	fs.clock.BeforeTimePasses = nil
 	if len(fs.secondaries) > 0 {
-		fs.clock.Passing = func() { fs.noteSecondaries(fs.clock.Now()) }
+		fs.clock.BeforeTimePasses = func() { fs.recordSecondaryStates(fs.clock.Now()) }
 	}
 }
 
-// Lags reports whether a shard has a secondary that is behind.
-func (fs *Faults) Lags() bool { return len(fs.secondaries) > 0 }
+// HasLaggingSecondary reports whether a shard has a secondary that is behind.
+func (fs *Faults) HasLaggingSecondary() bool { return len(fs.secondaries) > 0 }
 
-// noteSecondaries notes for the secondaries that are behind what their primaries have,
+// recordSecondaryStates notes for the secondaries that are behind what their primaries have,
 // before time goes by.
-func (fs *Faults) noteSecondaries(now time.Time) {
-	stamp := fs.ids.GossipTime()
+func (fs *Faults) recordSecondaryStates(now time.Time) {
+	stamp := fs.ids.ClusterTime()
 	for id, m := range fs.secondaries {
 		if s := fs.shards[id]; s != nil {
-			m.Note(now, stamp, s.names, func(ns string) secondary.State { return fs.locator.stateOf(s, ns) })
+			m.Note(now, stamp, s.collectionsAndDatabases, func(ns string) secondary.State { return fs.locator.stateOf(s, ns) })
 		}
 	}
 }
 
-// names yields the shard's collections, each with its database.
-func (s *shard) names(yield func(string) bool) {
+// collectionsAndDatabases yields the shard's collections, each with its database.
+func (s *shard) collectionsAndDatabases(yield func(string) bool) {
 	for ns := range s.colls {
 		if !yield(ns) || !yield(databaseOf(ns)) {
 			return
@@ -404,10 +404,10 @@ func (s *shard) names(yield func(string) bool) {
 
 // Ping returns how long a node takes to answer the router, above the mock's
 // network, which takes nothing.
-func (fs *Faults) Ping(id catalog.ShardID) time.Duration { return fs.lag(routerNode, id) }
+func (fs *Faults) Ping(id catalog.ShardID) time.Duration { return fs.extraLatency(routerNode, id) }
 
-// lag returns what a round trip between nodes takes longer than usual.
-func (fs *Faults) lag(ids ...catalog.ShardID) time.Duration {
+// extraLatency returns what a round trip between nodes takes longer than usual.
+func (fs *Faults) extraLatency(ids ...catalog.ShardID) time.Duration {
 	var sum time.Duration
 	for _, id := range ids {
 		sum += fs.slow[id].Latency
@@ -415,7 +415,9 @@ func (fs *Faults) lag(ids ...catalog.ShardID) time.Duration {
 	return sum
 }
 
-func (m *migration) lag() time.Duration { return m.ms.faults.lag(m.donor.id, m.receiver.id) }
+func (m *migration) extraLatency() time.Duration {
+	return m.ms.faults.extraLatency(m.donor.id, m.recipient.id)
+}
 
 // transferTime returns what bytes take that go through these nodes: the slowest
 // counts.
@@ -429,9 +431,9 @@ func (fs *Faults) transferTime(bytes int64, ids ...catalog.ShardID) time.Duratio
 	return time.Duration(float64(bytes) / rate * float64(time.Second))
 }
 
-// delay returns what a command takes longer because of slow nodes that it
+// commandDelay returns what a command takes longer because of slow nodes that it
 // asked, all at the same time.
-func (fs *Faults) delay(asked map[catalog.ShardID]error, bytes int64) time.Duration {
+func (fs *Faults) commandDelay(asked map[catalog.ShardID]error, bytes int64) time.Duration {
 	slowest := fs.nodeDelay(routerNode, bytes)
 	for id := range asked {
 		slowest = max(slowest, fs.nodeDelay(routerNode, bytes)+fs.nodeDelay(id, bytes))

@@ -199,7 +199,7 @@ func TestWorkLeavesNothingOnDisk(t *testing.T) {
 					n++
 				}
 				m.cluster.Lock()
-				written := m.cluster.Storage().Written()
+				written := m.cluster.Storage().StartFlush()
 				m.cluster.Unlock()
 				if err := written(t.Context()); err != nil {
 					t.Fatal(err)

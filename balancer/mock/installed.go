@@ -9,15 +9,15 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Installed are the versions that run on members and routers, so that an upgrade can be played
+// Installed holds the versions of members and routers, to simulate an upgrade
 // step by step. What a mock stores, and the commands that it has, stay those of its own release.
 type Installed struct {
-	own        *setup
+	defaults   *setup
 	addresses  *Addresses
 	routers    *Routers
 	parameters *ClusterParameters
 	balancer   *Balancer
-	// by are what was installed since, by host:port. A map in it never changes: servers are
+	// byHost has the installed versions that differ. Its maps are immutable: servers are
 	// greeted without the lock.
 	byHost atomic.Pointer[map[string]catalog.Release]
 }
@@ -32,27 +32,27 @@ func (i *Installed) ReleaseAt(host string) catalog.Release {
 			return r
 		}
 	}
-	return i.own.release
+	return i.defaults.release
 }
 
-// onConfigServers returns the release of the config servers' primary, which decides how rounds work.
-func (i *Installed) onConfigServers() catalog.Release {
+// configRelease returns the release of the config servers' primary, which decides how rounds work.
+func (i *Installed) configRelease() catalog.Release {
 	if i.byHost.Load() == nil {
-		return i.own.release
+		return i.defaults.release
 	}
 	return i.ReleaseAt(firstMember(i.addresses.ConfigServer()))
 }
 
-// onShard returns what its migrations go by.
-func (i *Installed) onShard(id catalog.ShardID) catalog.Release {
+// onShard returns the release of a shard's first member, which its migrations follow.
+func (i *Installed) shardRelease(id catalog.ShardID) catalog.Release {
 	if i.byHost.Load() == nil {
-		return i.own.release
+		return i.defaults.release
 	}
 	return i.ReleaseAt(i.addresses.FirstMember(id))
 }
 
-// stored is what a state on disk has of it.
-func (i *Installed) stored() map[string]string {
+// toStored returns the versions as stored on disk.
+func (i *Installed) toStored() map[string]string {
 	by := i.byHost.Load()
 	if by == nil {
 		return nil
@@ -65,7 +65,7 @@ func (i *Installed) stored() map[string]string {
 }
 
 func (i *Installed) restore(list map[string]string) error {
-	i.forget()
+	i.clear()
 	by := map[string]catalog.Release{}
 	for host, version := range list {
 		r, err := catalog.ParseRelease(version)
@@ -80,10 +80,10 @@ func (i *Installed) restore(list map[string]string) error {
 	return nil
 }
 
-func (i *Installed) forget() { i.byHost.Store(nil) }
+func (i *Installed) clear() { i.byHost.Store(nil) }
 
-// VersionOf returns what a release shows of itself, such as "8.0.10".
-func VersionOf(r catalog.Release) string { return versionOf(r) }
+// FullVersion returns what a release shows of itself, such as "8.0.10".
+func FullVersion(r catalog.Release) string { return fullVersion(r) }
 
 // Servers are some servers of a cluster: one of the fields, or none for all.
 type Servers struct {
@@ -101,7 +101,7 @@ func (i *Installed) Install(on Servers, r catalog.Release) error {
 	if err != nil {
 		return err
 	}
-	if err := i.installable(r); err != nil {
+	if err := i.checkInstallable(r); err != nil {
 		return err
 	}
 	by := map[string]catalog.Release{}
@@ -115,23 +115,23 @@ func (i *Installed) Install(on Servers, r catalog.Release) error {
 	}
 	i.byHost.Store(&by)
 	primary := firstMember(i.addresses.ConfigServer())
-	if err := i.routers.shows(by); err != nil || !slices.Contains(hosts, primary) {
+	if err := i.routers.recordVersions(by); err != nil || !slices.Contains(hosts, primary) {
 		return err
 	}
 	return i.balancer.StepDown(nil)
 }
 
-// installable refuses what a server of such a version would not start with.
-func (i *Installed) installable(r catalog.Release) error {
-	own := i.own.release.Line()
+// checkInstallable rejects versions whose servers would refuse to start on this cluster.
+func (i *Installed) checkInstallable(r catalog.Release) error {
+	own := i.defaults.release.Line()
 	if r.Line() != own && !(r.Line().AtLeast(catalog.Release80) && own.AtLeast(catalog.Release80)) {
 		return mongoerr.New(mongoerr.IllegalOperation, "a mock of %s can't have servers of %s", own, r.Line())
 	}
-	fcv, line := i.parameters.compatibility(), r.Line().String()
-	if fcv != "" && fcv != line && !slices.Contains(olderCompatibility[line], fcv) {
+	fcv, line := i.parameters.fcv(), r.Line().String()
+	if fcv != "" && fcv != line && !slices.Contains(olderFCVs[line], fcv) {
 		return mongoerr.New(mongoerr.IllegalOperation,
 			"servers of %s do not start with the feature compatibility version %s: it has to be %s", line, fcv,
-			strings.Join(append(slices.Clone(olderCompatibility[line]), line), " or "))
+			strings.Join(append(slices.Clone(olderFCVs[line]), line), " or "))
 	}
 	return nil
 }

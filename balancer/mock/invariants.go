@@ -15,7 +15,7 @@ func (c *Cluster) Invariants() error {
 	if err != nil {
 		return err
 	}
-	inv := &invariants{c: c}
+	inv := &invariantCheck{c: c}
 	for _, coll := range colls {
 		if c.config.tables[coll.Namespace] == nil {
 			inv.fail("%s has no routing table", coll.Namespace)
@@ -29,17 +29,17 @@ func (c *Cluster) Invariants() error {
 	return errors.Join(inv.broken...)
 }
 
-// invariants gathers what is broken.
-type invariants struct {
+// invariantCheck gathers what is broken.
+type invariantCheck struct {
 	c      *Cluster
 	broken []error
 }
 
-func (inv *invariants) fail(format string, args ...any) {
+func (inv *invariantCheck) fail(format string, args ...any) {
 	inv.broken = append(inv.broken, fmt.Errorf(format, args...))
 }
 
-func (inv *invariants) checkChunks(coll catalog.Collection) {
+func (inv *invariantCheck) checkChunks(coll catalog.Collection) {
 	table := inv.c.config.table(coll.Namespace)
 	at := coll.Pattern.GlobalMin()
 	versions := map[catalog.ChunkVersion]bool{}
@@ -70,7 +70,7 @@ func (inv *invariants) checkChunks(coll catalog.Collection) {
 
 // checkDocuments: no _id is owned by two shards, and what a shard holds
 // without owning it lies in a range that waits for deletion.
-func (inv *invariants) checkDocuments(coll catalog.Collection) {
+func (inv *invariantCheck) checkDocuments(coll catalog.Collection) {
 	table := inv.c.config.table(coll.Namespace)
 	owners := map[string]catalog.ShardID{}
 	for _, id := range inv.c.ShardIDs() {
@@ -109,15 +109,15 @@ func (s *shard) waitsForDeletion(coll catalog.Collection, key catalog.Key) bool 
 	return false
 }
 
-func (inv *invariants) checkMigrations() {
+func (inv *invariantCheck) checkMigrations() {
 	taking := map[catalog.ShardID]int{}
-	for m := range inv.c.migrations.underWay {
-		for _, s := range []*shard{m.donor, m.receiver} {
-			if s.busy == m {
+	for m := range inv.c.migrations.active {
+		for _, s := range []*shard{m.donor, m.recipient} {
+			if s.migration == m {
 				taking[s.id]++
 			}
 		}
-		if m.donor.busy != m {
+		if m.donor.migration != m {
 			inv.fail("a migration of %s is under way and its donor %s does not know", m.req.Namespace, m.donor.id)
 		}
 	}
@@ -129,11 +129,11 @@ func (inv *invariants) checkMigrations() {
 }
 
 // checkLeftovers: what is gone from the catalog has left nothing on shards.
-func (inv *invariants) checkLeftovers() {
+func (inv *invariantCheck) checkLeftovers() {
 	for _, id := range inv.c.ShardIDs() {
 		s := inv.c.shards[id]
-		if s.busy != nil && !inv.c.migrations.underWay[s.busy] {
-			inv.fail("shard %s takes part in a migration of %s that has ended", id, s.busy.req.Namespace)
+		if s.migration != nil && !inv.c.migrations.active[s.migration] {
+			inv.fail("shard %s takes part in a migration of %s that has ended", id, s.migration.req.Namespace)
 		}
 		for ns, local := range s.colls {
 			coll, tracked, err := inv.c.config.Tracked(ns)
@@ -155,7 +155,7 @@ func (inv *invariants) checkLeftovers() {
 			if task.orphans < 0 {
 				inv.fail("shard %s counts %d orphans of %s", id, task.orphans, task.coll.Namespace)
 			}
-			if task.orphans > 0 && !s.orphaned {
+			if task.orphans > 0 && !s.mayHaveOrphans {
 				inv.fail("shard %s does not know of its orphans of %s", id, task.coll.Namespace)
 			}
 		}
@@ -163,7 +163,7 @@ func (inv *invariants) checkLeftovers() {
 }
 
 // checkVirtual: a shard's virtual data lies in order and in chunks of its own.
-func (inv *invariants) checkVirtual(s *shard, local *localCollection, coll catalog.Collection, tracked bool) {
+func (inv *invariantCheck) checkVirtual(s *shard, local *localCollection, coll catalog.Collection, tracked bool) {
 	if !tracked || inv.c.config.tables[coll.Namespace] == nil {
 		return
 	}

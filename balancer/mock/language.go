@@ -5,7 +5,7 @@ import (
 	"shardsh/balancer/mock/store/expr"
 )
 
-// LanguageOf returns the query language of a release. Expressions go by the compatibility
+// LanguageOf returns the query language of a release. Expressions depend on the feature compatibility
 // version, what null matches by the server.
 func LanguageOf(r catalog.Release) expr.Language {
 	return expr.Language{

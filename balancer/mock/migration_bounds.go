@@ -9,13 +9,13 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// requestedBounds are the bounds that a move names, of which one may be left out.
+// requestedBounds are the bounds of a move request, of which one may be missing.
 type requestedBounds struct {
-	req   *MoveRequest
-	known boundKeys
-	of    catalog.KeyPattern
-	table *catalog.Draft
-	local *localCollection // the donor's
+	req     *MoveRequest
+	parsed  boundKeys
+	pattern catalog.KeyPattern
+	table   *catalog.Draft
+	local   *localCollection // the donor's
 }
 
 // boundError is a bound that is not a shard key.
@@ -24,25 +24,25 @@ type boundError struct{ error }
 // resolve returns full keys. It computes the bound that was left out, and puts it into the
 // request (rules/02-migration-and-metadata §5.8).
 func (b requestedBounds) resolve() (min, max catalog.Key, err error) {
-	if min, err = b.key(b.req.Min, b.known.min); err != nil {
-		return min, max, b.refuse(b.req.Min, err)
+	if min, err = b.key(b.req.Min, b.parsed.min); err != nil {
+		return min, max, b.refusalError(b.req.Min, err)
 	}
-	if max, err = b.key(b.req.Max, b.known.max); err != nil {
-		return min, max, b.refuse(b.req.Max, err)
+	if max, err = b.key(b.req.Max, b.parsed.max); err != nil {
+		return min, max, b.refusalError(b.req.Max, err)
 	}
 	switch {
 	case b.req.Max == nil:
 		max = b.table.Place(min).Max
-		if point, ok := b.local.splitPoint(b.of, min, max, b.req.MaxChunkSizeBytes, forward); ok {
+		if point, ok := b.local.splitPoint(b.pattern, min, max, b.req.MaxChunkSizeBytes, forward); ok {
 			max = point
 		}
-		b.req.Max = b.of.Bound(max)
+		b.req.Max = b.pattern.Bound(max)
 	case b.req.Min == nil:
-		min = EndingAt(b.table.Table(), max).Min
-		if point, ok := b.local.splitPoint(b.of, min, max, b.req.MaxChunkSizeBytes, backward); ok {
+		min = ChunkEndingAt(b.table.Table(), max).Min
+		if point, ok := b.local.splitPoint(b.pattern, min, max, b.req.MaxChunkSizeBytes, backward); ok {
 			min = point
 		}
-		b.req.Min = b.of.Bound(min)
+		b.req.Min = b.pattern.Bound(min)
 	}
 	return min, max, nil
 }
@@ -52,24 +52,29 @@ func (b requestedBounds) key(bound bson.Raw, known catalog.Key) (catalog.Key, er
 	switch {
 	case bound == nil:
 		return catalog.Key{}, nil
-	case !known.IsZero() && b.of.Equal(b.known.of):
+	case !known.IsZero() && b.pattern.Equal(b.parsed.pattern):
 		return known, nil
 	default:
-		return b.of.Key(bound)
+		return b.pattern.Key(bound)
 	}
 }
 
-// refuse returns the refusal of a bound that is not a shard key. Where the other one was to
+// refusalError returns the refusal of a bound that is not a shard key. Where the other one was to
 // be computed, the walk along the index finds it first (rules/03-commands §1.3).
-func (b requestedBounds) refuse(bound bson.Raw, err error) error {
-	names, fields := fieldNames(bound), b.of.Fields()
+func (b requestedBounds) refusalError(bound bson.Raw, err error) error {
+	names, fields := fieldNames(bound), b.pattern.Fields()
 	switch {
 	case b.req.Min != nil && b.req.Max != nil:
 	case len(names) > len(fields):
 		return mongoerr.New(mongoerr.KeyPatternShorterThanBound, "bound %s has more fields than the shard key %s", bound,
-			b.of.Doc())
+			b.pattern.Doc())
 	case !slices.Equal(names, fields[:len(names)]):
-		return mongoerr.New(mongoerr.BoundFieldMismatch, "bound %s is not a prefix of the shard key %s", bound, b.of.Doc())
+		return mongoerr.New(
+			mongoerr.BoundFieldMismatch,
+			"bound %s is not a prefix of the shard key %s",
+			bound,
+			b.pattern.Doc(),
+		)
 	}
 	return boundError{err}
 }

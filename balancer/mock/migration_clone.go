@@ -12,8 +12,8 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// recipientError returns how a donor reports whatever went wrong on the
-// recipient before the commit (rules/02-migration-and-metadata §5.4).
+// recipientError wraps the message of an error on the
+// recipient before the commit, as a donor reports it (rules/02-migration-and-metadata §5.4).
 func recipientError(cause string) error {
 	return mongoerr.New(mongoerr.OperationFailed, "Data transfer error: migrate failed: %s", cause)
 }
@@ -24,15 +24,15 @@ func errDropped() error {
 
 // startClone logs the start, applies the size rule and asks the recipient.
 func (m *migration) startClone() {
-	m.steps.endDonors(m.ms.clock.Now()) // step 2: checks done
-	m.donorPause(2, (*migration).checkClone)
+	m.steps.endDonorStep(m.ms.clock.Now()) // step 2: checks done
+	m.pauseDonor(2, (*migration).checkClone)
 }
 
 func (m *migration) checkClone() {
-	if m.over {
+	if m.ended {
 		return
 	}
-	if err := m.ms.faults.reach(m.donor.id, configShard); err != nil { // the start can't be logged
+	if err := m.ms.faults.checkReachable(m.donor.id, configShard); err != nil { // the start can't be logged
 		m.finish(err)
 		return
 	}
@@ -53,34 +53,34 @@ func (m *migration) checkClone() {
 	m.cloneBegan = m.ms.clock.Now()
 	m.donor.counters.donorStarted++
 	m.mods = modifications{}
-	for record := range local.inRange(m.coll.Pattern, m.min, m.max) {
+	for record := range local.documentsInRange(m.coll.Pattern, m.min, m.max) {
 		m.records = append(m.records, record)
 	}
-	m.virtualDocs, m.virtualBytes = local.virtual.within(m.coll.Pattern, m.min, m.max)
+	m.virtualDocs, m.virtualBytes = local.virtual.sumIn(m.coll.Pattern, m.min, m.max)
 	if err := m.checkSize(local); err != nil {
 		m.fail(err)
 		return
 	}
-	if err := m.ms.faults.reach(m.donor.id, m.receiver.id); err != nil {
+	if err := m.ms.faults.checkReachable(m.donor.id, m.recipient.id); err != nil {
 		m.fail(err)
 		return
 	}
-	if m.receiver.busy != nil {
-		m.fail(busyError(m.receiver))
+	if m.recipient.migration != nil {
+		m.fail(busyError(m.recipient))
 		return
 	}
-	if to, err := m.ms.config.ShardByID(string(m.receiver.id)); err == nil && to.Draining && to.ID == configShard {
+	if to, err := m.ms.config.ShardByID(string(m.recipient.id)); err == nil && to.Draining && to.ID == configShard {
 		m.fail(recipientError("ShardNotFound: the config shard is draining"))
 		return
 	}
-	m.receiver.busy = m
-	m.receiver.counters.recipientStarted++
+	m.recipient.migration = m
+	m.recipient.counters.recipientStarted++
 	when := deletionDelayed
 	if m.req.WaitForDelete {
 		when = deletionNow
 	}
 	m.donorTask = m.donor.addDeletion(m, when)
-	m.waitForDeletions(m.receiver, (*migration).prepareRecipient)
+	m.waitForDeletions(m.recipient, (*migration).prepareRecipient)
 }
 
 // checkSize is the rule of rules/02-migration-and-metadata §5.7: at most twice as many documents
@@ -111,7 +111,7 @@ func (ms *Migrations) AwaitWritable(ctx context.Context, deadline time.Time, ns 
 }
 
 func (ms *Migrations) writesBlocked(ns string) bool {
-	for m := range ms.underWay {
+	for m := range ms.active {
 		if m.blocksWrites && m.cloning && m.req.Namespace == ns {
 			return true
 		}
@@ -122,15 +122,15 @@ func (ms *Migrations) writesBlocked(ns string) bool {
 // prepareRecipient is the recipient's preparation: its collection, its own deletion
 // task for what it copies, and then the clone.
 func (m *migration) prepareRecipient() {
-	if err := m.prepareReceiver(); err != nil {
+	if err := m.prepareRecipientCollection(); err != nil {
 		m.fail(recipientError(err.Error()))
 		return
 	}
-	m.recvTask = m.receiver.addDeletion(m, deletionNow)
-	m.steps.endRecipients(m.ms.clock.Now(), 3)
-	m.steps.endDonors(m.ms.clock.Now()) // step 3: clone started
-	m.donorPause(3, func(m *migration) {
-		m.recvPause(3, func(m *migration) { m.after(batchTime+m.lag(), (*migration).copyBatch) })
+	m.recipientTask = m.recipient.addDeletion(m, deletionNow)
+	m.steps.endRecipientSteps(m.ms.clock.Now(), 3)
+	m.steps.endDonorStep(m.ms.clock.Now()) // step 3: clone started
+	m.pauseDonor(3, func(m *migration) {
+		m.pauseRecipient(3, func(m *migration) { m.after(batchTime+m.extraLatency(), (*migration).copyBatch) })
 	})
 }
 
@@ -151,28 +151,28 @@ func (m *migration) scheduleOrTimeOut(d time.Duration, then func(*migration)) {
 	})
 }
 
-// prepareReceiver gives the recipient the collection and the donor's indexes.
+// prepareRecipientCollection gives the recipient the collection and the donor's indexes.
 // Indexes that the donor lacks go, unless the recipient owns chunks: they are
 // left from a time when it did. Where it has documents it builds none.
-func (m *migration) prepareReceiver() error {
+func (m *migration) prepareRecipientCollection() error {
 	ns := m.req.Namespace
-	from, to := m.local(m.donor), m.receiver.colls[ns]
+	from, to := m.local(m.donor), m.recipient.colls[ns]
 	if from == nil {
 		return errDropped()
 	}
 	if to != nil && !to.uuid.Equal(from.uuid) {
-		return mongoerr.New(mongoerr.InvalidUUID, "shard %s has another collection of that name", m.receiver.id)
+		return mongoerr.New(mongoerr.InvalidUUID, "shard %s has another collection of that name", m.recipient.id)
 	}
 	if to == nil {
 		to = newLocal(from.docs.Language, from.uuid, from.options, ns)
-		m.receiver.colls[ns] = to
+		m.recipient.colls[ns] = to
 	}
 	m.indexes = from.docs.Indexes()
 	if to.docs.HasIndexesOf(from.docs) {
 		return nil // as nearly always
 	}
 	have, wanted := indexesByName(to.docs), indexesByName(from.docs)
-	if table := m.ms.config.tables[ns]; table != nil && table.Count(m.receiver.id) == 0 {
+	if table := m.ms.config.tables[ns]; table != nil && table.Count(m.recipient.id) == 0 {
 		for name := range have {
 			if _, ok := wanted[name]; ok {
 				continue
@@ -187,8 +187,12 @@ func (m *migration) prepareReceiver() error {
 			continue
 		}
 		if to.docs.Count() > 0 {
-			return mongoerr.New(mongoerr.CannotCreateCollection,
-				"CannotCreateCollection: shard %s has documents of the collection and lacks its index %s", m.receiver.id, spec.Name)
+			return mongoerr.New(
+				mongoerr.CannotCreateCollection,
+				"CannotCreateCollection: shard %s has documents of the collection and lacks its index %s",
+				m.recipient.id,
+				spec.Name,
+			)
 		}
 		if err := to.docs.CreateIndex(spec); err != nil {
 			return err
@@ -223,27 +227,27 @@ func indexesByName(docs *store.Collection) map[string]store.IndexSpec {
 	return specs
 }
 
-// throttle is how long each batch of the clone waits for the recipient's secondary:
+// throttleDelay is how long each batch of the clone waits for the recipient's secondary:
 // with a write concern of more than one node, which a server takes for none
 // (rules/02-migration-and-metadata §5.9).
-func (m *migration) throttle() time.Duration {
+func (m *migration) throttleDelay() time.Duration {
 	w := m.req.WriteConcern.Lookup("w")
 	n, _ := w.AsInt64OK()
 	_, mode := w.StringValueOK()
 	if !m.req.SecondaryThrottle || n <= 1 && !mode {
 		return 0
 	}
-	return m.ms.faults.behind(m.receiver.id)
+	return m.ms.faults.replicationLag(m.recipient.id)
 }
 
 // copyBatch copies up to 16 MiB of the documents seen at the start, those
 // that are still there and still in the range.
 func (m *migration) copyBatch() {
-	m.reached("clone")
+	m.notifyEvent("clone")
 	if !m.cloning {
 		return
 	}
-	from, to := m.local(m.donor), m.local(m.receiver)
+	from, to := m.local(m.donor), m.local(m.recipient)
 	if from == nil || to == nil {
 		m.fail(recipientError(errDropped().Error()))
 		return
@@ -254,7 +258,7 @@ func (m *migration) copyBatch() {
 		record := m.records[0]
 		m.records = m.records[1:]
 		doc, ok := from.docs.Get(record)
-		if !ok || !m.holds(doc) {
+		if !ok || !m.containsDocument(doc) {
 			continue
 		}
 		if _, err := to.docs.Insert(doc); err != nil {
@@ -263,11 +267,11 @@ func (m *migration) copyBatch() {
 		}
 		size += int64(len(doc))
 		m.cloned++
-		m.receiver.addOrphans(m.recvTask, 1)
+		m.recipient.addOrphans(m.recipientTask, 1)
 	}
 	m.clonedSize += size
 	m.countClone(m.cloned-before, size)
-	wait := batchTime + m.lag() + m.throttle() + m.ms.faults.transferTime(size, m.donor.id, m.receiver.id)
+	wait := batchTime + m.extraLatency() + m.throttleDelay() + m.ms.faults.transferTime(size, m.donor.id, m.recipient.id)
 	if len(m.records) > 0 {
 		m.scheduleOrTimeOut(wait, (*migration).copyBatch)
 		return
@@ -276,12 +280,12 @@ func (m *migration) copyBatch() {
 	m.cloned += docs
 	m.clonedSize += bytes
 	m.countClone(docs, bytes)
-	m.scheduleOrTimeOut(wait+m.ms.faults.transferTime(bytes, m.donor.id, m.receiver.id), func(m *migration) {
+	m.scheduleOrTimeOut(wait+m.ms.faults.transferTime(bytes, m.donor.id, m.recipient.id), func(m *migration) {
 		if !m.cloning {
 			return
 		}
-		m.steps.endRecipients(m.ms.clock.Now(), 4)
-		m.recvPause(4, (*migration).catchUp)
+		m.steps.endRecipientSteps(m.ms.clock.Now(), 4)
+		m.pauseRecipient(4, (*migration).catchUp)
 	})
 }
 
@@ -297,5 +301,5 @@ func (m *migration) logRange(by catalog.ShardID, what string, more func(dst []by
 		dst = more(dst)
 	}
 	log.scratch = closeDocument(dst, start)
-	log.changeEncoded(by, what, m.req.Namespace, log.scratch)
+	log.writeChangeEncoded(by, what, m.req.Namespace, log.scratch)
 }

@@ -14,36 +14,36 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// noteWrite tells the migration that a shard gives away what was written:
-// before and after are the document before and after, nil where there is none.
+// noteWrite reports a write to the migration that the shard donates to:
+// the document before and after it, nil for an insert or a delete.
 func (ms *Migrations) noteWrite(s *shard, ns string, before, after bson.Raw) {
 	if local := s.colls[ns]; local != nil {
 		local.writes++
 	}
-	m := s.busy
+	m := s.migration
 	if m == nil || !m.cloning || m.donor != s || m.req.Namespace != ns || m.local(s) == nil {
 		return
 	}
-	was := before != nil && m.holds(before)
-	is := after != nil && m.holds(after)
+	was := before != nil && m.containsDocument(before)
+	is := after != nil && m.containsDocument(after)
 	switch {
 	case is:
-		note(&m.mods.upserts, m.mods.deletes, after)
-		m.tracked += trackedBytes(after)
+		trackModification(&m.mods.upserts, m.mods.deletes, after)
+		m.modificationBytes += trackedBytes(after)
 	case was:
-		note(&m.mods.deletes, m.mods.upserts, before)
-		m.tracked += trackedBytes(before)
+		trackModification(&m.mods.deletes, m.mods.upserts, before)
+		m.modificationBytes += trackedBytes(before)
 	}
 }
 
-// maxTracked is the memory that tracked modifications may take, over the whole
+// maxModificationBytes is the memory that tracked modifications may take, over the whole
 // clone; a migration that blocks writes has no such limit (rules/02-migration-and-metadata §5.5).
-const maxTracked = 500 << 20
+const maxModificationBytes = 500 << 20
 
 func trackedBytes(doc bson.Raw) int64 { return int64(len(doc.Lookup("_id").Value)) + 5 }
 
-// note puts a document's _id on one list and takes it off the other.
-func note(on *map[string]bson.RawValue, off map[string]bson.RawValue, doc bson.Raw) {
+// trackModification adds a document's _id to one list and removes it from the other.
+func trackModification(on *map[string]bson.RawValue, off map[string]bson.RawValue, doc bson.Raw) {
 	if *on == nil {
 		*on = map[string]bson.RawValue{}
 	}
@@ -56,13 +56,13 @@ func note(on *map[string]bson.RawValue, off map[string]bson.RawValue, doc bson.R
 // catchUp pulls the donor's modifications until none are left, then enters
 // the critical section.
 func (m *migration) catchUp() {
-	m.reached("catchUp")
+	m.notifyEvent("catchUp")
 	if !m.cloning {
 		return
 	}
-	if m.tracked > maxTracked && m.req.Force != policy.ForceManual {
+	if m.modificationBytes > maxModificationBytes && m.req.Force != policy.ForceManual {
 		m.fail(mongoerr.New(mongoerr.ExceededMemoryLimit, "the modifications of the range take more than %d bytes to track",
-			maxTracked))
+			maxModificationBytes))
 		return
 	}
 	if !m.mods.empty() {
@@ -70,39 +70,39 @@ func (m *migration) catchUp() {
 			m.fail(err)
 			return
 		}
-		m.after(batchTime+m.lag(), (*migration).catchUp)
+		m.after(batchTime+m.extraLatency(), (*migration).catchUp)
 		return
 	}
-	m.steps.endRecipients(m.ms.clock.Now(), 5)
-	m.recvPause(5, (*migration).caughtUp)
+	m.steps.endRecipientSteps(m.ms.clock.Now(), 5)
+	m.pauseRecipient(5, (*migration).awaitRecipientMajority)
 }
 
-// caughtUp waits for the recipient's members, and then enters the critical section.
-func (m *migration) caughtUp() {
-	behind := m.ms.faults.behind(m.receiver.id)
-	m.after(catchUpTime+m.lag()+min(behind, maxBehindAtCommit), func(m *migration) {
+// awaitRecipientMajority waits for the recipient's members, and then enters the critical section.
+func (m *migration) awaitRecipientMajority() {
+	behind := m.ms.faults.replicationLag(m.recipient.id)
+	m.after(catchUpTime+m.extraLatency()+min(behind, maxLagAtCommit), func(m *migration) {
 		if !m.cloning {
 			return
 		}
-		if behind > maxBehindAtCommit {
+		if behind > maxLagAtCommit {
 			m.fail(recipientError("WriteConcernFailed: waiting for replication timed out"))
 			return
 		}
-		m.steps.endRecipients(m.ms.clock.Now(), 6)
-		m.steps.endDonors(m.ms.clock.Now()) // step 4: caught up
-		m.recvPause(6, func(m *migration) {
-			m.donorPause(4, func(m *migration) { m.after(commitTime+m.lag(), (*migration).commit) })
+		m.steps.endRecipientSteps(m.ms.clock.Now(), 6)
+		m.steps.endDonorStep(m.ms.clock.Now()) // step 4: caught up
+		m.pauseRecipient(6, func(m *migration) {
+			m.pauseDonor(4, func(m *migration) { m.after(commitTime+m.extraLatency(), (*migration).commit) })
 		})
 	})
 }
 
-// maxBehindAtCommit is how long a recipient waits until a majority of its nodes has
+// maxLagAtCommit is how long a recipient waits until a majority of its nodes has
 // everything (rules/02-migration-and-metadata §5.4, step 5).
-const maxBehindAtCommit = time.Minute
+const maxLagAtCommit = time.Minute
 
 // transferMods brings the recipient up to date: deletes first, then upserts.
 func (m *migration) transferMods() error {
-	from, to := m.local(m.donor), m.local(m.receiver)
+	from, to := m.local(m.donor), m.local(m.recipient)
 	if from == nil || to == nil {
 		return recipientError(errDropped().Error())
 	}
@@ -110,14 +110,14 @@ func (m *migration) transferMods() error {
 	m.mods = modifications{}
 	for _, key := range sortedKeys(mods.deletes) {
 		record, doc, ok := to.docs.ByID(mods.deletes[key])
-		if ok && m.holds(doc) {
+		if ok && m.containsDocument(doc) {
 			to.docs.Delete(record)
-			m.receiver.addOrphans(m.recvTask, -1)
+			m.recipient.addOrphans(m.recipientTask, -1)
 		}
 	}
 	for _, key := range sortedKeys(mods.upserts) {
 		_, doc, ok := from.docs.ByID(mods.upserts[key])
-		if !ok || !m.holds(doc) {
+		if !ok || !m.containsDocument(doc) {
 			continue
 		}
 		if err := m.upsert(to, mods.upserts[key], doc); err != nil {
@@ -130,7 +130,7 @@ func (m *migration) transferMods() error {
 func (m *migration) upsert(to *localCollection, id bson.RawValue, doc bson.Raw) error {
 	record, old, ok := to.docs.ByID(id)
 	switch {
-	case ok && !m.holds(old):
+	case ok && !m.containsDocument(old):
 		return mongoerr.New(mongoerr.SameIDOutsideRange,
 			"a document with the same _id lies outside the range on the recipient")
 	case ok:
@@ -139,9 +139,9 @@ func (m *migration) upsert(to *localCollection, id bson.RawValue, doc bson.Raw) 
 	if _, err := to.docs.Insert(doc); err != nil {
 		return err
 	}
-	m.receiver.addOrphans(m.recvTask, 1)
-	m.receiver.counters.catchUpDocs++
-	m.receiver.counters.catchUpBytes += int64(len(doc))
+	m.recipient.addOrphans(m.recipientTask, 1)
+	m.recipient.counters.catchUpDocs++
+	m.recipient.counters.catchUpBytes += int64(len(doc))
 	return nil
 }
 
@@ -158,55 +158,55 @@ func sortedKeys(m map[string]bson.RawValue) []string {
 // transaction, and the change of ownership, in one instant. Writes before it
 // went to the donor, writes after it go to the recipient.
 func (m *migration) commit() {
-	m.reached("commit")
+	m.notifyEvent("commit")
 	if !m.cloning || m.killed {
 		return
 	}
-	if err := m.ms.faults.reach(m.donor.id, configShard); err != nil {
-		m.breakOff(err)
+	if err := m.ms.faults.checkReachable(m.donor.id, configShard); err != nil {
+		m.abandon(err)
 		return
 	}
 	if err := m.transferMods(); err != nil {
 		m.fail(err)
 		return
 	}
-	m.steps.endDonors(m.ms.clock.Now()) // step 5: the recipient has everything
-	m.steps.endRecipients(m.ms.clock.Now(), 7)
-	failure := m.ms.faults.takeFailureOf(commitsMigration, configShard)
+	m.steps.endDonorStep(m.ms.clock.Now()) // step 5: the recipient has everything
+	m.steps.endRecipientSteps(m.ms.clock.Now(), 7)
+	failure := m.ms.faults.takeCommandFailure(cmdCommitMigration, configShard)
 	if err := m.commitUnless(failure); err != nil {
 		m.rejected = true
 		m.fail(err)
-		m.ms.config.fence(m.req.Namespace, m.min, m.max, m.before)
+		m.ms.config.fence(m.req.Namespace, m.min, m.max, m.initialVersion)
 		return
 	}
 	m.cloning = false
 	m.decision = committed
-	from, to := m.local(m.donor), m.local(m.receiver)
-	if m.ms.flaws.IndexesOfTheStart {
+	from, to := m.local(m.donor), m.local(m.recipient)
+	if m.ms.bugs.StaleRecipientIndexes {
 		_ = m.restoreIndexes(to) // what it can't build it lacks
 	}
-	from.file = from.stored()
-	to.virtual.merge(from.virtual.take(m.coll.Pattern, m.min, m.max))
-	m.steps.endRecipients(m.ms.clock.Now(), 8)
-	m.ms.log.steps(m.receiver.id, "moveChunk.to", &m.req, m.steps.recipient, recvSteps, "success")
+	from.fileBytes = from.storedBytes()
+	to.virtual.addAll(from.virtual.cutOut(m.coll.Pattern, m.min, m.max))
+	m.steps.endRecipientSteps(m.ms.clock.Now(), 8)
+	m.ms.log.writeSteps(m.recipient.id, "moveChunk.to", &m.req, m.steps.recipient, recipientSteps, "success")
 	// An event of its own: a shard may crash before it knows the decision.
 	m.after(0, func(m *migration) {
-		m.reached("committed")
+		m.notifyEvent("committed")
 		if failure != nil {
 			m.concludeUnanswered()
 			return
 		}
-		m.conclude()
+		m.announceCommit()
 	})
 }
 
-// commitUnless commits, but for a failure that lets the config server refuse:
+// commitUnless commits, unless an injected failure makes the config server reject it:
 // one that closes the connection loses its answer only.
 func (m *migration) commitUnless(failure *Failure) error {
 	if failure != nil && !failure.CloseConnection {
 		return failure.Err()
 	}
-	if !m.ms.shards.has(m.receiver) || !m.ms.shards.has(m.donor) { // another one may have the name now
+	if !m.ms.shards.has(m.recipient) || !m.ms.shards.has(m.donor) { // another one may have the name now
 		return mongoerr.New(mongoerr.ShardNotFound, "a shard of the migration was removed")
 	}
 	reply, err := m.commitCatalog(m.ms.ids.Tick)
@@ -219,33 +219,33 @@ func (m *migration) commitUnless(failure *Failure) error {
 // concludeUnanswered ends a migration whose donor did not hear that it is
 // committed: it fails, finds the range on the recipient, and tells both shards.
 func (m *migration) concludeUnanswered() {
-	if m.over {
+	if m.ended {
 		return
 	}
-	m.settle(nil)
-	m.finish(m.ms.faults.connectionLost(configShard))
+	m.carryOutDecision(nil)
+	m.finish(m.ms.faults.connectionLostError(configShard))
 }
 
-// conclude tells both shards of the commit, and then whoever waits. A shard
+// announceCommit tells both shards of the commit, and then whoever waits. A shard
 // that is away learns of it when it is back.
-func (m *migration) conclude() {
-	if m.over {
+func (m *migration) announceCommit() {
+	if m.ended {
 		return
 	}
 	m.logRange(m.donor.id, catalog.MigrationCommitted, func(dst []byte) []byte {
-		start, dst := bsoncore.ReserveLength(appendHead(dst, bson.TypeEmbeddedDocument, "counts"))
-		dst = bsoncore.AppendInt64(appendHead(dst, bson.TypeInt64, "cloned"), m.cloned)
-		dst = bsoncore.AppendInt64(appendHead(dst, bson.TypeInt64, "clonedBytes"), m.clonedSize)
-		dst = bsoncore.AppendInt64(appendHead(dst, bson.TypeInt64, "catchup"), 0)
-		return closeDocument(bsoncore.AppendInt64(appendHead(dst, bson.TypeInt64, "steady"), 0), start)
+		start, dst := bsoncore.ReserveLength(appendFieldHeader(dst, bson.TypeEmbeddedDocument, "counts"))
+		dst = bsoncore.AppendInt64(appendFieldHeader(dst, bson.TypeInt64, "cloned"), m.cloned)
+		dst = bsoncore.AppendInt64(appendFieldHeader(dst, bson.TypeInt64, "clonedBytes"), m.clonedSize)
+		dst = bsoncore.AppendInt64(appendFieldHeader(dst, bson.TypeInt64, "catchup"), 0)
+		return closeDocument(bsoncore.AppendInt64(appendFieldHeader(dst, bson.TypeInt64, "steady"), 0), start)
 	})
 	if !m.req.WaitForDelete {
-		m.settle(nil)
+		m.carryOutDecision(nil)
 		m.finish(nil)
 		return
 	}
-	m.settle(func() { m.finish(nil) })
-	if !m.delivered {
+	m.carryOutDecision(func() { m.finish(nil) })
+	if !m.decisionApplied {
 		m.finish(nil) // the deletion would be waited for too long
 	}
 }
@@ -266,14 +266,14 @@ func (m *migration) commitCatalog(tick func() bson.Timestamp) (reply catalog.Chu
 	switch {
 	case err != nil:
 		return reply, err
-	case !ok || !coll.AllowMigrations || !coll.PermitMigrations || coll.Frozen(m.ms.installed.onConfigServers()):
+	case !ok || !coll.AllowMigrations || !coll.PermitMigrations || coll.Frozen(m.ms.installed.configRelease()):
 		return reply, mongoerr.New(mongoerr.ConflictingOperationInProgress,
 			"Collection %s is gone or does not allow migrations", ns)
 	case coll.Unsplittable:
 		return reply, mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 	case coll.Epoch != m.coll.Epoch || coll.Timestamp != m.coll.Timestamp:
 		return reply, errStaleEpoch(ns)
-	case m.before == catalog.ChunkVersion{}:
+	case m.initialVersion == catalog.ChunkVersion{}:
 		return reply, mongoerr.New(mongoerr.CommitWithoutVersion, "the request has no version of the chunk")
 	}
 	table := m.ms.config.tables[ns]
@@ -285,7 +285,7 @@ func (m *migration) commitCatalog(tick func() bson.Timestamp) (reply catalog.Chu
 		return reply, nil
 	case chunk.Shard != m.req.From:
 		return reply, mongoerr.New(mongoerr.CommitThirdShard, "the chunk is on shard %s", chunk.Shard)
-	case m.before.Compare(chunk.Version) < 0:
+	case m.initialVersion.Compare(chunk.Version) < 0:
 		return reply, mongoerr.New(mongoerr.ConflictingOperationInProgress, "the chunk has changed since the migration began")
 	}
 	at := tick()
@@ -300,19 +300,19 @@ func (m *migration) commitCatalog(tick func() bson.Timestamp) (reply catalog.Chu
 // (rules/02-migration-and-metadata §6.3 and §6.4).
 func (m *migration) applyMove(table *catalog.Draft, chunk catalog.Chunk,
 	at bson.Timestamp) (catalog.ChunkVersion, error) {
-	changed, reply := m.ms.chunks.commits().Move(table, chunk, m.min, m.max, m.req.To, at)
+	changed, reply := m.ms.chunks.newCommit().Move(table, chunk, m.min, m.max, m.req.To, at)
 	first := table.Count(m.req.To) == 0
 	if err := m.ms.config.putChunks(m.req.Namespace, changed...); err != nil {
 		return reply, err
 	}
 	if first || table.Count(m.req.From) == 0 {
-		m.ms.log.placement(m.req.Namespace, &m.coll.UUID, at, table.Table().Owners())
+		m.ms.log.writePlacement(m.req.Namespace, &m.coll.UUID, at, table.Table().Owners())
 	}
 	return reply, nil
 }
 
-// commits makes the chunks that the config server writes.
-func (cks *Chunks) commits() catalog.Commit {
+// newCommit makes the chunks that the config server writes.
+func (cks *Chunks) newCommit() catalog.Commit {
 	return catalog.Commit{Release: cks.release, NewID: cks.ids.NewObjectID, HistoryWindow: cks.historyWindow()}
 }
 
@@ -321,15 +321,15 @@ func (cks *Chunks) commits() catalog.Commit {
 func (m *migration) fail(err error) {
 	m.cloning = false
 	m.decision = aborted
-	m.settle(nil)
-	if m.receiver.busy == m {
+	m.carryOutDecision(nil)
+	if m.recipient.migration == m {
 		note := "aborted"
 		if m.rejected {
 			// Its critical section is released in order all the same.
-			m.steps.endRecipients(m.ms.clock.Now(), 8)
+			m.steps.endRecipientSteps(m.ms.clock.Now(), 8)
 			note = "success"
 		}
-		m.ms.log.steps(m.receiver.id, "moveChunk.to", &m.req, m.steps.recipient, recvSteps, note)
+		m.ms.log.writeSteps(m.recipient.id, "moveChunk.to", &m.req, m.steps.recipient, recipientSteps, note)
 	}
 	if !m.rejected && !m.killed {
 		m.logRange(m.donor.id, "moveChunk.error", nil)
@@ -339,48 +339,48 @@ func (m *migration) fail(err error) {
 
 // finish frees the shards, logs the donor's steps and tells whoever waits.
 func (m *migration) finish(err error) {
-	if m.over {
+	if m.ended {
 		return
 	}
 	note := "aborted"
 	if err == nil {
-		m.steps.endDonors(m.ms.clock.Now()) // step 6
+		m.steps.endDonorStep(m.ms.clock.Now()) // step 6
 		note = "success"
 	}
 	m.countEnd(m.ms.clock.Now(), err)
 	if !m.killed { // an operation that was killed can't write any more
-		m.ms.log.steps(m.donor.id, "moveChunk.from", &m.req, m.steps.donor, donorSteps, note)
+		m.ms.log.writeSteps(m.donor.id, "moveChunk.from", &m.req, m.steps.donor, donorSteps, note)
 	}
-	m.free()
-	m.tell(err)
-	if m.ms.watch == nil {
+	m.releaseShards()
+	m.notifyWaiters(err)
+	if m.ms.onEvent == nil {
 		return
 	}
 	event := "done"
 	if err != nil {
 		event = "failed"
 	}
-	m.ms.clock.After(0, func() { m.reached(event) })
+	m.ms.clock.After(0, func() { m.notifyEvent(event) })
 }
 
-// tell tells those who wait how the migration ended, once.
-func (m *migration) tell(err error) {
-	waiting := m.done
-	m.done = nil
+// notifyWaiters calls the waiters with the result of the migration, once.
+func (m *migration) notifyWaiters(err error) {
+	waiting := m.waiters
+	m.waiters = nil
 	for _, done := range waiting {
 		done(err)
 	}
 }
 
-// free lets both shards take part in other migrations.
-func (m *migration) free() {
-	m.over, m.cloning = true, false
-	for _, s := range []*shard{m.donor, m.receiver} {
-		if s.busy == m {
-			s.busy = nil
+// releaseShards lets both shards take part in other migrations.
+func (m *migration) releaseShards() {
+	m.ended, m.cloning = true, false
+	for _, s := range []*shard{m.donor, m.recipient} {
+		if s.migration == m {
+			s.migration = nil
 		}
 	}
-	delete(m.ms.underWay, m)
+	delete(m.ms.active, m)
 }
 
 func emptyDoc() bson.Raw { return bson.Raw{5, 0, 0, 0, 0} }

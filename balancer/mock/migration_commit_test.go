@@ -73,7 +73,7 @@ func (tt commitCase) play(t *testing.T) {
 
 func (c *Cluster) setField(t *testing.T, coll, id, name string, value any) {
 	t.Helper()
-	if found, err := c.config.modify(coll, id, func(doc *bson.D) { set(doc, name, value) }); !found || err != nil {
+	if found, err := c.config.modify(coll, id, func(doc *bson.D) { setDocField(doc, name, value) }); !found || err != nil {
 		t.Fatal(found, err)
 	}
 }
@@ -88,10 +88,10 @@ func (tt commitCase) migration(t *testing.T, c *Cluster) *migration {
 	}
 	switch tt.Before {
 	case "":
-		m.before = c.config.table(exampleNS).Find(m.min).Version
+		m.initialVersion = c.config.table(exampleNS).Find(m.min).Version
 	case "absent":
 	default:
-		m.before = readVersion(t, tt.Before)
+		m.initialVersion = readVersion(t, tt.Before)
 	}
 	m.coll = otherwise(m.coll, tt.Other)
 	return m
@@ -323,9 +323,9 @@ func showSplit(details bson.Raw) string {
 func (tt splitCase) splitVector(t *testing.T) {
 	const size = 1000
 	v := tt.Vector
-	req := VectorRequest{ChunkBytes: int64(v.ChunkDocs * size), Force: v.Force, MaxKeys: int64(v.MaxKeys),
+	req := SplitVectorRequest{ChunkBytes: int64(v.ChunkDocs * size), Force: v.Force, MaxKeys: int64(v.MaxKeys),
 		MaxPoints: int64(v.MaxPoints)}
-	if got := vectorPoints(keysOf(100), req.piece(size, 100), req.MaxPoints); !slices.Equal(got, tt.Forward) {
+	if got := splitVectorPoints(keysOf(100), req.keysPerPiece(size, 100), req.MaxPoints); !slices.Equal(got, tt.Forward) {
 		t.Errorf("%v, want %v", got, tt.Forward)
 	}
 }
@@ -333,9 +333,9 @@ func (tt splitCase) splitVector(t *testing.T) {
 // autoSplit: documents of 1 MiB, chunks of 10 MiB, no limit.
 func (tt splitCase) autoSplit(t *testing.T) {
 	keys := keysOf(tt.Docs)
-	forward := piecePoints(keys, 10, 0)
+	forward := splitPointIndexes(keys, 10, 0)
 	slices.Reverse(keys)
-	backward := piecePoints(keys, 10, 0)
+	backward := splitPointIndexes(keys, 10, 0)
 	for i, at := range backward {
 		backward[i] = tt.Docs - 1 - at
 	}

@@ -15,20 +15,20 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// What the steps of a migration take, on top of the time for its bytes. The
+// Durations of the steps of a migration, in addition to the transfer. The
 // figures are of the size a small idle cluster shows.
 const (
-	refuseTime     = 100 * time.Millisecond // a donor that refuses after a refresh
-	prepareTime    = 20 * time.Millisecond  // up to the start of the clone
-	batchTime      = 5 * time.Millisecond   // round trip of one clone batch
-	catchUpTime    = 50 * time.Millisecond  // replication before the critical section
-	commitTime     = 100 * time.Millisecond // critical section and commit
-	cloneRate      = 64 << 20               // bytes a second
-	cloneBatch     = 16 << 20               // bytes of one clone batch
-	donorSteps     = 6
-	recvSteps      = 8
-	opsOfMigration = 4           // numbers that a migration takes among its shards' operations
-	deletionPoll   = time.Second // how often a waiting recipient looks at range deletions
+	refuseTime      = 100 * time.Millisecond // a donor that refuses after a refresh
+	prepareTime     = 20 * time.Millisecond  // up to the start of the clone
+	batchTime       = 5 * time.Millisecond   // round trip of one clone batch
+	catchUpTime     = 50 * time.Millisecond  // replication before the critical section
+	commitTime      = 100 * time.Millisecond // critical section and commit
+	cloneRate       = 64 << 20               // bytes a second
+	cloneBatch      = 16 << 20               // bytes of one clone batch
+	donorSteps      = 6
+	recipientSteps  = 8
+	opsPerMigration = 4           // numbers that a migration takes among its shards' operations
+	deletionPoll    = time.Second // how often a waiting recipient looks at range deletions
 )
 
 // MoveRequest asks a donor for a migration. Bounds are documents as they were
@@ -61,22 +61,22 @@ type Migrations struct {
 	zones      *Zones
 	deleter    *RangeDeleter
 	faults     *Faults
-	pauses     *Pauses
+	failPoints *FailPoints
 	ids        *ids.Source
 	log        *changeLog
 	membership *Membership
 	shards     shardSet
 	stats      *Statistics
 
-	underWay map[*migration]bool
-	lastOp   int32 // number of the newest operation on a shard
+	active map[*migration]bool
+	lastOp int32 // number of the newest operation on a shard
 	// unfinished are those whose decision could not be carried out yet.
 	unfinished []*migration
-	// watch hears of the events of all; may be nil.
-	watch func(MigrationEvent)
+	// onEvent is called with the events of all migrations; may be nil.
+	onEvent func(MigrationEvent)
 }
 
-// MigrationEvent is what a migration has come to. Name is one of
+// MigrationEvent is a stage that a migration has reached. Name is one of
 // MigrationEvents().
 type MigrationEvent struct {
 	Name      string
@@ -91,18 +91,18 @@ func MigrationEvents() []string {
 	return []string{"start", "clone", "catchUp", "commit", "committed", "done", "failed"}
 }
 
-// Watch has watch hear of each event, with the lock held, before what happens
-// there: with Outside it may give the lock back and change the cluster meanwhile.
-func (ms *Migrations) Watch(watch func(MigrationEvent)) { ms.watch = watch }
+// Watch registers a function called for each event, with the lock held, before the stage
+// starts. It may release the lock (Clock.WithoutLock) and change the cluster.
+func (ms *Migrations) Watch(watch func(MigrationEvent)) { ms.onEvent = watch }
 
-// reached tells who watches what the migration has come to, once. What comes
-// after has to look again whether it goes on.
-func (m *migration) reached(event string) {
-	watch := m.ms.watch
+// notifyEvent reports an event to the watcher, once. The caller
+// has to check afterwards whether the migration is still running.
+func (m *migration) notifyEvent(event string) {
+	watch := m.ms.onEvent
 	if watch == nil || m.event == event {
 		return
 	}
-	if m.over && event != "committed" && event != "done" && event != "failed" {
+	if m.ended && event != "committed" && event != "done" && event != "failed" {
 		return // it has failed meanwhile
 	}
 	m.event = event
@@ -112,7 +112,7 @@ func (m *migration) reached(event string) {
 }
 
 // reset forgets all that are under way or unfinished.
-func (ms *Migrations) reset() { ms.underWay, ms.unfinished = map[*migration]bool{}, nil }
+func (ms *Migrations) reset() { ms.active, ms.unfinished = map[*migration]bool{}, nil }
 
 // Migrations returns those of the cluster.
 func (c *Cluster) Migrations() *Migrations { return c.migrations }
@@ -122,22 +122,22 @@ type migration struct {
 	ms *Migrations
 
 	// req is the request, with both bounds as soon as they are known; those that came
-	// with it are askedMin and askedMax.
-	req                MoveRequest
-	askedMin, askedMax bson.Raw
+	// with it are originalMin and originalMax.
+	req                      MoveRequest
+	originalMin, originalMax bson.Raw
 
-	coll     catalog.Collection
-	known    boundKeys
-	min, max catalog.Key // zero until the collection is looked at
-	donor    *shard
-	receiver *shard
-	before   catalog.ChunkVersion // version of the chunk when the migration began
-	indexes  []store.IndexSpec    // of the donor when the recipient was prepared
+	coll           catalog.Collection
+	known          boundKeys
+	min, max       catalog.Key // zero until the collection is looked at
+	donor          *shard
+	recipient      *shard
+	initialVersion catalog.ChunkVersion // version of the chunk when the migration began
+	indexes        []store.IndexSpec    // of the donor when the recipient was prepared
 
 	// op numbers the donor's command in $currentOp.
-	op    int32
-	at    bson.Timestamp
-	steps stepTimes
+	op        int32
+	startedAt bson.Timestamp
+	steps     stepTimes
 
 	// Clone: the documents seen at the start, still to be copied.
 	records                   []store.RecordID
@@ -147,28 +147,28 @@ type migration struct {
 	// rejected: the config server refused the commit.
 	rejected bool
 	mods     modifications
-	// tracked is the memory that ids of modifications took, in bytes.
-	tracked int64
+	// modificationBytes is the memory that ids of modifications took, in bytes.
+	modificationBytes int64
 	// blocksWrites: writes to the collection wait for the clone.
-	blocksWrites bool
-	cloned       int64
-	clonedSize   int64
-	donorTask    *rangeDeletion
-	recvTask     *rangeDeletion
+	blocksWrites  bool
+	cloned        int64
+	clonedSize    int64
+	donorTask     *rangeDeletion
+	recipientTask *rangeDeletion
 
 	// killed: killOp has ended the donor's worker, which has not come to its end yet.
 	killed bool
 
-	// event is the last one that was told of.
+	// event is the last event that was reported.
 	event string
-	// over: the shards are free again and whoever waited was told.
-	over bool
-	// decision is what becomes of the range, delivered that both shards know.
-	decision  decision
-	delivered bool
+	// ended: the shards are free again and the waiters were called.
+	ended bool
+	// decision is the outcome for the range; delivered: both shards know it.
+	decision        decision
+	decisionApplied bool
 
-	// done are those that wait: more than one when the same request came again.
-	done []func(error)
+	// waiters has the waiters: more than one if the same request was repeated.
+	waiters []func(error)
 }
 
 // local returns the migrating collection on one of the two shards; nil when it
@@ -190,8 +190,8 @@ type modifications struct {
 
 func (m *modifications) empty() bool { return len(m.upserts)+len(m.deletes) == 0 }
 
-// same reports whether two requests are equal in all fields.
-func (r MoveRequest) same(o MoveRequest) bool {
+// equal reports whether two requests are equal in all fields.
+func (r MoveRequest) equal(o MoveRequest) bool {
 	return r.Namespace == o.Namespace && r.From == o.From && r.To == o.To && bytes.Equal(r.Min, o.Min) &&
 		bytes.Equal(r.Max, o.Max) &&
 		r.Force == o.Force && r.WaitForDelete == o.WaitForDelete && r.MaxChunkSizeBytes == o.MaxChunkSizeBytes &&
@@ -207,15 +207,16 @@ func (ms *Migrations) start(req MoveRequest, keys boundKeys, done func(error)) {
 		ms.clock.After(batchTime, func() { done(err) })
 		return
 	}
-	if donor := ms.shards[req.From]; donor != nil && donor.busy != nil && donor.busy.asked().same(req) {
-		donor.busy.done = append(donor.busy.done, done)
+	if donor := ms.shards[req.From]; donor != nil && donor.migration != nil &&
+		donor.migration.originalRequest().equal(req) {
+		donor.migration.waiters = append(donor.migration.waiters, done)
 		return
 	}
-	m := &migration{ms: ms, req: req, askedMin: req.Min, askedMax: req.Max, done: []func(error){done},
+	m := &migration{ms: ms, req: req, originalMin: req.Min, originalMax: req.Max, waiters: []func(error){done},
 		known: keys}
 	m.steps.begin(ms.clock.Now())
-	m.at = ms.ids.GossipTime()
-	if err := m.admit(); err != nil {
+	m.startedAt = ms.ids.ClusterTime()
+	if err := m.checkCanStart(); err != nil {
 		// Refused before it registered: nothing is logged.
 		ms.clock.After(batchTime, func() { done(err) })
 		return
@@ -224,73 +225,73 @@ func (ms *Migrations) start(req MoveRequest, keys boundKeys, done func(error)) {
 		ms.clock.After(0, func() { done(nil) })
 		return
 	}
-	m.donor.busy = m
-	ms.underWay[m] = true
-	ms.lastOp += opsOfMigration
+	m.donor.migration = m
+	ms.active[m] = true
+	ms.lastOp += opsPerMigration
 	m.op = ms.lastOp
-	m.steps.endDonors(ms.clock.Now()) // step 1: accepted
-	m.donorPause(1, func(m *migration) { m.after(prepareTime+ms.faults.lag(m.req.From), (*migration).prepare) })
+	m.steps.endDonorStep(ms.clock.Now()) // step 1: accepted
+	m.pauseDonor(1, func(m *migration) { m.after(prepareTime+ms.faults.extraLatency(m.req.From), (*migration).prepare) })
 }
 
-// asked is the request as it came.
-func (m *migration) asked() MoveRequest {
+// originalRequest is the request as it came.
+func (m *migration) originalRequest() MoveRequest {
 	req := m.req
-	req.Min, req.Max = m.askedMin, m.askedMax
+	req.Min, req.Max = m.originalMin, m.originalMax
 	return req
 }
 
 // after takes the next step in d. One that panics ends the migration as one
 // whose donor can't decide: its recovery will, by what the catalog says.
 func (m *migration) after(d time.Duration, step func(*migration)) {
-	m.ms.clock.After(d, func() { m.ms.clock.Attempt("a migration", func() { step(m) }, m.crash) })
+	m.ms.clock.After(d, func() { m.ms.clock.Attempt("a migration", func() { step(m) }, m.failAfterPanic) })
 }
 
-// donorPause goes on past the fail point behind a step of the donor.
-func (m *migration) donorPause(step int, then func(*migration)) {
-	m.pause(stepPoint(hangAtDonorStep, step), m.donor.id, then)
+// pauseDonor goes on past the fail point behind a step of the donor.
+func (m *migration) pauseDonor(step int, then func(*migration)) {
+	m.pause(stepFailPoint(hangAtDonorStep, step), m.donor.id, then)
 }
 
-// recvPause goes on past the fail point behind a step of the recipient.
-func (m *migration) recvPause(step int, then func(*migration)) {
-	m.pause(stepPoint(hangAtRecipientStep, step), m.receiver.id, then)
+// pauseRecipient goes on past the fail point behind a step of the recipient.
+func (m *migration) pauseRecipient(step int, then func(*migration)) {
+	m.pause(stepFailPoint(hangAtRecipientStep, step), m.recipient.id, then)
 }
 
 func (m *migration) pause(point string, on catalog.ShardID, then func(*migration)) {
-	m.ms.pauses.at(point, on, func() {
-		m.ms.clock.Attempt("a migration", func() { then(m) }, m.crash)
+	m.ms.failPoints.pass(point, on, func() {
+		m.ms.clock.Attempt("a migration", func() { then(m) }, m.failAfterPanic)
 	})
 }
 
-func (m *migration) crash(err error) {
-	if m.over {
+func (m *migration) failAfterPanic(err error) {
+	if m.ended {
 		return
 	}
-	m.ms.clock.Attempt("the end of a migration", func() { m.breakOff(err) }, func(error) {
-		m.free()
-		m.tell(err)
+	m.ms.clock.Attempt("the end of a migration", func() { m.abandon(err) }, func(error) {
+		m.releaseShards()
+		m.notifyWaiters(err)
 	})
 }
 
-// admit is what the donor checks before it registers (rules/02-migration-and-metadata §5.3 #1-#5).
-func (m *migration) admit() error {
+// checkCanStart is what the donor checks before it registers (rules/02-migration-and-metadata §5.3 #1-#5).
+func (m *migration) checkCanStart() error {
 	if !m.ms.membership.hadTwo {
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot move chunks in a cluster that has never had two shards")
 	}
-	m.donor, m.receiver = m.ms.shards[m.req.From], m.ms.shards[m.req.To]
-	if m.donor.busy != nil {
+	m.donor, m.recipient = m.ms.shards[m.req.From], m.ms.shards[m.req.To]
+	if m.donor.migration != nil {
 		return busyError(m.donor)
 	}
-	if m.receiver == nil {
+	if m.recipient == nil {
 		return mongoerr.New(mongoerr.ShardNotFound, "Shard %s not found", m.req.To)
 	}
-	if err := chunkOperations(m.ms.config); err != nil {
+	if err := checkChunkOperations(m.ms.config); err != nil {
 		return err
 	}
 	return m.ms.checkRecovered(m.donor)
 }
 
 func busyError(s *shard) error {
-	req, does, other := s.busy.req, "receiving", "from "+string(s.busy.req.From)
+	req, does, other := s.migration.req, "receiving", "from "+string(s.migration.req.From)
 	if req.From == s.id {
 		does, other = "donating", "to "+string(req.To)
 	}
@@ -301,44 +302,44 @@ func busyError(s *shard) error {
 // prepare is the rest of the donor's work before cloning (rules/02-migration-and-metadata §5.3 #6 to
 // #12): identity, bounds, range deletions, and the chunk around the range.
 func (m *migration) prepare() {
-	m.reached("start")
-	if m.over {
+	m.notifyEvent("start")
+	if m.ended {
 		return
 	}
-	if err := m.identify(); err != nil {
-		m.giveUp(m.asOwner(err))
+	if err := m.resolveCollection(); err != nil {
+		m.refuse(m.asStaleConfig(err))
 		return
 	}
 	m.waitForDeletions(m.donor, func(m *migration) {
 		if err := m.checkRange(); err != nil {
-			m.giveUp(m.asOwner(err))
+			m.refuse(m.asStaleConfig(err))
 			return
 		}
 		m.startClone()
 	})
 }
 
-// asOwner makes a refusal of what is not as the request has it into that of a shard which owns
+// asStaleConfig converts a mismatch with the request to StaleConfig, as returned by a shard that owns
 // its metadata.
-func (m *migration) asOwner(err error) error {
+func (m *migration) asStaleConfig(err error) error {
 	for _, code := range []mongoerr.Code{
 		mongoerr.NamespaceNotFound, mongoerr.KeyPatternShorterThanBound, mongoerr.BoundFieldMismatch,
 	} {
-		if mongoerr.Is(err, code) && m.ms.config.ownedByShards() {
-			return m.ms.config.staleConfig(m.req.Namespace, m.donor.id, "%s", err)
+		if mongoerr.Is(err, code) && m.ms.config.shardsOwnMetadata() {
+			return m.ms.config.staleConfigError(m.req.Namespace, m.donor.id, "%s", err)
 		}
 	}
 	return err
 }
 
-// giveUp ends a migration whose clone has not begun.
-func (m *migration) giveUp(err error) {
+// refuse ends a migration whose clone has not begun.
+func (m *migration) refuse(err error) {
 	m.after(refuseTime, func(m *migration) { m.finish(err) })
 }
 
-// identify reads the collection and returns both bounds.
-func (m *migration) identify() error {
-	coll, err := m.donated()
+// resolveCollection reads the collection and returns both bounds.
+func (m *migration) resolveCollection() error {
+	coll, err := m.donorCollection()
 	if err != nil {
 		return err
 	}
@@ -349,16 +350,16 @@ func (m *migration) identify() error {
 	bounds := requestedBounds{&m.req, m.known, m.coll.Pattern, m.ms.config.tables[m.req.Namespace], m.local(m.donor)}
 	var wrong boundError
 	if m.min, m.max, err = bounds.resolve(); errors.As(err, &wrong) {
-		return m.ms.config.staleConfig(m.req.Namespace, m.donor.id,
+		return m.ms.config.staleConfigError(m.req.Namespace, m.donor.id,
 			"The range [%s, %s) is not valid for collection %s with key pattern %s", m.req.Min, m.req.Max, m.req.Namespace,
 			m.coll.Pattern.Doc())
 	}
 	return err
 }
 
-// donated returns the collection as the donor knows it, if it may give away of
+// donorCollection returns the collection as the donor knows it, if it may give away of
 // it.
-func (m *migration) donated() (catalog.Collection, error) {
+func (m *migration) donorCollection() (catalog.Collection, error) {
 	ns := m.req.Namespace
 	coll, ok, err := m.ms.config.Tracked(ns)
 	if err != nil {
@@ -366,13 +367,13 @@ func (m *migration) donated() (catalog.Collection, error) {
 	}
 	table := m.ms.config.tables[ns]
 	if !ok || table.Count(m.donor.id) == 0 {
-		return coll, m.ms.config.staleConfig(ns, m.donor.id, "shard %s owns no chunk of %s", m.donor.id, ns)
+		return coll, m.ms.config.staleConfigError(ns, m.donor.id, "shard %s owns no chunk of %s", m.donor.id, ns)
 	}
-	heard := func() bool { return m.ms.config.banned[ns] != table.Version() }
+	heard := func() bool { return m.ms.config.forbiddenSince[ns] != table.Version() }
 	if !coll.AllowMigrations || !coll.PermitMigrations && heard() {
 		return coll, mongoerr.New(mongoerr.ConflictingOperationInProgress, "Collection %s does not allow migrations", ns)
 	}
-	if coll.Frozen(m.ms.installed.onShard(m.donor.id)) {
+	if coll.Frozen(m.ms.installed.shardRelease(m.donor.id)) {
 		return coll, mongoerr.New(mongoerr.ConflictingOperationInProgress,
 			"Collection is undergoing changes so moveChunk is not allowed. allowMigrations: %v, allowChunkOperations: false",
 			coll.AllowMigrations)
@@ -385,22 +386,22 @@ func (m *migration) donated() (catalog.Collection, error) {
 // deletions were waited for.
 func (m *migration) checkRange() error {
 	ns := m.req.Namespace
-	coll, err := m.donated()
+	coll, err := m.donorCollection()
 	if err != nil {
 		return err
 	}
 	if !coll.UUID.Equal(m.coll.UUID) || coll.Epoch != m.coll.Epoch {
-		return m.ms.config.staleConfig(ns, m.donor.id, "collection %s was recreated", ns)
+		return m.ms.config.staleConfigError(ns, m.donor.id, "collection %s was recreated", ns)
 	}
 	if m.local(m.donor) == nil {
 		return errDropped()
 	}
 	chunk := m.ms.config.tables[ns].Place(m.min)
 	if chunk.Shard != m.donor.id || m.max.Compare(chunk.Max) > 0 {
-		return m.ms.config.staleConfig(ns, m.donor.id,
+		return m.ms.config.staleConfigError(ns, m.donor.id,
 			"Range with bounds [%s, %s) is not contained within a chunk owned by this shard.", m.req.Min, m.req.Max)
 	}
-	m.before = chunk.Version
+	m.initialVersion = chunk.Version
 	return nil
 }
 
@@ -413,14 +414,14 @@ func (m *migration) waitForDeletions(s *shard, then func(*migration)) {
 
 func (m *migration) waitForDeletionsUntil(deadline time.Time, limit time.Duration, s *shard, then func(*migration)) {
 	switch {
-	case m.over:
+	case m.ended:
 	case s.overlappingDeletion(deletionRange{m.coll.UUID, m.min, m.max}) == nil:
 		then(m)
 	case m.ms.parameters.Int("disableResumableRangeDeleter") != 0:
-		m.refuseOn(s, mongoerr.New(mongoerr.ResumableRangeDeleterDisabled,
+		m.failOn(s, mongoerr.New(mongoerr.ResumableRangeDeleterDisabled,
 			"an overlapping range deletion on shard %s will not run: disableResumableRangeDeleter is set", s.id))
 	case !m.ms.clock.Now().Before(deadline):
-		m.refuseOn(s, mongoerr.New(mongoerr.ExceededTimeLimit,
+		m.failOn(s, mongoerr.New(mongoerr.ExceededTimeLimit,
 			"Exceeded time limit waiting for an overlapping range deletion on shard %s", s.id))
 	default:
 		m.after(min(deletionPoll, limit/10+time.Millisecond),
@@ -428,18 +429,18 @@ func (m *migration) waitForDeletionsUntil(deadline time.Time, limit time.Duratio
 	}
 }
 
-// refuseOn ends a migration that one of its shards refuses: what the recipient
+// failOn ends a migration that one of its shards refuses: what the recipient
 // says arrives as the text of another error.
-func (m *migration) refuseOn(s *shard, err *mongoerr.ServerError) {
-	if s == m.receiver {
+func (m *migration) failOn(s *shard, err *mongoerr.ServerError) {
+	if s == m.recipient {
 		m.fail(recipientError(err.CodeName() + ": " + err.Message))
 		return
 	}
 	m.finish(err)
 }
 
-// holds reports whether a document's key is in the migrating range.
-func (m *migration) holds(doc bson.Raw) bool {
+// containsDocument reports whether a document's key is in the migrating range.
+func (m *migration) containsDocument(doc bson.Raw) bool {
 	key, err := m.coll.Pattern.DocumentKey(doc)
 	return err == nil && m.contains(key)
 }

@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// decision is what becomes of a migration's range, as the coordinator document
+// decision is the outcome of a migration, as the coordinator document
 // has it (rules/02-migration-and-metadata §5.4).
 type decision uint8
 
@@ -27,19 +27,19 @@ const recoveryPoll = time.Second
 
 // byDonor lists the migrations under way in a fixed order.
 func (ms *Migrations) byDonor() []*migration {
-	list := make([]*migration, 0, len(ms.underWay))
-	for m := range ms.underWay {
+	list := make([]*migration, 0, len(ms.active))
+	for m := range ms.active {
 		list = append(list, m)
 	}
 	slices.SortFunc(list, func(a, b *migration) int { return cmp.Compare(a.donor.id, b.donor.id) })
 	return list
 }
 
-// checkParties ends a migration whose shards have lost each other.
-func (m *migration) checkParties() {
-	switch err := m.ms.faults.reach(m.donor.id, m.receiver.id); {
+// abortIfSeparated ends a migration whose shards have lost each other.
+func (m *migration) abortIfSeparated() {
+	switch err := m.ms.faults.checkReachable(m.donor.id, m.recipient.id); {
 	case m.donor.down:
-		m.breakOff(m.ms.faults.reach(configShard, m.donor.id))
+		m.abandon(m.ms.faults.checkReachable(configShard, m.donor.id))
 	case err == nil || m.decision == committed || !m.cloning:
 		// Before the clone the donor finds out by itself, after the commit the
 		// other shard learns of it later.
@@ -48,53 +48,54 @@ func (m *migration) checkParties() {
 	}
 }
 
-// breakOff ends a migration whose donor can't decide, or can't tell: it is
-// gone, or the config server is.
-func (m *migration) breakOff(err error) {
-	if m.receiver.busy == m && m.decision == undecided {
-		m.ms.log.steps(m.receiver.id, "moveChunk.to", &m.req, m.steps.recipient, recvSteps, "aborted")
+// abandon ends a migration whose donor can't decide or report: it is
+// down, or the config server is.
+func (m *migration) abandon(err error) {
+	if m.recipient.migration == m && m.decision == undecided {
+		m.ms.log.writeSteps(m.recipient.id, "moveChunk.to", &m.req, m.steps.recipient, recipientSteps, "aborted")
 	}
-	m.leave()
+	m.queueRecovery()
 	m.finish(err)
 }
 
-// settle carries the decision out, or sees to it that it will be; then is
+// carryOutDecision carries the decision out, or schedules a recovery that does; then is
 // called when the donor's orphans are gone, if it could be done at once.
-func (m *migration) settle(then func()) {
-	if !m.deliver(then) {
-		m.leave()
+func (m *migration) carryOutDecision(then func()) {
+	if !m.applyDecision(then) {
+		m.queueRecovery()
 	}
 }
 
-// leave keeps a migration that both shards don't know the decision of, for
+// queueRecovery queues a migration whose decision is not known to both shards for
 // the donor's recovery. One whose donor has written nothing needs none.
-func (m *migration) leave() {
-	if m.delivered || m.donorTask == nil || slices.Contains(m.ms.unfinished, m) {
+func (m *migration) queueRecovery() {
+	if m.decisionApplied || m.donorTask == nil || slices.Contains(m.ms.unfinished, m) {
 		return
 	}
 	m.ms.unfinished = append(m.ms.unfinished, m)
-	m.ms.clock.Every(recoveryPoll, m.keepRecovering)
+	m.ms.clock.Every(recoveryPoll, m.retryRecovery)
 }
 
-func (m *migration) keepRecovering() (again bool) {
+func (m *migration) retryRecovery() (again bool) {
 	m.recover()
 	return slices.Contains(m.ms.unfinished, m)
 }
 
 // recover is the donor's recovery of an unfinished migration (rules/02-migration-and-metadata §5.6).
 func (m *migration) recover() {
-	if m.delivered || m.decide() && m.deliver(nil) {
+	if m.decisionApplied || m.decideFromCatalog() && m.applyDecision(nil) {
 		m.ms.unfinished = slices.DeleteFunc(m.ms.unfinished, func(u *migration) bool { return u == m })
 	}
 }
 
-// decide finds out what became of the range: it is committed if the donor does
+// decideFromCatalog finds out what became of the range: it is committed if the donor does
 // not own it any more. False while nobody can be asked.
-func (m *migration) decide() bool {
+func (m *migration) decideFromCatalog() bool {
 	if m.decision != undecided {
 		return true
 	}
-	if m.ms.faults.isDown(configShard) || m.ms.shards.has(m.donor) && m.ms.faults.reach(m.donor.id, configShard) != nil {
+	if m.ms.faults.isDown(configShard) ||
+		m.ms.shards.has(m.donor) && m.ms.faults.checkReachable(m.donor.id, configShard) != nil {
 		return false
 	}
 	coll, ok, err := m.ms.config.Tracked(m.req.Namespace)
@@ -109,7 +110,7 @@ func (m *migration) decide() bool {
 	m.decision = committed
 	if chunk.Shard == m.donor.id {
 		m.decision = aborted
-		m.ms.config.fence(m.req.Namespace, m.donorTask.min, m.donorTask.max, m.before)
+		m.ms.config.fence(m.req.Namespace, m.donorTask.min, m.donorTask.max, m.initialVersion)
 	}
 	return true
 }
@@ -127,21 +128,21 @@ func (cfg *ConfigDB) fence(ns string, min, max catalog.Key, version catalog.Chun
 	}
 }
 
-// deliver carries the decision out on both shards (rules/02-migration-and-metadata §5.6); false when
+// applyDecision carries the decision out on both shards (rules/02-migration-and-metadata §5.6); false when
 // one of them can't be reached. A shard that left the cluster counts as told.
-func (m *migration) deliver(then func()) bool {
-	donor, receiver := m.ms.shards.has(m.donor), m.ms.shards.has(m.receiver)
+func (m *migration) applyDecision(then func()) bool {
+	donor, receiver := m.ms.shards.has(m.donor), m.ms.shards.has(m.recipient)
 	switch {
 	case m.donorTask == nil:
-	case donor && m.donor.down, receiver && m.receiver.down:
+	case donor && m.donor.down, receiver && m.recipient.down:
 		return false
-	case donor && receiver && m.ms.faults.reach(m.donor.id, m.receiver.id) != nil:
+	case donor && receiver && m.ms.faults.checkReachable(m.donor.id, m.recipient.id) != nil:
 		return false
 	}
-	m.delivered = true
+	m.decisionApplied = true
 	if m.decision == committed {
-		m.donor.addOrphans(m.donorTask, m.recvTask.orphans)
-		m.receiver.removeDeletion(m.recvTask)
+		m.donor.addOrphans(m.donorTask, m.recipientTask.orphans)
+		m.recipient.removeDeletion(m.recipientTask)
 		m.ms.deleter.afterReaders(m.req.Namespace, m.donor.id, func() {
 			if then != nil {
 				m.ms.deleter.delete(m.donor, m.donorTask, 0, then)
@@ -151,14 +152,14 @@ func (m *migration) deliver(then func()) bool {
 		})
 		return true
 	}
-	if m.ms.flaws.KeepsAbortedDeletions {
+	if m.ms.bugs.KeepsAbortedDeletions {
 		return true
 	}
 	if m.donorTask != nil {
 		m.donor.removeDeletion(m.donorTask)
 	}
-	if m.recvTask != nil {
-		m.ms.deleter.schedule(m.receiver, m.recvTask)
+	if m.recipientTask != nil {
+		m.ms.deleter.schedule(m.recipient, m.recipientTask)
 	}
 	return true
 }
@@ -170,7 +171,7 @@ func (ms *Migrations) checkRecovered(donor *shard) error {
 		if m.donor == donor {
 			return mongoerr.New(mongoerr.HostUnreachable,
 				"shard %s has not recovered its migration of %s to %s yet, which can't be reached",
-				donor.id, m.req.Namespace, m.receiver.id)
+				donor.id, m.req.Namespace, m.recipient.id)
 		}
 	}
 	return nil
@@ -178,7 +179,7 @@ func (ms *Migrations) checkRecovered(donor *shard) error {
 
 // abortForIndexes is abort for a change of indexes, unless that goes unnoticed.
 func (ms *Migrations) abortForIndexes(ns string) {
-	if !ms.flaws.IndexesOfTheStart {
+	if !ms.bugs.StaleRecipientIndexes {
 		ms.abort(ns)
 	}
 }
@@ -217,7 +218,7 @@ func (ms *Migrations) checkManualMove(req MoveRequest) error {
 		return err
 	}
 	target := []catalog.Shard{to}
-	ms.stats.markFull(target)
+	ms.stats.fillShardSizes(target)
 	switch {
 	case target[0].Full():
 		return mongoerr.New(mongoerr.IllegalOperation, "shard %s has reached its maximum size", to.ID)
@@ -229,10 +230,10 @@ func (ms *Migrations) checkManualMove(req MoveRequest) error {
 	return nil
 }
 
-// checkMovedRange returns what config servers from 9.0 on say of bounds that are none, or not
+// checkMovedRange returns the error of config servers from 9.0 on for invalid bounds, or bounds not
 // of one chunk.
 func (ms *Migrations) checkMovedRange(req MoveRequest) error {
-	if !ms.installed.onConfigServers().ChecksMovedRanges() {
+	if !ms.installed.configRelease().ChecksMovedRanges() {
 		return nil
 	}
 	coll, ok, err := ms.config.Tracked(req.Namespace)
@@ -263,7 +264,7 @@ func (ms *Migrations) checkMovedRange(req MoveRequest) error {
 }
 
 func (ms *Migrations) zoneOf(coll catalog.Collection, req MoveRequest) (string, error) {
-	zones, err := ms.zones.of(coll)
+	zones, err := ms.zones.ranges(coll)
 	if err != nil {
 		return catalog.NoZone, err
 	}
@@ -283,7 +284,7 @@ func (ms *Migrations) Move(ctx context.Context, req MoveRequest, deadline time.T
 	if err := ms.balancer.awaitScheduler(ctx, deadline); err != nil {
 		return err
 	}
-	if req.From == req.To && ms.config.ownedByShards() {
+	if req.From == req.To && ms.config.shardsOwnMetadata() {
 		return nil // by the donor
 	}
 	var result error
@@ -292,20 +293,20 @@ func (ms *Migrations) Move(ctx context.Context, req MoveRequest, deadline time.T
 	if err := ms.clock.Await(ctx, deadline, func() bool { return ended }); err != nil {
 		return err
 	}
-	return ms.outcome(req, result)
+	return ms.reconcileOutcome(req, result)
 }
 
-// outcome makes a failure a success when the range is on the recipient all
+// reconcileOutcome turns a failure into a success if the range is on the recipient all
 // the same (rules/02-defragmentation-and-merging §4.6). Where shards own the metadata it stays
 // a failure: the command is to be repeated.
-func (ms *Migrations) outcome(req MoveRequest, err error) error {
+func (ms *Migrations) reconcileOutcome(req MoveRequest, err error) error {
 	table := ms.config.table(req.Namespace)
-	if err == nil || table == nil || ms.config.ownedByShards() || mongoerr.Is(err, mongoerr.BalancerInterrupted) {
+	if err == nil || table == nil || ms.config.shardsOwnMetadata() || mongoerr.Is(err, mongoerr.BalancerInterrupted) {
 		return err
 	}
 	bound, find := req.Min, table.Find
 	if bound == nil {
-		bound, find = req.Max, func(k catalog.Key) catalog.Chunk { return EndingAt(table, k) }
+		bound, find = req.Max, func(k catalog.Key) catalog.Chunk { return ChunkEndingAt(table, k) }
 	}
 	if key, keyErr := table.Pattern().Key(bound); keyErr == nil && find(key).Shard == req.To {
 		return nil
@@ -313,20 +314,20 @@ func (ms *Migrations) outcome(req MoveRequest, err error) error {
 	return err
 }
 
-// Donating reports whether a shard gives away a part of the collection just now.
-func (ms *Migrations) Donating(ns string, id catalog.ShardID) bool {
+// IsDonating reports whether a shard gives away a part of the collection just now.
+func (ms *Migrations) IsDonating(ns string, id catalog.ShardID) bool {
 	s := ms.shards[id]
-	return s != nil && s.busy != nil && s.busy.donor == s && s.busy.req.Namespace == ns
+	return s != nil && s.migration != nil && s.migration.donor == s && s.migration.req.Namespace == ns
 }
 
 // AwaitDonation blocks until the shard gives nothing of the collection away:
 // splits and merges wait for that (rules/02-migration-and-metadata §5.2).
 func (ms *Migrations) AwaitDonation(ctx context.Context, deadline time.Time, ns string, id catalog.ShardID) error {
-	return ms.clock.Await(ctx, deadline, func() bool { return !ms.Donating(ns, id) })
+	return ms.clock.Await(ctx, deadline, func() bool { return !ms.IsDonating(ns, id) })
 }
 
-// sourceFailed is how the config server begins what it reports of a donor.
-const sourceFailed = "Command request failed on source shard. :: caused by :: "
+// sourceErrorPrefix is how the config server begins what it reports of a donor.
+const sourceErrorPrefix = "Command request failed on source shard. :: caused by :: "
 
 // Kill ends an operation of a shard that belongs to a migration, as 8.0.10 was seen to:
 //
@@ -334,7 +335,7 @@ const sourceFailed = "Command request failed on source shard. :: caused by :: "
 //   - the donor's worker: the migration ends, unless it is committed,
 //   - the recipient's worker: the recipient fails, and with it the migration.
 func (ms *Migrations) Kill(id catalog.ShardID, op int32) {
-	for m := range ms.underWay {
+	for m := range ms.active {
 		switch from := m.req.From == id; {
 		case from && op == m.op:
 			m.killCommand()
@@ -346,13 +347,13 @@ func (ms *Migrations) Kill(id catalog.ShardID, op int32) {
 	}
 }
 
-// killCommand has those who wait hear that their command was killed.
+// killCommand fails the waiters of the donor's command with Interrupted.
 func (m *migration) killCommand() {
-	waiting := m.done
-	m.done = nil
+	waiting := m.waiters
+	m.waiters = nil
 	m.ms.clock.After(0, func() {
 		for _, done := range waiting {
-			done(mongoerr.New(mongoerr.Interrupted, sourceFailed+"operation was interrupted"))
+			done(mongoerr.New(mongoerr.Interrupted, sourceErrorPrefix+"operation was interrupted"))
 		}
 	})
 }
@@ -362,15 +363,15 @@ func (m *migration) kill() {
 	if m.killed || m.decision != undecided {
 		return
 	}
-	err := mongoerr.New(mongoerr.Interrupted, sourceFailed+"operation was interrupted")
-	if m.cloning && len(m.steps.donor) == startedClone {
-		err = mongoerr.New(mongoerr.Interrupted, sourceFailed+
+	err := mongoerr.New(mongoerr.Interrupted, sourceErrorPrefix+"operation was interrupted")
+	if m.cloning && len(m.steps.donor) == donorStepsBeforeCloning {
+		err = mongoerr.New(mongoerr.Interrupted, sourceErrorPrefix+
 			"Failed to contact recipient shard to monitor data transfer :: caused by :: operation was interrupted")
 	}
 	m.killed = true
-	m.after(batchTime+m.lag(), func(m *migration) {
+	m.after(batchTime+m.extraLatency(), func(m *migration) {
 		switch {
-		case m.over || m.decision != undecided:
+		case m.ended || m.decision != undecided:
 		case m.cloning:
 			m.fail(err)
 		default:
@@ -383,8 +384,8 @@ func (m *migration) kill() {
 // begun to copy, until it has caught up.
 func (m *migration) awaitsRecipient() bool {
 	const caughtUp = 5 // of the recipient's
-	return m.cloning && len(m.steps.donor) == startedClone && len(m.steps.recipient) < caughtUp
+	return m.cloning && len(m.steps.donor) == donorStepsBeforeCloning && len(m.steps.recipient) < caughtUp
 }
 
-// startedClone is the donor's step after which it waits for the recipient.
-const startedClone = 3
+// donorStepsBeforeCloning is the donor's step after which it waits for the recipient.
+const donorStepsBeforeCloning = 3

@@ -108,7 +108,7 @@ func TestRecipientWithDocumentsLacksAnIndex(t *testing.T) {
 // rules/02-migration-and-metadata §5.4: the donor's deletion is due at once with waitForDelete, also
 // when it is found by recovery, and delayed without.
 func TestDeletionOfTheDonorIsDue(t *testing.T) {
-	for wait, when := range map[bool]whenToDelete{true: deletionNow, false: deletionDelayed} {
+	for wait, when := range map[bool]deletionTiming{true: deletionNow, false: deletionDelayed} {
 		c, _ := movable(t)
 		coll := c.exampleCollection(t)
 		bound := func(text string) bson.Raw { return coll.Pattern.Bound(exampleKey(t, coll.Pattern, text)) }
@@ -120,7 +120,7 @@ func TestDeletionOfTheDonorIsDue(t *testing.T) {
 		if err := c.clock.Await(t.Context(), time.Time{}, waits); err != nil {
 			t.Fatal(err)
 		}
-		if got := c.shards["A"].deletions[0].when; got != when {
+		if got := c.shards["A"].deletions[0].timing; got != when {
 			t.Errorf("waitForDelete %v: due %v, want %v", wait, got, when)
 		}
 	}

@@ -14,7 +14,7 @@ type stepTimes struct {
 	began            time.Time
 	donorAt          time.Time // the end of the donor's last step
 	donor, recipient []time.Duration
-	times            [donorSteps + recvSteps]time.Duration // where both lie
+	times            [donorSteps + recipientSteps]time.Duration // where both lie
 }
 
 func (s *stepTimes) begin(now time.Time) {
@@ -22,14 +22,14 @@ func (s *stepTimes) begin(now time.Time) {
 	s.donor, s.recipient = s.times[:0:donorSteps], s.times[donorSteps:donorSteps]
 }
 
-func (s *stepTimes) endDonors(now time.Time) {
+func (s *stepTimes) endDonorStep(now time.Time) {
 	s.donor = append(s.donor, now.Sub(s.donorAt))
 	s.donorAt = now
 }
 
-// endRecipients ends the recipient's steps up to n; those that the mock does not tell apart
+// endRecipientSteps ends the recipient's steps up to n; those that the mock does not tell apart
 // take no time.
-func (s *stepTimes) endRecipients(now time.Time, n int) {
+func (s *stepTimes) endRecipientSteps(now time.Time, n int) {
 	spent := now.Sub(s.began)
 	for _, d := range s.recipient {
 		spent -= d
@@ -43,17 +43,25 @@ func (s *stepTimes) endRecipients(now time.Time, n int) {
 // stepNames are those of the steps of a donor, and of a recipient, by how many there are.
 var stepNames = map[int][]string{
 	donorSteps: {"step 1 of 6", "step 2 of 6", "step 3 of 6", "step 4 of 6", "step 5 of 6", "step 6 of 6"},
-	recvSteps: {"step 1 of 8", "step 2 of 8", "step 3 of 8", "step 4 of 8", "step 5 of 8", "step 6 of 8", "step 7 of 8",
-		"step 8 of 8"},
+	recipientSteps: {
+		"step 1 of 8",
+		"step 2 of 8",
+		"step 3 of 8",
+		"step 4 of 8",
+		"step 5 of 8",
+		"step 6 of 8",
+		"step 7 of 8",
+		"step 8 of 8",
+	},
 }
 
-// steps writes how long the steps took that a shard has done, of all that there are.
-func (cl *changeLog) steps(
+// writeSteps writes how long the steps took that a shard has done, of all that there are.
+func (cl *changeLog) writeSteps(
 	by catalog.ShardID, what string, req *MoveRequest, times []time.Duration, all int, note string,
 ) {
 	start, dst := bsoncore.AppendDocumentStart(cl.scratch[:0])
 	for i, d := range times {
-		dst = bsoncore.AppendInt32(appendHead(dst, bson.TypeInt32, stepNames[all][i]), int32(d.Milliseconds()))
+		dst = bsoncore.AppendInt32(appendFieldHeader(dst, bson.TypeInt32, stepNames[all][i]), int32(d.Milliseconds()))
 	}
 	min, max := req.Min, req.Max
 	if min == nil || max == nil { // never computed
@@ -64,5 +72,5 @@ func (cl *changeLog) steps(
 	dst = appendText(dst, "to", req.To)
 	dst = appendText(dst, "from", req.From)
 	cl.scratch = closeDocument(appendText(dst, "note", note), start)
-	cl.changeEncoded(by, what, req.Namespace, cl.scratch)
+	cl.writeChangeEncoded(by, what, req.Namespace, cl.scratch)
 }

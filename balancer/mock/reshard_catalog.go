@@ -13,20 +13,20 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-// deleteRecord removes what the catalog shows of the operation.
+// deleteRecord removes the operation from the catalog.
 func (op *resharding) deleteRecord() {
-	if docs, record, ok := op.record(); ok {
+	if docs, record, ok := op.findDocument(); ok {
 		docs.Delete(record)
 	}
-	op.leaveEntry()
+	op.clearEntry()
 }
 
-// leaveEntry lets the collection's entry show no operation any more.
-func (op *resharding) leaveEntry() {
+// clearEntry lets the collection's entry show no operation any more.
+func (op *resharding) clearEntry() {
 	err := op.changeEntry(func(doc *bson.D) {
-		unset(doc, "reshardingFields")
+		unsetDocField(doc, "reshardingFields")
 		if op.before.AllowMigrations {
-			unset(doc, "allowMigrations")
+			unsetDocField(doc, "allowMigrations")
 		}
 	})
 	if err != nil {
@@ -34,11 +34,11 @@ func (op *resharding) leaveEntry() {
 	}
 }
 
-// enter moves to a state: the operation's document, the
+// enterState moves to a state: the operation's document, the
 // collection's entry and the change log show it.
-func (op *resharding) enter(next reshardState) {
+func (op *resharding) enterState(next reshardState) {
 	op.logTransition(next)
-	if docs, record, ok := op.record(); ok {
+	if docs, record, ok := op.findDocument(); ok {
 		if changed, err := bson.Marshal(op.doc()); err == nil {
 			_ = docs.Update(record, changed) // a document of our own, by its own _id
 		}
@@ -55,8 +55,8 @@ func (op *resharding) enter(next reshardState) {
 				{Key: "recipientShardIds", Value: op.recipients()},
 			}})
 		}
-		set(doc, "reshardingFields", fields)
-		set(doc, "allowMigrations", false)
+		setDocField(doc, "reshardingFields", fields)
+		setDocField(doc, "allowMigrations", false)
 	})
 	if err != nil {
 		op.rs.logger.Warn("resharding fields not written", "ns", op.request.Namespace, "error", err)
@@ -67,7 +67,7 @@ func (op *resharding) enter(next reshardState) {
 func (op *resharding) logTransition(next reshardState) {
 	last := op.state
 	op.state = next
-	op.rs.log.change(configShard, "resharding.coordinator.transition", op.request.Namespace, bson.D{
+	op.rs.log.writeChange(configShard, "resharding.coordinator.transition", op.request.Namespace, bson.D{
 		{Key: "newState", Value: string(next)}, {Key: "oldState", Value: string(last)},
 		{Key: "namespace", Value: op.request.Namespace},
 		{Key: "collectionUUID", Value: uuidText(op.before.UUID)}, {Key: "reshardingUUID", Value: uuidText(op.id)},
@@ -78,7 +78,7 @@ func (op *resharding) logTransition(next reshardState) {
 // and another one has its name.
 func (op *resharding) changeEntry(change func(*bson.D)) error {
 	coll, ok, err := op.rs.config.Tracked(op.request.Namespace)
-	if err != nil || !ok || !coll.UUID.Equal(op.uuid) {
+	if err != nil || !ok || !coll.UUID.Equal(op.entryUUID) {
 		return err
 	}
 	_, err = op.rs.config.modify(configCollections, op.request.Namespace, change)
@@ -111,8 +111,8 @@ var (
 	recipientStates = map[reshardState]string{reshardCloning: "cloning", reshardApplying: "applying"}
 )
 
-// participants shows the states of shards, and of donors that are cloned what there is to clone.
-func (op *resharding) participants() (donors, recipients bson.A) {
+// participantStates shows the states of shards, and of donors that are cloned what there is to clone.
+func (op *resharding) participantStates() (donors, recipients bson.A) {
 	donors, recipients = bson.A{}, bson.A{}
 	for _, id := range op.donors {
 		state := bson.D{{Key: "state", Value: cmp.Or(donorStates[op.state], string(op.state))}}
@@ -131,8 +131,8 @@ func (op *resharding) participants() (donors, recipients bson.A) {
 	return donors, recipients
 }
 
-// asked shows what the command, or the one that a move comes from, has asked for.
-func (op *resharding) asked() (count, distribution bson.D) {
+// requestOptions shows what the command, or the one that a move comes from, has asked for.
+func (op *resharding) requestOptions() (count, distribution bson.D) {
 	if op.request.Provenance == ByReshard {
 		if op.request.InitialChunks > 0 {
 			count = bson.D{{Key: "numInitialChunks", Value: op.request.InitialChunks}}
@@ -145,8 +145,8 @@ func (op *resharding) asked() (count, distribution bson.D) {
 		{Key: "shard", Value: string(one.Shard)}}}}}
 }
 
-// progress shows how far the clone is: each recipient is to copy its part.
-func (op *resharding) progress() bson.D {
+// cloneProgress shows how far the clone is: each recipient is to copy its part.
+func (op *resharding) cloneProgress() bson.D {
 	if op.clonedAt.IsZero() {
 		return nil
 	}
@@ -155,7 +155,7 @@ func (op *resharding) progress() bson.D {
 		docs += part.Docs
 	}
 	n := int64(len(op.recipients()))
-	clone := bson.D{{Key: "start", Value: bson.NewDateTimeFromTime(op.cloneEnds.Add(-op.cloneTakes))}}
+	clone := bson.D{{Key: "start", Value: bson.NewDateTimeFromTime(op.cloneEnds.Add(-op.cloneDuration))}}
 	metrics := bson.D{{Key: "documentCopy", Value: clone}}
 	if op.state != reshardCloning {
 		end := bson.E{Key: "stop", Value: bson.NewDateTimeFromTime(op.cloneEnds)}
@@ -166,8 +166,8 @@ func (op *resharding) progress() bson.D {
 }
 
 func (op *resharding) doc() bson.D {
-	donors, recipients := op.participants()
-	count, distribution := op.asked()
+	donors, recipients := op.participantStates()
+	count, distribution := op.requestOptions()
 	doc := bson.D{
 		{Key: "_id", Value: op.id},
 		{Key: "ns", Value: op.request.Namespace},
@@ -190,7 +190,7 @@ func (op *resharding) doc() bson.D {
 	doc = append(doc, distribution...)
 	doc = append(doc, bson.E{Key: "sourceKey", Value: op.before.Pattern.Doc()},
 		bson.E{Key: "forceRedistribution", Value: op.request.Force || op.request.Provenance != ByReshard})
-	return append(doc, op.progress()...)
+	return append(doc, op.cloneProgress()...)
 }
 
 func uuidText(u bson.Binary) string {
@@ -212,7 +212,7 @@ type ReshardingInfo struct {
 // List lists the operations under way.
 func (rs *Reshardings) List() []ReshardingInfo {
 	var list []ReshardingInfo
-	for _, op := range rs.underWay {
+	for _, op := range rs.active {
 		info := ReshardingInfo{
 			Namespace: op.request.Namespace, State: string(op.state), Provenance: op.request.Provenance, ID: op.id,
 			Key: op.request.Pattern.Doc(), Elapsed: rs.clock.Now().Sub(op.started), BytesToCopy: op.bytes,
@@ -221,7 +221,7 @@ func (rs *Reshardings) List() []ReshardingInfo {
 		switch op.state {
 		case reshardCloning:
 			info.Remaining = max(0, op.cloneEnds.Sub(rs.clock.Now()))
-			info.Copied = op.bytes - int64(float64(op.bytes)*info.Remaining.Seconds()/max(0.001, op.cloneTakes.Seconds()))
+			info.Copied = op.bytes - int64(float64(op.bytes)*info.Remaining.Seconds()/max(0.001, op.cloneDuration.Seconds()))
 		case reshardApplying, reshardBlocking, reshardCommitting:
 			info.Copied = op.bytes
 		}
@@ -247,8 +247,8 @@ func (op *resharding) count(err error) {
 	op.rs.counts[op.request.Provenance] = n
 }
 
-// record finds the document of an operation.
-func (op *resharding) record() (*store.Collection, store.RecordID, bool) {
+// findDocument finds the document of an operation.
+func (op *resharding) findDocument() (*store.Collection, store.RecordID, bool) {
 	docs := op.rs.config.Collection(configReshardings)
 	for record, raw := range docs.Scan() {
 		if _, id, ok := raw.Lookup("_id").BinaryOK(); ok && bytes.Equal(id, op.id.Data) {
@@ -258,7 +258,7 @@ func (op *resharding) record() (*store.Collection, store.RecordID, bool) {
 	return docs, 0, false
 }
 
-// quiescePeriod is how long the result of a resharding is kept that was asked
+// quiescePeriod is how long the result of a resharding is kept that was requested
 // for with a UUID of the user's (rules/03-commands §1.4).
 const quiescePeriod = 15 * time.Minute
 
@@ -269,8 +269,8 @@ type finishedReshard struct {
 	err error
 }
 
-// ended returns the resharding with this UUID, if there was one of late.
-func (rs *Reshardings) ended(plan reshardPlan) (finishedReshard, bool) {
+// finishedResult returns the resharding with this UUID, if there was one of late.
+func (rs *Reshardings) finishedResult(plan reshardPlan) (finishedReshard, bool) {
 	kept, ok := rs.results[plan.Namespace]
 	return kept, ok && plan.UserID != nil && plan.UserID.Equal(*kept.op.request.UserID)
 }
@@ -292,7 +292,7 @@ func (rs *Reshardings) dropResult(ns string) {
 		return
 	}
 	delete(rs.results, ns)
-	if docs, record, ok := kept.op.record(); ok {
+	if docs, record, ok := kept.op.findDocument(); ok {
 		docs.Delete(record)
 	}
 	kept.op.logTransition(reshardDone)

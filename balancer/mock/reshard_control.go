@@ -21,7 +21,7 @@ func (rs *Reshardings) run(ctx context.Context, deadline time.Time, plan reshard
 // Abort gives an operation up (abortReshardCollection and the like); its
 // documents stay where they are.
 func (rs *Reshardings) Abort(ctx context.Context, deadline time.Time, ns string, by Provenance) error {
-	op, err := rs.running(ns)
+	op, err := rs.findRunning(ns)
 	if err != nil {
 		return err
 	}
@@ -32,34 +32,34 @@ func (rs *Reshardings) Abort(ctx context.Context, deadline time.Time, ns string,
 		return mongoerr.New(mongoerr.ReshardCollectionCommitted,
 			"Can't abort resharding operation after it has been committed")
 	}
-	if err := rs.faults.reachShards(configShard); err != nil {
+	if err := rs.faults.checkReachesShards(configShard); err != nil {
 		return err
 	}
-	if op.state == reshardInitializing && rs.flaws.LosesEarlyAborts {
+	if op.state == reshardInitializing && rs.bugs.LosesEarlyAborts {
 		return nil
 	}
 	op.aborted = mongoerr.New(mongoerr.ReshardCollectionAborted, "aborted")
 	rs.clock.After(0, op.resume)
-	return rs.clock.Await(ctx, deadline, func() bool { return rs.underWay[ns] != op })
+	return rs.clock.Await(ctx, deadline, func() bool { return rs.active[ns] != op })
 }
 
 // Commit lets an operation finish as soon as its clone is complete.
 func (rs *Reshardings) Commit(ns string) error {
-	op, err := rs.running(ns)
+	op, err := rs.findRunning(ns)
 	if err == nil {
-		op.forced = true
+		op.commitRequested = true
 	}
 	return err
 }
 
-func (rs *Reshardings) running(ns string) (*resharding, error) {
+func (rs *Reshardings) findRunning(ns string) (*resharding, error) {
 	if _, ok, err := rs.config.Tracked(ns); err != nil || !ok {
 		if err == nil {
 			err = mongoerr.New(mongoerr.NamespaceNotFound, "Namespace %s not found", ns)
 		}
 		return nil, err
 	}
-	op := rs.underWay[ns]
+	op := rs.active[ns]
 	if op == nil {
 		return nil, mongoerr.New(mongoerr.NoSuchReshardCollection,
 			"Could not find resharding-related metadata that matches the given namespace")

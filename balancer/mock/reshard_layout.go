@@ -50,7 +50,7 @@ type ShardRange struct {
 // Reshard gives a collection another key or spreads it again, and waits for
 // the end (rules/03-commands §1.4). The caller holds the lock.
 func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req ReshardRequest) error {
-	if err := rs.awaitCopied(ctx, deadline); err != nil {
+	if err := rs.awaitMetadataCopy(ctx, deadline); err != nil {
 		return err
 	}
 	coll, err := rs.reshardable(req.Namespace)
@@ -79,15 +79,22 @@ func (rs *Reshardings) Reshard(ctx context.Context, deadline time.Time, req Resh
 		return err
 	}
 	return rs.run(ctx, deadline, reshardPlan{
-		Namespace: req.Namespace, Provenance: ByReshard, Pattern: pattern, Zones: zones,
-		Chunks: chunks, same: fmt.Sprint(req), UserID: userUUID(req.UUID), InitialChunks: req.InitialChunks, Force: req.Force,
+		Namespace:     req.Namespace,
+		Provenance:    ByReshard,
+		Pattern:       pattern,
+		Zones:         zones,
+		Chunks:        chunks,
+		requestKey:    fmt.Sprint(req),
+		UserID:        userUUID(req.UUID),
+		InitialChunks: req.InitialChunks,
+		Force:         req.Force,
 	})
 }
 
-// checkUniqueIndexes refuses a key under which the unique indexes of a collection
-// would not be.
+// checkUniqueIndexes rejects a key for which the unique indexes of a collection
+// could not be enforced.
 func (rs *Reshardings) checkUniqueIndexes(ns string, pattern catalog.KeyPattern) error {
-	for _, id := range rs.stats.holders(ns) {
+	for _, id := range rs.stats.shardsWith(ns) {
 		if err := checkUniqueIndexes(rs.shards[id].colls[ns], ns, pattern); err != nil {
 			return err
 		}
@@ -124,7 +131,7 @@ func (rs *Reshardings) reshardable(ns string) (catalog.Collection, error) {
 // is anything to do.
 func (rs *Reshardings) checkOptions(coll catalog.Collection, pattern catalog.KeyPattern, req ReshardRequest) error {
 	if req.Zones == nil && !req.Force {
-		existing, err := rs.zones.load(coll)
+		existing, err := rs.zones.readRanges(coll)
 		if err != nil {
 			return err
 		}
@@ -133,7 +140,7 @@ func (rs *Reshardings) checkOptions(coll catalog.Collection, pattern catalog.Key
 		}
 	}
 	if req.Chunks != nil {
-		if _, err := rs.ranges(pattern, presetChunks, req.Chunks); err != nil {
+		if _, err := rs.parseRanges(pattern, presetChunks, req.Chunks); err != nil {
 			return err
 		}
 	}
@@ -168,7 +175,7 @@ func checkZoneRequests(zones []ZoneRequest) error {
 func (rs *Reshardings) newZones(coll catalog.Collection, pattern catalog.KeyPattern, req ReshardRequest) (
 	*catalog.ZoneSet, error) {
 	if req.Zones == nil && pattern.Equal(coll.Pattern) {
-		return rs.zones.load(coll)
+		return rs.zones.readRanges(coll)
 	}
 	zones := catalog.NewZoneSet(pattern)
 	for _, z := range req.Zones {
@@ -214,7 +221,7 @@ func extendedBound(p catalog.KeyPattern, bound bson.Raw) (catalog.Key, error) {
 func (rs *Reshardings) newChunks(coll catalog.Collection, pattern catalog.KeyPattern, zones *catalog.ZoneSet,
 	req ReshardRequest) ([]catalog.Chunk, error) {
 	if req.Chunks != nil {
-		return rs.ranges(pattern, presetChunks, req.Chunks)
+		return rs.parseRanges(pattern, presetChunks, req.Chunks)
 	}
 	targets, ranges, err := rs.distribution(pattern, req.Distribution)
 	if err != nil {
@@ -222,7 +229,7 @@ func (rs *Reshardings) newChunks(coll catalog.Collection, pattern catalog.KeyPat
 	}
 	l := &reshardLayout{rs: rs, coll: coll, pattern: pattern, zones: zones, targets: targets, ranges: ranges,
 		chunks: cmp.Or(int(req.InitialChunks), defaultReshardChunks)}
-	return l.make()
+	return l.build()
 }
 
 // reshardLayout makes the chunks of a resharded collection.
@@ -236,7 +243,7 @@ type reshardLayout struct {
 	chunks  int             // how many
 }
 
-func (l *reshardLayout) make() ([]catalog.Chunk, error) {
+func (l *reshardLayout) build() ([]catalog.Chunk, error) {
 	if l.ranges != nil {
 		chunks := l.cutRanges()
 		return chunks, l.checkRanges(chunks)
@@ -248,13 +255,13 @@ func (l *reshardLayout) make() ([]catalog.Chunk, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.place(bounds)
+	return l.assignChunks(bounds)
 }
 
 // checkZones refuses zones that no shard has.
 func (l *reshardLayout) checkZones() error {
 	for _, r := range l.zones.Ranges() {
-		if l.rs.zones.members(r.Zone) == 0 {
+		if l.rs.zones.shardCount(r.Zone) == 0 {
 			return mongoerr.New(mongoerr.CannotCreateChunkDistribution,
 				"The initial split policy is not able to find a chunk distribution that satisfies the given set of zones with "+
 					"the current shards")
@@ -391,9 +398,9 @@ func (l *reshardLayout) virtualQuantiles(n int) []catalog.Key {
 	return points[1:]
 }
 
-// place gives each chunk to the shard that has the fewest so far, among those
+// assignChunks gives each chunk to the shard that has the fewest so far, among those
 // of its zone.
-func (l *reshardLayout) place(bounds []catalog.Key) ([]catalog.Chunk, error) {
+func (l *reshardLayout) assignChunks(bounds []catalog.Key) ([]catalog.Chunk, error) {
 	given := make(map[catalog.ShardID]int)
 	var chunks []catalog.Chunk
 	at := l.pattern.GlobalMin()

@@ -17,7 +17,7 @@ import (
 // Move moves a collection that is not sharded to a shard, and waits
 // for the end; the collection is tracked from then on (rules/03-commands §1.4).
 func (rs *Reshardings) Move(ctx context.Context, deadline time.Time, ns, to string) error {
-	if err := rs.awaitCopied(ctx, deadline); err != nil {
+	if err := rs.awaitMetadataCopy(ctx, deadline); err != nil {
 		return err
 	}
 	db, _, err := catalog.SplitNamespace(ns)
@@ -44,20 +44,20 @@ func (rs *Reshardings) Move(ctx context.Context, deadline time.Time, ns, to stri
 		return err
 	}
 	if !tracked {
-		if err := rs.collections.track(ns, primary); err != nil {
+		if err := rs.collections.trackUnsharded(ns, primary); err != nil {
 			return err
 		}
 	}
 	if rs.config.table(ns).At(0).Shard == target.ID {
 		return nil
 	}
-	return rs.toOneShard(ctx, deadline, ns, ByMove, target.ID)
+	return rs.moveToShard(ctx, deadline, ns, ByMove, target.ID)
 }
 
 // Unshard gathers a sharded collection on one shard, the emptiest
 // one when none is named, and waits for the end (rules/03-commands §1.4).
 func (rs *Reshardings) Unshard(ctx context.Context, deadline time.Time, ns, to string) error {
-	if err := rs.awaitCopied(ctx, deadline); err != nil {
+	if err := rs.awaitMetadataCopy(ctx, deadline); err != nil {
 		return err
 	}
 	coll, ok, err := rs.config.Tracked(ns)
@@ -85,33 +85,33 @@ func (rs *Reshardings) Unshard(ctx context.Context, deadline time.Time, ns, to s
 		}
 		return mongoerr.New(mongoerr.NamespaceNotSharded, "Namespace %s is not sharded", ns)
 	}
-	return rs.toOneShard(ctx, deadline, ns, ByUnshard, target)
+	return rs.moveToShard(ctx, deadline, ns, ByUnshard, target)
 }
 
-func (rs *Reshardings) toOneShard(ctx context.Context, deadline time.Time, ns string, by Provenance,
+func (rs *Reshardings) moveToShard(ctx context.Context, deadline time.Time, ns string, by Provenance,
 	to catalog.ShardID) error {
-	plan, err := rs.onePlan(ns, by, to)
+	plan, err := rs.singleShardPlan(ns, by, to)
 	if err != nil {
 		return err
 	}
 	return rs.run(ctx, deadline, plan)
 }
 
-// onePlan puts a collection on one shard.
-func (rs *Reshardings) onePlan(ns string, by Provenance, to catalog.ShardID) (reshardPlan, error) {
-	pattern, err := byID()
+// singleShardPlan puts a collection on one shard.
+func (rs *Reshardings) singleShardPlan(ns string, by Provenance, to catalog.ShardID) (reshardPlan, error) {
+	pattern, err := idKeyPattern()
 	if err != nil {
 		return reshardPlan{}, err
 	}
 	return reshardPlan{
 		Namespace: ns, Provenance: by, Pattern: pattern, Zones: catalog.NewZoneSet(pattern),
-		Chunks: []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: to}},
-		same:   fmt.Sprint(by, to),
+		Chunks:     []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(), Shard: to}},
+		requestKey: fmt.Sprint(by, to),
 	}, nil
 }
 
-// byID returns the key of tracked collections that are not sharded.
-func byID() (catalog.KeyPattern, error) {
+// idKeyPattern returns the key of tracked collections that are not sharded.
+func idKeyPattern() (catalog.KeyPattern, error) {
 	key, err := bson.Marshal(bson.D{{Key: "_id", Value: int32(1)}})
 	if err != nil {
 		return catalog.KeyPattern{}, err
@@ -119,31 +119,31 @@ func byID() (catalog.KeyPattern, error) {
 	return catalog.ParseKeyPattern(key)
 }
 
-// track enters an unsharded collection into the catalog, where it is.
-func (cs *Collections) track(ns string, primary catalog.ShardID) error {
-	pattern, err := byID()
+// trackUnsharded enters an unsharded collection into the catalog, where it is.
+func (cs *Collections) trackUnsharded(ns string, primary catalog.ShardID) error {
+	pattern, err := idKeyPattern()
 	if err != nil {
 		return err
 	}
 	at, epoch := cs.ids.Tick(), cs.ids.NewObjectID()
-	table, err := cs.config.tableOf(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(),
+	table, err := cs.config.newTable(pattern, []catalog.Chunk{{Min: pattern.GlobalMin(), Max: pattern.GlobalMax(),
 		Shard: primary}}, epoch, at)
 	if err != nil {
 		return err
 	}
 	local := cs.shards[primary].colls[ns]
-	cs.log.change(primary, "createCollection.start", ns, startedDetails(ns, pattern, primary))
-	if err := cs.config.enter(ShardRequest{Namespace: ns}, pattern, local.uuid, epoch, at); err != nil {
+	cs.log.writeChange(primary, "createCollection.start", ns, shardingStartDetails(ns, pattern, primary))
+	if err := cs.config.writeCollectionEntry(ShardRequest{Namespace: ns}, pattern, local.uuid, epoch, at); err != nil {
 		return err
 	}
 	if _, err = cs.config.modify(configCollections, ns,
-		func(doc *bson.D) { set(doc, "unsplittable", true) }); err != nil {
+		func(doc *bson.D) { setDocField(doc, "unsplittable", true) }); err != nil {
 		return err
 	}
 	cs.config.setTable(ns, table)
-	cs.log.placement(ns, &local.uuid, at, table.Owners())
+	cs.log.writePlacement(ns, &local.uuid, at, table.Owners())
 	docs, _ := local.counts()
-	cs.log.change(primary, "createCollection.end", ns, shardedDetails(local.uuid, table, docs == 0))
+	cs.log.writeChange(primary, "createCollection.end", ns, shardingEndDetails(local.uuid, table, docs == 0))
 	return nil
 }
 
@@ -183,7 +183,7 @@ func (rs *Reshardings) startMove(m policy.Migration, done func(error)) {
 }
 
 func (rs *Reshardings) planUnsharded(m policy.Migration) (reshardPlan, error) {
-	if err := chunkOperations(rs.config); err != nil {
+	if err := checkChunkOperations(rs.config); err != nil {
 		return reshardPlan{}, err
 	}
 	coll, tracked, err := rs.config.Tracked(m.Namespace)
@@ -201,16 +201,16 @@ func (rs *Reshardings) planUnsharded(m policy.Migration) (reshardPlan, error) {
 		return reshardPlan{}, mongoerr.New(mongoerr.NamespaceNotFound, "collection %s not found", m.Namespace)
 	}
 	if !tracked {
-		if err := rs.collections.track(m.Namespace, m.From); err != nil {
+		if err := rs.collections.trackUnsharded(m.Namespace, m.From); err != nil {
 			return reshardPlan{}, err
 		}
 	}
-	return rs.onePlan(m.Namespace, byBalancer, m.To)
+	return rs.singleShardPlan(m.Namespace, byBalancer, m.To)
 }
 
-// willOwn counts the chunks that the operations under way will give a shard.
-func (rs *Reshardings) willOwn(id catalog.ShardID) (n int64) {
-	for _, op := range rs.underWay {
+// incomingChunks counts the chunks that the operations under way will give a shard.
+func (rs *Reshardings) incomingChunks(id catalog.ShardID) (n int64) {
+	for _, op := range rs.active {
 		for _, chunk := range op.request.Chunks {
 			if chunk.Shard == id {
 				n++
@@ -220,8 +220,8 @@ func (rs *Reshardings) willOwn(id catalog.ShardID) (n int64) {
 	return n
 }
 
-// redistribute rewrites the collection on its new owners, and changes
-// nothing that is there.
+// redistribute builds the local collections of the new owners without changing
+// the existing ones.
 func (rs *Reshardings) redistribute(coll catalog.Collection, table *catalog.RoutingTable,
 	uuid bson.Binary) (map[catalog.ShardID]*localCollection, error) {
 	var like *localCollection
@@ -252,13 +252,13 @@ func (rs *Reshardings) redistribute(coll catalog.Collection, table *catalog.Rout
 			return nil, err
 		}
 	}
-	rs.spreadVirtual(coll, table, moved)
+	rs.spreadVirtualData(coll, table, moved)
 	return moved, nil
 }
 
-// spreadVirtual lays virtual data evenly over the new chunks: nothing is known
+// spreadVirtualData lays virtual data evenly over the new chunks: nothing is known
 // of its values of another key.
-func (rs *Reshardings) spreadVirtual(coll catalog.Collection, table *catalog.RoutingTable,
+func (rs *Reshardings) spreadVirtualData(coll catalog.Collection, table *catalog.RoutingTable,
 	moved map[catalog.ShardID]*localCollection) {
 	var docs, bytes int64
 	for _, s := range rs.shards {

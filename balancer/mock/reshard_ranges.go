@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// rangesKind is what a list of ranges is called, and the code of its errors.
+// rangesKind describes the error messages and code for a list of ranges.
 type rangesKind struct {
 	code                    mongoerr.Code
 	start, end, gap, fields string
@@ -62,13 +62,17 @@ func (rs *Reshardings) distribution(pattern catalog.KeyPattern, list []ShardRang
 		}
 	}
 	if bounded {
-		ranges, err = rs.ranges(pattern, distributionRanges, list)
+		ranges, err = rs.parseRanges(pattern, distributionRanges, list)
 	}
 	return targets, ranges, err
 }
 
-// ranges reads ranges that tile the key space, in any order.
-func (rs *Reshardings) ranges(pattern catalog.KeyPattern, kind rangesKind, list []ShardRange) ([]catalog.Chunk, error) {
+// parseRanges reads ranges that tile the key space, in any order.
+func (rs *Reshardings) parseRanges(
+	pattern catalog.KeyPattern,
+	kind rangesKind,
+	list []ShardRange,
+) ([]catalog.Chunk, error) {
 	var chunks []catalog.Chunk
 	for _, r := range list {
 		shard, err := rs.config.ShardByID(r.Shard)

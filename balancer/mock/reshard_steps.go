@@ -41,8 +41,8 @@ const (
 	reshardDone         reshardState = "done"
 )
 
-// reshardStep is what entering a state and the least of a clone take.
-const reshardStep = 50 * time.Millisecond
+// reshardStepTime is the time to enter a state, and the minimum duration of a clone.
+const reshardStepTime = 50 * time.Millisecond
 
 // configReshardings holds the operations under way.
 const configReshardings = "reshardingOperations"
@@ -62,17 +62,17 @@ type Reshardings struct {
 	log         *changeLog
 	membership  *Membership
 	migrations  *Migrations
-	pauses      *Pauses
+	failPoints  *FailPoints
 	shards      shardSet
 	stats       *Statistics
 
-	underWay map[string]*resharding // by namespace
+	active map[string]*resharding // by namespace
 	// results are those of operations that have ended, while they are kept, by
 	// namespace.
 	results map[string]finishedReshard
 	counts  map[Provenance]ReshardingCounts
-	// rewritten is how many have committed, by namespace.
-	rewritten map[string]int
+	// rewriteCounts is how many have committed, by namespace.
+	rewriteCounts map[string]int
 }
 
 // ReshardingCounts are what the config server counts of operations since it
@@ -81,21 +81,21 @@ type ReshardingCounts struct{ Started, Succeeded, Failed, Canceled int64 }
 
 // reset forgets all that are under way, and the results.
 func (rs *Reshardings) reset() {
-	rs.underWay, rs.results = map[string]*resharding{}, map[string]finishedReshard{}
-	rs.counts, rs.rewritten = map[Provenance]ReshardingCounts{}, map[string]int{}
+	rs.active, rs.results = map[string]*resharding{}, map[string]finishedReshard{}
+	rs.counts, rs.rewriteCounts = map[Provenance]ReshardingCounts{}, map[string]int{}
 }
 
-// Rewritten returns how often the documents of a namespace were rewritten, by a resharding or a
+// RewriteCount returns how often the documents of a namespace were rewritten, by a resharding or a
 // move of the collection, since the process began.
-func (rs *Reshardings) Rewritten(ns string) int { return rs.rewritten[ns] }
+func (rs *Reshardings) RewriteCount(ns string) int { return rs.rewriteCounts[ns] }
 
 // Reshardings returns those of the cluster.
 func (c *Cluster) Reshardings() *Reshardings { return c.reshardings }
 
-// Hold reports whether an operation holds the lock of a collection, of one of a database, or,
+// HoldsLock reports whether an operation holds the lock of a collection, of one of a database, or,
 // where db is empty, of any.
-func (rs *Reshardings) Hold(db, coll string) bool {
-	for ns := range rs.underWay {
+func (rs *Reshardings) HoldsLock(db, coll string) bool {
+	for ns := range rs.active {
 		if db == "" || coll == "" && databaseOf(ns) == db || ns == db+"."+coll {
 			return true
 		}
@@ -109,23 +109,23 @@ func (rs *Reshardings) Hold(db, coll string) bool {
 type resharding struct {
 	rs *Reshardings
 
-	id      bson.Binary
-	request reshardPlan
-	before  catalog.Collection
-	uuid    bson.Binary // of the collection's entry: another one is not ours
-	donors  []catalog.ShardID
-	state   reshardState
-	started time.Time
-	// cloneTakes is what the clone takes, which ends at cloneEnds.
-	cloneTakes time.Duration
-	cloneEnds  time.Time
-	bytes      int64
-	// parts are what the donors had when it began, clonedAt is when the clone did.
-	parts    map[catalog.ShardID]LocalStats
-	clonedAt bson.Timestamp
-	forced   bool  // into the critical section
-	aborted  error // why
-	done     []func(error)
+	id        bson.Binary
+	request   reshardPlan
+	before    catalog.Collection
+	entryUUID bson.Binary // of the collection's entry: another one is not ours
+	donors    []catalog.ShardID
+	state     reshardState
+	started   time.Time
+	// cloneDuration is what the clone takes, which ends at cloneEnds.
+	cloneDuration time.Duration
+	cloneEnds     time.Time
+	bytes         int64
+	// parts are the donors' sizes at the start, clonedAt is the cluster time when the clone began.
+	parts           map[catalog.ShardID]LocalStats
+	clonedAt        bson.Timestamp
+	commitRequested bool  // into the critical section
+	aborted         error // why
+	waiters         []func(error)
 	// resume ends the wait at a fail point.
 	resume func()
 }
@@ -142,8 +142,8 @@ type reshardPlan struct {
 	// InitialChunks and Force are what the command asked for.
 	InitialChunks int64
 	Force         bool
-	// same tells repeated requests from others.
-	same string
+	// requestKey tells repeated requests from others.
+	requestKey string
 	// UserID is the user's name for the operation, whose result is kept under it;
 	// nil without one.
 	UserID *bson.Binary
@@ -152,17 +152,17 @@ type reshardPlan struct {
 // start begins an operation, or joins the one that the same request
 // began; done is called once, by an event.
 func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
-	if err := rs.faults.reachShards(configShard); err != nil {
+	if err := rs.faults.checkReachesShards(configShard); err != nil {
 		rs.clock.After(0, func() { done(err) })
 		return
 	}
-	if kept, ended := rs.ended(plan); ended {
+	if kept, ended := rs.finishedResult(plan); ended {
 		rs.clock.After(0, func() { done(kept.err) })
 		return
 	}
-	if running := rs.underWay[plan.Namespace]; running != nil {
-		if running.request.same == plan.same {
-			running.done = append(running.done, done)
+	if running := rs.active[plan.Namespace]; running != nil {
+		if running.request.requestKey == plan.requestKey {
+			running.waiters = append(running.waiters, done)
 			return
 		}
 		err := mongoerr.New(mongoerr.ReshardCollectionInProgress,
@@ -176,17 +176,23 @@ func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 		return
 	}
 	op := &resharding{
-		rs: rs,
-		id: rs.ids.NewUUID(), request: plan, before: coll, uuid: coll.UUID, donors: rs.config.table(plan.Namespace).Owners(),
-		state: reshardUnused, started: rs.clock.Now(), done: []func(error){done},
-		parts: map[catalog.ShardID]LocalStats{},
+		rs:        rs,
+		id:        rs.ids.NewUUID(),
+		request:   plan,
+		before:    coll,
+		entryUUID: coll.UUID,
+		donors:    rs.config.table(plan.Namespace).Owners(),
+		state:     reshardUnused,
+		started:   rs.clock.Now(),
+		waiters:   []func(error){done},
+		parts:     map[catalog.ShardID]LocalStats{},
 	}
 	for _, part := range rs.stats.Collection(plan.Namespace) {
 		op.bytes += part.Bytes
 		op.parts[part.Shard] = part
 	}
 	rs.dropResult(plan.Namespace)
-	rs.underWay[plan.Namespace] = op
+	rs.active[plan.Namespace] = op
 	counts := rs.counts[plan.Provenance]
 	counts.Started++
 	rs.counts[plan.Provenance] = counts
@@ -194,8 +200,8 @@ func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 		rs.logger.Warn("resharding operation not written", "error", err)
 	}
 	op.pause(pauseBeforeInitializing, func() {
-		op.enter(reshardInitializing)
-		op.after(reshardStep, op.prepare)
+		op.enterState(reshardInitializing)
+		op.after(reshardStepTime, op.prepare)
 	})
 }
 
@@ -203,13 +209,13 @@ func (rs *Reshardings) start(plan reshardPlan, done func(error)) {
 func (op *resharding) pause(point string, then func()) {
 	gone := false
 	op.resume = func() {
-		if gone || op.rs.underWay[op.request.Namespace] != op {
+		if gone || op.rs.active[op.request.Namespace] != op {
 			return
 		}
 		gone = true
-		op.rs.clock.Attempt("a resharding", then, op.crash)
+		op.rs.clock.Attempt("a resharding", then, op.failAfterPanic)
 	}
-	op.rs.pauses.at(point, configShard, op.resume)
+	op.rs.failPoints.pass(point, configShard, op.resume)
 }
 
 // after takes the next step in d, or as soon as the coordinator, which
@@ -217,38 +223,38 @@ func (op *resharding) pause(point string, then func()) {
 // the operation does not wait for them.
 func (op *resharding) after(d time.Duration, step func()) {
 	run := func() {
-		if op.rs.underWay[op.request.Namespace] != op {
+		if op.rs.active[op.request.Namespace] != op {
 			return // a step before this one has panicked
 		}
-		if err := op.rs.faults.reachShards(configShard); err != nil {
-			op.tell(err)
+		if err := op.rs.faults.checkReachesShards(configShard); err != nil {
+			op.notifyWaiters(err)
 			op.after(time.Second, step)
 			return
 		}
 		step()
 	}
-	op.rs.clock.After(d, func() { op.rs.clock.Attempt("a resharding", run, op.crash) })
+	op.rs.clock.After(d, func() { op.rs.clock.Attempt("a resharding", run, op.failAfterPanic) })
 }
 
-// crash ends an operation one of whose steps has panicked.
-func (op *resharding) crash(err error) {
+// failAfterPanic ends an operation one of whose steps has panicked.
+func (op *resharding) failAfterPanic(err error) {
 	rs, ns := op.rs, op.request.Namespace
-	if rs.underWay[ns] != op {
+	if rs.active[ns] != op {
 		return
 	}
 	op.aborted = err
 	op.rs.clock.Attempt("the end of a resharding", op.abandon, func(error) {
-		if rs.underWay[ns] == op {
-			delete(rs.underWay, ns)
+		if rs.active[ns] == op {
+			delete(rs.active, ns)
 		}
-		op.tell(err)
+		op.notifyWaiters(err)
 	})
 }
 
-// tell tells those who wait.
-func (op *resharding) tell(err error) {
-	waiting := op.done
-	op.done = nil
+// notifyWaiters tells those who wait.
+func (op *resharding) notifyWaiters(err error) {
+	waiting := op.waiters
+	op.waiters = nil
 	for _, done := range waiting {
 		done(err)
 	}
@@ -256,22 +262,22 @@ func (op *resharding) tell(err error) {
 
 // prepare waits until no migration of the collection is under way.
 func (op *resharding) prepare() {
-	if op.endEarly() {
+	if op.endIfAborted() {
 		return
 	}
-	for m := range op.rs.migrations.underWay {
+	for m := range op.rs.migrations.active {
 		if m.req.Namespace == op.request.Namespace {
-			op.after(reshardStep, op.prepare)
+			op.after(reshardStepTime, op.prepare)
 			return
 		}
 	}
-	op.enter(reshardPreparing)
-	op.pause(pauseBeforeCloning, func() { op.after(reshardStep, op.clone) })
+	op.enterState(reshardPreparing)
+	op.pause(pauseBeforeCloning, func() { op.after(reshardStepTime, op.clone) })
 }
 
-// copying returns how long the clone takes: all shards give and receive at once, and the one
+// copyDuration returns how long the clone takes: all shards give and receive at once, and the one
 // with the most to do for its speed is the last. Chunks of the new layout hold the same.
-func (op *resharding) copying() (takes time.Duration) {
+func (op *resharding) copyDuration() (takes time.Duration) {
 	counts := map[catalog.ShardID]int64{}
 	for _, chunk := range op.request.Chunks {
 		counts[chunk.Shard]++
@@ -286,43 +292,43 @@ func (op *resharding) copying() (takes time.Duration) {
 }
 
 func (op *resharding) clone() {
-	if op.endEarly() {
+	if op.endIfAborted() {
 		return
 	}
-	takes := reshardStep + op.copying()
-	op.cloneTakes, op.cloneEnds, op.clonedAt = takes, op.rs.clock.Now().Add(takes), op.rs.ids.Tick()
-	op.enter(reshardCloning)
+	takes := reshardStepTime + op.copyDuration()
+	op.cloneDuration, op.cloneEnds, op.clonedAt = takes, op.rs.clock.Now().Add(takes), op.rs.ids.Tick()
+	op.enterState(reshardCloning)
 	op.after(takes, op.apply)
 }
 
 // apply keeps up with the writes until the least duration is over,
 // or somebody forces the end.
 func (op *resharding) apply() {
-	if op.endEarly() {
+	if op.endIfAborted() {
 		return
 	}
 	if op.state == reshardCloning {
-		op.enter(reshardApplying)
+		op.enterState(reshardApplying)
 	}
 	least := op.started.Add(op.rs.parameters.Milliseconds("reshardingMinimumOperationDurationMillis"))
-	if wait := least.Sub(op.rs.clock.Now()); wait > 0 && !op.forced {
+	if wait := least.Sub(op.rs.clock.Now()); wait > 0 && !op.commitRequested {
 		op.after(min(wait, time.Second), op.apply)
 		return
 	}
-	op.pause(pauseInSteadyState, func() { op.pause(pauseBeforeBlockingWrites, op.block) })
+	op.pause(pauseInSteadyState, func() { op.pause(pauseBeforeBlockingWrites, op.blockWrites) })
 }
 
-func (op *resharding) block() {
-	if op.endEarly() {
+func (op *resharding) blockWrites() {
+	if op.endIfAborted() {
 		return
 	}
-	op.enter(reshardBlocking)
-	op.pause(pauseBeforeDecision, func() { op.after(reshardStep, op.finish) })
+	op.enterState(reshardBlocking)
+	op.pause(pauseBeforeDecision, func() { op.after(reshardStepTime, op.finish) })
 }
 
-// endEarly ends an operation that was aborted or whose collection is
+// endIfAborted ends an operation that was aborted or whose collection is
 // gone.
-func (op *resharding) endEarly() bool {
+func (op *resharding) endIfAborted() bool {
 	coll, ok, err := op.rs.config.Tracked(op.request.Namespace)
 	switch {
 	case op.aborted != nil:
@@ -338,13 +344,13 @@ func (op *resharding) endEarly() bool {
 }
 
 func (op *resharding) abandon() {
-	op.enter(reshardAborting)
-	op.close(op.aborted)
+	op.enterState(reshardAborting)
+	op.complete(op.aborted)
 }
 
 // finish puts every document where it belongs from now on.
 func (op *resharding) finish() {
-	if op.endEarly() {
+	if op.endIfAborted() {
 		return
 	}
 	if err := op.commit(); err != nil {
@@ -352,7 +358,7 @@ func (op *resharding) finish() {
 		op.abandon()
 		return
 	}
-	op.close(nil)
+	op.complete(nil)
 }
 
 func (op *resharding) commit() error {
@@ -366,7 +372,7 @@ func (op *resharding) commit() error {
 		}
 	}
 	at, epoch, uuid := op.rs.ids.Tick(), op.rs.ids.NewObjectID(), op.rs.ids.NewUUID()
-	table, err := op.rs.config.tableOf(plan.Pattern, plan.Chunks, epoch, at)
+	table, err := op.rs.config.newTable(plan.Pattern, plan.Chunks, epoch, at)
 	if err != nil {
 		return err
 	}
@@ -374,9 +380,9 @@ func (op *resharding) commit() error {
 	if err != nil {
 		return err
 	}
-	op.enter(reshardCommitting)
+	op.enterState(reshardCommitting)
 	ns := plan.Namespace
-	op.rs.rewritten[ns]++
+	op.rs.rewriteCounts[ns]++
 	for id, s := range op.rs.shards {
 		was := s.colls[ns]
 		delete(s.colls, ns)
@@ -384,29 +390,29 @@ func (op *resharding) commit() error {
 		switch l := moved[id]; {
 		case l != nil:
 			s.colls[ns] = l
-		case was != nil && op.rs.flaws.UnshardKeepsUUIDs && plan.Provenance == ByUnshard:
+		case was != nil && op.rs.bugs.UnshardKeepsUUIDs && plan.Provenance == ByUnshard:
 			s.colls[ns] = newLocal(was.docs.Language, op.before.UUID, nil, ns)
 		}
 	}
 	op.rs.config.setTable(ns, table)
-	if err := op.rs.zones.replace(ns, plan.Zones); err != nil {
+	if err := op.rs.zones.replaceRanges(ns, plan.Zones); err != nil {
 		return err
 	}
 	err = op.changeEntry(func(doc *bson.D) {
-		op.rs.config.stamp(doc, epoch, at)
-		set(doc, "uuid", uuid)
-		set(doc, "key", plan.Pattern.Doc())
-		set(doc, "unique", false)
-		unset(doc, "unsplittable")
+		op.rs.config.setEntryVersion(doc, epoch, at)
+		setDocField(doc, "uuid", uuid)
+		setDocField(doc, "key", plan.Pattern.Doc())
+		setDocField(doc, "unique", false)
+		unsetDocField(doc, "unsplittable")
 		if plan.Provenance != ByReshard {
-			set(doc, "unsplittable", true)
+			setDocField(doc, "unsplittable", true)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	op.uuid = uuid
-	op.rs.log.placement(ns, &uuid, at, table.Owners())
+	op.entryUUID = uuid
+	op.rs.log.writePlacement(ns, &uuid, at, table.Owners())
 	if plan.Provenance == ByReshard {
 		op.rs.changes.note(Change{Kind: ChangeReshard, Namespace: ns, UUID: &op.before.UUID, Operation: bson.D{
 			{Key: "reshardUUID", Value: uuid}, {Key: "shardKey", Value: plan.Pattern.Doc()},
@@ -429,17 +435,17 @@ func (op *resharding) checkShards() error {
 	return nil
 }
 
-// close ends the operation and tells those who wait.
-func (op *resharding) close(err error) {
-	delete(op.rs.underWay, op.request.Namespace)
+// complete ends the operation and tells those who wait.
+func (op *resharding) complete(err error) {
+	delete(op.rs.active, op.request.Namespace)
 	op.count(err)
 	if op.request.UserID != nil {
-		op.enter(reshardQuiesced)
-		op.leaveEntry()
+		op.enterState(reshardQuiesced)
+		op.clearEntry()
 		op.keepResult(err)
 	} else {
-		op.enter(reshardDone)
+		op.enterState(reshardDone)
 		op.deleteRecord()
 	}
-	op.tell(err)
+	op.notifyWaiters(err)
 }

@@ -18,22 +18,22 @@ import (
 type shard struct {
 	id    catalog.ShardID
 	colls map[string]*localCollection
-	// busy is the migration the shard takes part in, as donor or recipient:
+	// migration is the migration the shard takes part in, as donor or recipient:
 	// at most one, over all collections (rules/02-migration-and-metadata §5.2).
-	busy *migration
+	migration *migration
 	// down: the shard has crashed and answers nothing. What it holds stays.
 	down bool
 	// deletions are the range deletion tasks, in the order they were made.
-	deletions []*rangeDeletion
-	byRange   deletionOrder
+	deletions        []*rangeDeletion
+	deletionsByRange deletionIndex
 	// deletionsChanged: tasks came, went or have other bounds since the state
 	// was last written.
 	deletionsChanged bool
-	// orphaned: one of them may have orphans, which virtual data has not.
-	orphaned bool
-	counters shardCounters
-	// disk is the size of the volume; 0 is ample.
-	disk int64
+	// mayHaveOrphans: a deletion task may have orphans (virtual data has none).
+	mayHaveOrphans bool
+	counters       shardCounters
+	// diskBytes is the size of the volume; 0 is ample.
+	diskBytes int64
 	// machineID is the one drawn or given; 0 is that of the address.
 	machineID int32
 }
@@ -51,12 +51,12 @@ type localCollection struct {
 	warnOnly, lenient bool
 	maxBytes, maxDocs int64 // of a capped collection; zero means no limit
 
-	// file is how large the collection's file has become: it does not shrink when ranges
+	// fileBytes is the size of the collection's file: it does not shrink when ranges
 	// are deleted.
-	file int64
-	// written counts the bytes since a shard last looked at a chunk to split it,
+	fileBytes int64
+	// writtenByChunk counts the bytes since a shard last looked at a chunk to split it,
 	// by the lower bound of the chunk.
-	written map[string]int64
+	writtenByChunk map[string]int64
 	// reads counts the queries, writes the documents that were written.
 	reads, writes           int64
 	readMicros, writeMicros int64 // what they took; nothing is known of real ones
@@ -66,19 +66,19 @@ func newShard(id catalog.ShardID) *shard {
 	return &shard{id: id, colls: map[string]*localCollection{}}
 }
 
-// orphans counts the documents in ranges that wait for deletion
+// orphanCount counts the documents in ranges that wait for deletion
 // (numOrphanDocs of rules/02-migration-and-metadata §5.4).
-func (s *shard) orphans(ns string) int64 {
-	if !s.orphaned {
+func (s *shard) orphanCount(ns string) int64 {
+	if !s.mayHaveOrphans {
 		return 0
 	}
 	var n int64
-	s.orphaned = false
+	s.mayHaveOrphans = false
 	for _, task := range s.deletions {
 		if task.orphans == 0 {
 			continue
 		}
-		s.orphaned = true
+		s.mayHaveOrphans = true
 		if task.coll.Namespace == ns {
 			n += task.orphans
 		}
@@ -89,7 +89,7 @@ func (s *shard) orphans(ns string) int64 {
 // addOrphans counts documents in the range of one of the shard's deletions.
 func (s *shard) addOrphans(task *rangeDeletion, n int64) {
 	task.orphans += n
-	s.orphaned = s.orphaned || n > 0
+	s.mayHaveOrphans = s.mayHaveOrphans || n > 0
 }
 
 // counts returns the fast counters of a collection, orphans and virtual data
@@ -99,10 +99,10 @@ func (l *localCollection) counts() (docs, bytes int64) {
 	return docs + l.docs.Count(), bytes + l.docs.Bytes()
 }
 
-// stored returns how large the collection's file is.
-func (l *localCollection) stored() int64 {
+// storedBytes returns how large the collection's file is.
+func (l *localCollection) storedBytes() int64 {
 	_, bytes := l.counts()
-	return max(l.file, bytes, StorageUnit)
+	return max(l.fileBytes, bytes, StorageUnit)
 }
 
 // ownedBytes returns the estimate that statistics for balancing use: the
@@ -114,7 +114,7 @@ func (s *shard) ownedBytes(ns string, uuid bson.Binary) int64 {
 		return 0
 	}
 	docs, bytes := l.counts()
-	orphans := s.orphans(ns)
+	orphans := s.orphanCount(ns)
 	if docs == 0 || bytes == 0 || docs <= orphans {
 		return 0
 	}
@@ -126,9 +126,9 @@ func (l *localCollection) keyIndex(p catalog.KeyPattern) (*store.Index, bool) {
 	return l.docs.IndexFor(p.Doc())
 }
 
-// newKeyIndex returns one that the collection can be sharded by: without
+// shardingIndex returns one that the collection can be sharded by: without
 // arrays.
-func (l *localCollection) newKeyIndex(p catalog.KeyPattern) (*store.Index, bool) {
+func (l *localCollection) shardingIndex(p catalog.KeyPattern) (*store.Index, bool) {
 	index, ok := l.keyIndex(p)
 	if !ok || index.Multikey() {
 		return nil, false
@@ -136,9 +136,12 @@ func (l *localCollection) newKeyIndex(p catalog.KeyPattern) (*store.Index, bool)
 	return index, true
 }
 
-// inRange walks the documents whose shard key is in [min, max), with the key and
+// documentsInRange walks the documents whose shard key is in [min, max), with the key and
 // in its order, orphans included. The range of the last chunk includes its upper bound.
-func (l *localCollection) inRange(p catalog.KeyPattern, min, max catalog.Key) iter.Seq2[store.RecordID, []byte] {
+func (l *localCollection) documentsInRange(
+	p catalog.KeyPattern,
+	min, max catalog.Key,
+) iter.Seq2[store.RecordID, []byte] {
 	if l.docs.Count() == 0 {
 		return func(func(store.RecordID, []byte) bool) {} // all of its data may be virtual
 	}
@@ -150,16 +153,16 @@ func (l *localCollection) inRange(p catalog.KeyPattern, min, max catalog.Key) it
 	if max.Equal(p.GlobalMax()) {
 		to = nil // the key of all MaxKey belongs to the last chunk
 	}
-	keys := shardKeys(l.docs.ScanIndex(index, min.Bytes(), to), p.Len(), index.Width())
+	keys := shardKeyPrefixes(l.docs.ScanIndex(index, min.Bytes(), to), p.Len(), index.Width())
 	if index.Multikey() {
-		return eachOnce(keys)
+		return uniqueRecords(keys)
 	}
 	return keys
 }
 
-// eachOnce leaves the first entry of each record: an index that goes beyond the
+// uniqueRecords leaves the first entry of each record: an index that goes beyond the
 // shard key has one for each element of an array there.
-func eachOnce(entries iter.Seq2[store.RecordID, []byte]) iter.Seq2[store.RecordID, []byte] {
+func uniqueRecords(entries iter.Seq2[store.RecordID, []byte]) iter.Seq2[store.RecordID, []byte] {
 	return func(yield func(store.RecordID, []byte) bool) {
 		seen := map[store.RecordID]bool{}
 		for record, key := range entries {
@@ -174,9 +177,9 @@ func eachOnce(entries iter.Seq2[store.RecordID, []byte]) iter.Seq2[store.RecordI
 	}
 }
 
-// shardKeys leaves of the keys of an index the fields of the shard key, which
+// shardKeyPrefixes leaves of the keys of an index the fields of the shard key, which
 // the index may go beyond.
-func shardKeys(entries iter.Seq2[store.RecordID, []byte], fields, of int) iter.Seq2[store.RecordID, []byte] {
+func shardKeyPrefixes(entries iter.Seq2[store.RecordID, []byte], fields, of int) iter.Seq2[store.RecordID, []byte] {
 	if fields == of {
 		return entries
 	}
@@ -193,7 +196,7 @@ func shardKeys(entries iter.Seq2[store.RecordID, []byte], fields, of int) iter.S
 	}
 }
 
-// scanRange is inRange without an index: a shard that owned nothing when the
+// scanRange is documentsInRange without an index: a shard that owned nothing when the
 // key was refined has none for the new key, and orphans all the same.
 func (l *localCollection) scanRange(p catalog.KeyPattern, min, max catalog.Key) iter.Seq2[store.RecordID, []byte] {
 	last := max.Equal(p.GlobalMax())
@@ -220,15 +223,15 @@ type shardCounters struct {
 	recipientBytes, catchUpBytes                 int64
 	deletedDocs, deletedBytes                    int64
 	donorAbortedByIndex                          int64
-	stale                                        int64 // requests that were routed by an old table
+	staleRequests                                int64 // requests that were routed by an old table
 }
 
 // countClone counts a batch that was copied on both sides.
 func (m *migration) countClone(docs, bytes int64) {
 	m.donor.counters.donorDocs += docs
 	m.donor.counters.donorBytes += bytes
-	m.receiver.counters.recipientDocs += docs
-	m.receiver.counters.recipientBytes += bytes
+	m.recipient.counters.recipientDocs += docs
+	m.recipient.counters.recipientBytes += bytes
 }
 
 // countEnd counts how a migration ended that had begun to copy.
@@ -247,7 +250,7 @@ func (m *migration) countEnd(now time.Time, err error) {
 		switch i {
 		case 3: // step 4: the clone
 			counters.cloneTime += took
-		case criticalStep:
+		case donorStepsBeforeCritical:
 			counters.criticalTime += took
 		}
 	}
@@ -261,7 +264,7 @@ func (st *Statistics) Migrations(id catalog.ShardID) bson.D {
 		n = s.counters
 	}
 	return bson.D{
-		{Key: "countStaleConfigErrors", Value: n.stale},
+		{Key: "countStaleConfigErrors", Value: n.staleRequests},
 		{Key: "countDonorMoveChunkStarted", Value: n.donorStarted},
 		{Key: "countDonorMoveChunkCommitted", Value: n.donorCommitted},
 		{Key: "countDonorMoveChunkAborted", Value: n.donorAborted},
@@ -287,27 +290,28 @@ func (st *Statistics) Migrations(id catalog.ShardID) bson.D {
 	}
 }
 
-// criticalStep is the donor's step in which the last modifications are copied and writes wait.
-const criticalStep = 4
+// donorStepsBeforeCritical is the donor's step in which the last modifications are copied and writes wait.
+const donorStepsBeforeCritical = 4
 
 // CriticalSection returns how long a shard has been in the critical section of a migration; false
 // when it is in none. The commit at its end takes no time here.
 func (ms *Migrations) CriticalSection(id catalog.ShardID) (lasts time.Duration, held bool) {
 	s := ms.shards[id]
-	if s == nil || s.busy == nil || s.busy.donor != s || len(s.busy.steps.donor) != criticalStep {
+	if s == nil || s.migration == nil || s.migration.donor != s ||
+		len(s.migration.steps.donor) != donorStepsBeforeCritical {
 		return 0, false
 	}
-	return ms.clock.Now().Sub(s.busy.steps.donorAt), true
+	return ms.clock.Now().Sub(s.migration.steps.donorAt), true
 }
 
-// Section returns what a shard's serverStatus shows of the migration that it
+// StatusSection returns what a shard's serverStatus shows of the migration that it
 // takes part in; nil without one.
-func (ms *Migrations) Section(id catalog.ShardID) bson.D {
+func (ms *Migrations) StatusSection(id catalog.ShardID) bson.D {
 	s := ms.shards[id]
-	if s == nil || s.busy == nil {
+	if s == nil || s.migration == nil {
 		return nil
 	}
-	m := s.busy
+	m := s.migration
 	return bson.D{
 		{Key: "source", Value: string(m.req.From)}, {Key: "destination", Value: string(m.req.To)}, {Key: "isDonorShard",
 			Value: m.donor == s},
@@ -333,8 +337,8 @@ func (set shardSet) names() []string {
 // has reports whether a shard is one of the cluster still, and not a former one.
 func (set shardSet) has(s *shard) bool { return set[s.id] == s }
 
-// member returns a collection on a shard; nil when either is missing.
-func (set shardSet) member(id catalog.ShardID, ns string) *localCollection {
+// collection returns a collection on a shard; nil when either is missing.
+func (set shardSet) collection(id catalog.ShardID, ns string) *localCollection {
 	if s := set[id]; s != nil {
 		return s.colls[ns]
 	}

@@ -42,7 +42,7 @@ func (c *Cluster) Membership() *Membership { return c.membership }
 // Add adds a shard and returns its id. An empty name chooses one.
 func (mb *Membership) Add(at ShardAddress, name string) (catalog.ShardID, error) {
 	set, hosts := at.set, at.hosts
-	known, err := mb.known(set, hosts, name)
+	known, err := mb.findExisting(set, hosts, name)
 	if known != "" || err != nil {
 		return known, err
 	}
@@ -73,20 +73,20 @@ func (mb *Membership) Add(at ShardAddress, name string) (catalog.ShardID, error)
 		return "", err
 	}
 	mb.shards[s.id] = s
-	mb.noteCount()
-	mb.log.change(configShard, "addShard", "", bson.D{{Key: "name", Value: name}, {Key: "host", Value: address}})
+	mb.updateShardCountParameters()
+	mb.log.writeChange(configShard, "addShard", "", bson.D{{Key: "name", Value: name}, {Key: "host", Value: address}})
 	return s.id, nil
 }
 
-// known finds the shard that an address already is; IllegalOperation
+// findExisting finds the shard that an address already is; IllegalOperation
 // when it only partly fits.
-func (mb *Membership) known(set, hosts, name string) (catalog.ShardID, error) {
+func (mb *Membership) findExisting(set, hosts, name string) (catalog.ShardID, error) {
 	shards, err := mb.config.Shards()
 	if err != nil {
 		return "", err
 	}
 	for _, s := range shards {
-		theirs := setOf(s.Host)
+		theirs := setName(s.Host)
 		common := commonMember(s.Host, hosts)
 		switch {
 		case common && set == theirs && (name == "" || name == string(s.ID)):
@@ -136,9 +136,9 @@ type NewShard struct {
 	Zones      []string
 }
 
-// Grow adds an empty shard and puts it into its zones.
-func (mb *Membership) Grow(s NewShard) (catalog.ShardID, error) {
-	if err := mb.faults.reach(routerNode, configShard); err != nil {
+// AddEmpty adds an empty shard and puts it into its zones.
+func (mb *Membership) AddEmpty(s NewShard) (catalog.ShardID, error) {
+	if err := mb.faults.checkReachable(routerNode, configShard); err != nil {
 		return "", err
 	}
 	for n := 0; s.Name == ""; n++ {
@@ -147,7 +147,7 @@ func (mb *Membership) Grow(s NewShard) (catalog.ShardID, error) {
 		}
 	}
 	if s.Host == "" {
-		s.Host = mb.hosts().makeUp(0)
+		s.Host = mb.hosts().generate(0)
 	}
 	at, err := ParseShardAddress(s.Host)
 	if err != nil {
@@ -170,10 +170,10 @@ func (mb *Membership) Grow(s NewShard) (catalog.ShardID, error) {
 func (mb *Membership) hosts() *hosts {
 	known := newHosts(mb.addresses.ConfigServer())
 	for _, id := range mb.shards.ids() {
-		known.take(mb.addresses.HostOf(id))
+		known.reserve(mb.addresses.HostOf(id))
 	}
 	for address := range mb.removed {
-		known.take(address)
+		known.reserve(address)
 	}
 	return known
 }
@@ -190,7 +190,7 @@ func ParseShardAddress(text string) (ShardAddress, error) {
 	}
 	wrong := named && set == "" || !named && strings.Contains(hosts, ",")
 	for host := range strings.SplitSeq(hosts, ",") {
-		wrong = wrong || !validHost(host)
+		wrong = wrong || !isValidHost(host)
 	}
 	if wrong {
 		return ShardAddress{}, mongoerr.New(mongoerr.FailedToParse, "%q is not a connection string of a shard", text)
@@ -198,9 +198,9 @@ func ParseShardAddress(text string) (ShardAddress, error) {
 	return ShardAddress{set, hosts}, nil
 }
 
-// validHost reports whether a text is a host, by name or by address ("[::1]"), with
+// isValidHost reports whether a text is a host, by name or by address ("[::1]"), with
 // or without a port.
-func validHost(text string) bool {
+func isValidHost(text string) bool {
 	if strings.HasPrefix(text, "[") {
 		address, rest, closed := strings.Cut(text, "]")
 		if !closed || len(address) == 1 || rest != "" && rest[0] != ':' {
@@ -216,7 +216,7 @@ func validHost(text string) bool {
 // HostsOf returns the connection strings of the shards that hold a collection.
 func (st *Statistics) HostsOf(ns string) []string {
 	var hosts []string
-	for _, id := range st.holders(ns) {
+	for _, id := range st.shardsWith(ns) {
 		hosts = append(hosts, st.addresses.HostOf(id))
 	}
 	return hosts
@@ -225,10 +225,10 @@ func (st *Statistics) HostsOf(ns string) []string {
 // IndexEntries returns a collection's UUID on a shard, and how many keys each
 // index has there.
 func (st *Statistics) IndexEntries(ns string, id catalog.ShardID) (uuid bson.Binary, entries map[string]int64) {
-	if l := st.shards.member(id, ns); l != nil {
+	if l := st.shards.collection(id, ns); l != nil {
 		return l.uuid, l.docs.IndexEntries()
 	}
-	if docs := st.config.held(ns); docs != nil {
+	if docs := st.config.existing(ns); docs != nil {
 		return st.config.uuid(ns), docs.IndexEntries()
 	}
 	return st.config.uuid(ns), nil
@@ -249,8 +249,8 @@ func (mb *Membership) AddConfigShard() error {
 		return err
 	}
 	mb.shards[configShard] = newShard(configShard)
-	mb.noteCount()
-	mb.log.change(configShard, "addShard", "", bson.D{{Key: "name", Value: string(configShard)},
+	mb.updateShardCountParameters()
+	mb.log.writeChange(configShard, "addShard", "", bson.D{{Key: "name", Value: string(configShard)},
 		{Key: "host", Value: mb.addresses.ConfigServer()}})
 	return nil
 }
@@ -261,31 +261,31 @@ func (e engine) MachineID(_ context.Context, id catalog.ShardID) (number int64, 
 	if e.b.shards[id] == nil {
 		return 0, false, nil
 	}
-	return int64(e.b.machineIDs.Of(id)), true, e.b.faults.reach(configShard, id)
+	return int64(e.b.machineIDs.IDOf(id)), true, e.b.faults.checkReachable(configShard, id)
 }
 
 // MachineIDsDiffer looks at all shards only once, as each round asks.
 func (e engine) MachineIDsDiffer(context.Context) bool {
 	list, err := e.b.config.shardList()
-	if err != nil || e.b.faults.reachShards(configShard) != nil {
+	if err != nil || e.b.faults.checkReachesShards(configShard) != nil {
 		return false
 	}
 	known := &e.b.config.entries.shards
-	if known.differ {
+	if known.machineIDsDiffer {
 		return true
 	}
 	numbers := make(map[int32]bool, len(list))
 	for _, s := range list {
 		if e.b.shards[s.ID] != nil {
-			numbers[e.b.machineIDs.Of(s.ID)] = true
+			numbers[e.b.machineIDs.IDOf(s.ID)] = true
 		}
 	}
-	known.differ = len(numbers) == len(list)
-	return known.differ
+	known.machineIDsDiffer = len(numbers) == len(list)
+	return known.machineIDsDiffer
 }
 
 func (e engine) ResetMachineID(_ context.Context, id catalog.ShardID) error {
-	if err := e.b.faults.reach(configShard, id); err != nil {
+	if err := e.b.faults.checkReachable(configShard, id); err != nil {
 		return err
 	}
 	e.b.machineIDs.Reset(id)

@@ -17,13 +17,13 @@ type Addresses struct {
 	config     *ConfigDB
 	shards     shardSet
 	configHost string
-	// listening are where members listen, as far as they do.
-	listening map[catalog.ShardID]string
+	// listenAddresses are where members listen, as far as they do.
+	listenAddresses map[catalog.ShardID]string
 }
 
 // DefaultConfigServer is the config server's only member, as long as it does not
 // listen.
-const DefaultConfigServer = nowhere + ":27019"
+const DefaultConfigServer = mockHostname + ":27019"
 
 // ConfigServer returns the config server's connection string.
 func (a *Addresses) ConfigServer() string { return "cfg/" + a.configHost }
@@ -49,29 +49,29 @@ func firstMember(host string) string {
 	return first
 }
 
-// ListenAt tells where shards, and the config server, listen: host:port by id.
+// SetListenAddresses tells where shards, and the config server, listen: host:port by id.
 // They are found there from now on, also when the state is replaced by another
 // with such shards. Each keeps the name of its replica set. It takes the lock.
-func (c *Cluster) ListenAt(addresses map[catalog.ShardID]string) error {
+func (c *Cluster) SetListenAddresses(addresses map[catalog.ShardID]string) error {
 	c.clock.Lock()
 	defer c.clock.Unlock()
-	c.addresses.listening = addresses
-	return c.addresses.enter()
+	c.addresses.listenAddresses = addresses
+	return c.addresses.writeToConfig()
 }
 
 // Addresses returns the connection strings.
 func (c *Cluster) Addresses() *Addresses { return c.addresses }
 
-// enter writes the addresses into config.shards.
-func (a *Addresses) enter() error {
-	if at, ok := a.listening[configShard]; ok {
+// writeToConfig writes the addresses into config.shards.
+func (a *Addresses) writeToConfig() error {
+	if at, ok := a.listenAddresses[configShard]; ok {
 		a.configHost = at
 	}
-	for id, at := range a.listening {
+	for id, at := range a.listenAddresses {
 		_, err := a.config.modify(configShards, string(id), func(doc *bson.D) {
 			for i, e := range *doc {
 				if host, isText := e.Value.(string); e.Key == "host" && isText {
-					set := setOf(host)
+					set := setName(host)
 					(*doc)[i].Value = set + "/" + at
 				}
 			}
@@ -83,29 +83,29 @@ func (a *Addresses) enter() error {
 	return nil
 }
 
-// nowhere is the machine of the members that listen nowhere, and of the mongos of
-// a mock in this process: a name and no address, so that who looks for a shard
+// mockHostname is the machine of the members that listen nowhere, and of the mongos of
+// a mock in this process: a name that does not resolve, so that a client that looks for a shard
 // there does not find another server. firstPort is the port of the first shard.
 const (
-	nowhere   = "mock"
-	firstPort = 27020
+	mockHostname = "mock"
+	firstPort    = 27020
 )
 
-// hosts are connection strings that are taken, by the names of their sets and by
+// hosts is a set of connection strings in use, by the names of their sets and by
 // their members.
 type hosts struct{ sets, members map[string]string }
 
 func newHosts(taken ...string) *hosts {
 	h := &hosts{sets: map[string]string{}, members: map[string]string{}}
 	for _, host := range taken {
-		h.take(host)
+		h.reserve(host)
 	}
 	return h
 }
 
-// take notes a connection string, and returns the one before it that has the
+// reserve notes a connection string, and returns the one before it that has the
 // same set or a member of it.
-func (h *hosts) take(host string) (other string, taken bool) {
+func (h *hosts) reserve(host string) (other string, taken bool) {
 	set, members, named := strings.Cut(host, "/")
 	if !named {
 		set, members = "", host
@@ -123,24 +123,24 @@ func (h *hosts) take(host string) (other string, taken bool) {
 	return other, taken
 }
 
-// makeUp returns a host that is not taken, the n-th if it is free.
-func (h *hosts) makeUp(n int) string {
+// generate returns a host that is not taken, the n-th if it is free.
+func (h *hosts) generate(n int) string {
 	set, member := "", ""
 	for i := n; set == "" || member == ""; i++ {
 		if name := fmt.Sprintf("rs%d", i); set == "" && h.sets[name] == "" {
 			set = name
 		}
-		if at := fmt.Sprintf("%s:%d", nowhere, firstPort+i); member == "" && h.members[at] == "" {
+		if at := fmt.Sprintf("%s:%d", mockHostname, firstPort+i); member == "" && h.members[at] == "" {
 			member = at
 		}
 	}
 	host := set + "/" + member
-	h.take(host)
+	h.reserve(host)
 	return host
 }
 
-// setOf returns the name of the set in a connection string.
-func setOf(host string) string {
+// setName returns the name of the set in a connection string.
+func setName(host string) string {
 	set, _, _ := strings.Cut(host, "/")
 	return set
 }
@@ -156,9 +156,9 @@ type MachineIDs struct {
 // MachineIDs returns those of the cluster's nodes.
 func (c *Cluster) MachineIDs() *MachineIDs { return c.machineIDs }
 
-// Of returns the number that a node puts into the ObjectIds it makes; a
+// IDOf returns the number that a node puts into the ObjectIds it makes; a
 // balancer wants each shard to have its own (rules/01-rounds-and-settings §1.4).
-func (m *MachineIDs) Of(id catalog.ShardID) int32 {
+func (m *MachineIDs) IDOf(id catalog.ShardID) int32 {
 	if s := m.shards[id]; s != nil && s.machineID != 0 {
 		return s.machineID
 	}
@@ -185,11 +185,11 @@ func (m *MachineIDs) Share(from, to string) error {
 	if err != nil {
 		return err
 	}
-	m.set(m.shards[second.ID], m.Of(first.ID))
+	m.set(m.shards[second.ID], m.IDOf(first.ID))
 	return nil
 }
 
 func (m *MachineIDs) set(s *shard, number int32) {
 	s.machineID = number
-	m.config.entries.shards.differ = false
+	m.config.entries.shards.machineIDsDiffer = false
 }

@@ -11,10 +11,10 @@ import (
 func TestCriticalSectionOfDonors(t *testing.T) {
 	c := newInconsistent(t, catalog.Release90)
 	donor, receiver := c.shards["a"], c.shards["b"]
-	m := &migration{ms: c.Migrations(), donor: donor, receiver: receiver, steps: stepTimes{donorAt: c.clock.Now().Add(-3 * time.Second)}}
+	m := &migration{ms: c.Migrations(), donor: donor, recipient: receiver, steps: stepTimes{donorAt: c.clock.Now().Add(-3 * time.Second)}}
 	for steps, want := range []time.Duration{0, 0, 0, 0, 3 * time.Second, 0} {
 		m.steps.donor = make([]time.Duration, steps)
-		donor.busy, receiver.busy = m, m
+		donor.migration, receiver.migration = m, m
 		lasts, held := c.Migrations().CriticalSection("a")
 		if lasts != want || held != (want > 0) {
 			t.Errorf("after %d steps: %s, %t, not %s", steps, lasts, held, want)
@@ -23,5 +23,5 @@ func TestCriticalSectionOfDonors(t *testing.T) {
 			t.Errorf("after %d steps the recipient is in a critical section", steps)
 		}
 	}
-	donor.busy, receiver.busy = nil, nil
+	donor.migration, receiver.migration = nil, nil
 }

@@ -31,7 +31,7 @@ type Removal struct {
 func (r Removal) Empty() bool { return r.Chunks == 0 && len(r.Databases) == 0 }
 
 // Remove begins, or goes on with, the removal of a shard, named by its
-// id, connection string or host. Call it again until it is completed.
+// id, connection string or host. Repeat the call until Completed.
 func (mb *Membership) Remove(name string) (Removal, error) {
 	shard, err := mb.ShardToDrain(name)
 	if err != nil {
@@ -67,7 +67,7 @@ func (mb *Membership) checkRemoval(shard catalog.Shard) error {
 		return mongoerr.New(mongoerr.IllegalOperation, "Operation not allowed because it would remove the last shard")
 	}
 	for _, zone := range shard.Zones {
-		if mb.zones.members(zone) == 1 && mb.zones.inUse(zone) {
+		if mb.zones.shardCount(zone) == 1 && mb.zones.hasRanges(zone) {
 			return mongoerr.New(mongoerr.ZoneStillInUse, "Cannot remove shard %s because it is the only shard of zone %s, "+
 				"which has ranges", shard.ID, zone)
 		}
@@ -100,15 +100,15 @@ func (mb *Membership) finishRemoval(shard catalog.Shard) error {
 		return err
 	}
 	if _, err := mb.config.modify(configShards, string(rest[0].ID),
-		func(doc *bson.D) { set(doc, "topologyTime", at) }); err != nil {
+		func(doc *bson.D) { setDocField(doc, "topologyTime", at) }); err != nil {
 		return err
 	}
-	found, err := mb.config.modify(configRemovals, lastRemoval, func(doc *bson.D) { set(doc, "timestamp", at) })
+	found, err := mb.config.modify(configRemovals, lastRemoval, func(doc *bson.D) { setDocField(doc, "timestamp", at) })
 	if err == nil && !found {
 		err = mb.config.insert(configRemovals, bson.D{{Key: "_id", Value: lastRemoval}, {Key: "timestamp", Value: at}})
 	}
-	mb.noteCount()
-	mb.log.change(configShard, "removeShard", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
+	mb.updateShardCountParameters()
+	mb.log.writeChange(configShard, "removeShard", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
 	return err
 }
 
@@ -174,7 +174,7 @@ func (mb *Membership) Drain(shard catalog.Shard) error {
 		return mongoerr.New(mongoerr.IllegalOperation, "Operation not allowed because it would drain the last shard")
 	}
 	for _, zone := range shard.Zones {
-		if mb.zones.members(zone) == 1 && mb.zones.inUse(zone) {
+		if mb.zones.shardCount(zone) == 1 && mb.zones.hasRanges(zone) {
 			return mongoerr.New(mongoerr.ZoneStillInUse,
 				"Operation not allowed because there is no other shard in zone %s to drain to.", zone)
 		}
@@ -196,21 +196,21 @@ func (mb *Membership) markDraining(shard catalog.Shard) error {
 		return nil
 	}
 	if _, err := mb.config.modify(configShards, string(shard.ID),
-		func(doc *bson.D) { set(doc, "draining", true) }); err != nil {
+		func(doc *bson.D) { setDocField(doc, "draining", true) }); err != nil {
 		return err
 	}
-	mb.log.change(configShard, "removeShard.start", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
+	mb.log.writeChange(configShard, "removeShard.start", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
 	return nil
 }
 
-// StopDraining lets a shard stay. That it is not draining is not an error.
+// StopDraining cancels the draining of a shard. It is not an error if it is not draining.
 func (mb *Membership) StopDraining(shard catalog.Shard) error {
 	if !shard.Draining {
 		return nil
 	}
-	_, err := mb.config.modify(configShards, string(shard.ID), func(doc *bson.D) { unset(doc, "draining") })
+	_, err := mb.config.modify(configShards, string(shard.ID), func(doc *bson.D) { unsetDocField(doc, "draining") })
 	if err == nil {
-		mb.log.change(configShard, "removeShard.stopShardDraining", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
+		mb.log.writeChange(configShard, "removeShard.stopShardDraining", "", bson.D{{Key: "shard", Value: string(shard.ID)}})
 	}
 	return err
 }
@@ -220,7 +220,7 @@ func (mb *Membership) StopDraining(shard catalog.Shard) error {
 func (mb *Membership) DrainingStatus(shard catalog.Shard) Removal {
 	r := Removal{Shard: shard.ID, Databases: mb.config.databasesOn(shard.ID),
 		Collections: mb.config.unshardedOn(shard.ID)}
-	r.Chunks = mb.reshardings.willOwn(shard.ID)
+	r.Chunks = mb.reshardings.incomingChunks(shard.ID)
 	for _, table := range mb.config.allTables() {
 		r.Chunks += int64(table.Count(shard.ID))
 		r.JumboChunks += int64(table.JumboCount(shard.ID))
@@ -234,7 +234,7 @@ func (mb *Membership) DrainingStatus(shard catalog.Shard) Removal {
 // CommitRemoval takes a shard out of the cluster that has been drained;
 // IllegalOperation when it has not.
 func (mb *Membership) CommitRemoval(shard catalog.Shard) error {
-	version, _ := mb.clusterParameters.Compatibility().Lookup("version").StringValueOK()
+	version, _ := mb.clusterParameters.FCVDocument().Lookup("version").StringValueOK()
 	if fcv, _ := catalog.ReleaseOf(version); !fcv.CommitsRemovals() {
 		return mongoerr.New(mongoerr.IllegalOperation, "commitShardRemoval is not supported with the current FCV. Upgrade "+
 			"to the highest FCV to perform this operation.")

@@ -13,25 +13,25 @@ import (
 // no address of this machine.
 func TestMadeUpHostsNeverCollide(t *testing.T) {
 	topology := &Topology{Shards: []TopologyShard{
-		{ID: "a"}, {ID: "b", Host: "rs1/" + nowhere + ":27022,there:1"}, {ID: "c"}, {ID: "d", Host: "rs0/there:2"}, {ID: "e"},
+		{ID: "a"}, {ID: "b", Host: "rs1/" + mockHostname + ":27022,there:1"}, {ID: "c"}, {ID: "d", Host: "rs0/there:2"}, {ID: "e"},
 	}}
 	c, err := New(Config{Topology: topology})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	if err := c.ListenAt(map[catalog.ShardID]string{"c": "127.0.0.1:27020"}); err != nil {
+	if err := c.SetListenAddresses(map[catalog.ShardID]string{"c": "127.0.0.1:27020"}); err != nil {
 		t.Fatal(err)
 	}
 	c.clock.Lock()
 	defer c.clock.Unlock()
-	c.membership.removed["rs7/"+nowhere+":27026"] = newShard("gone")
+	c.membership.removed["rs7/"+mockHostname+":27026"] = newShard("gone")
 	for range 4 {
-		if _, err := c.Membership().Grow(NewShard{}); err != nil {
+		if _, err := c.Membership().AddEmpty(NewShard{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	owner := map[string]string{"rs7": "gone", nowhere + ":27026": "gone"}
+	owner := map[string]string{"rs7": "gone", mockHostname + ":27026": "gone"}
 	note := func(id, connection string) {
 		set, members, _ := strings.Cut(connection, "/")
 		for _, part := range append(strings.Split(members, ","), set) {
@@ -50,7 +50,7 @@ func TestMadeUpHostsNeverCollide(t *testing.T) {
 		}
 		_, member, _ := strings.Cut(host, "/")
 		name, _, err := net.SplitHostPort(member)
-		if err != nil || name != nowhere || net.ParseIP(name) != nil {
+		if err != nil || name != mockHostname || net.ParseIP(name) != nil {
 			t.Errorf("%s is at %s, which might be somewhere", id, host)
 		}
 	}

@@ -27,7 +27,7 @@ func TestSameMachineIDFailsOneRound(t *testing.T) {
 	clash(2) // now that rounds have seen that all differ
 	m.cluster.Lock()
 	defer m.cluster.Unlock()
-	if a, b := m.cluster.MachineIDs().Of("s01"), m.cluster.MachineIDs().Of("s02"); a == b {
+	if a, b := m.cluster.MachineIDs().IDOf("s01"), m.cluster.MachineIDs().IDOf("s02"); a == b {
 		t.Errorf("both have %d still", a)
 	}
 	for _, c := range []struct {

@@ -16,13 +16,13 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// RangeDeleter deletes what shards hold and do not own.
+// RangeDeleter deletes the orphans of shards.
 type RangeDeleter struct {
 	*setup
-	clock  *clock.Clock
-	faults *Faults
-	pauses *Pauses
-	shards shardSet
+	clock      *clock.Clock
+	faults     *Faults
+	failPoints *FailPoints
+	shards     shardSet
 	// readers are the cursors that are open.
 	readers map[*Reader]struct{}
 }
@@ -30,10 +30,10 @@ type RangeDeleter struct {
 // RangeDeleter is that of the cluster.
 func (c *Cluster) RangeDeleter() *RangeDeleter { return c.deleter }
 
-type whenToDelete uint8
+type deletionTiming uint8
 
 const (
-	deletionDelayed whenToDelete = iota // after orphanCleanupDelaySecs
+	deletionDelayed deletionTiming = iota // after orphanCleanupDelaySecs
 	deletionNow
 )
 
@@ -42,12 +42,12 @@ const (
 type rangeDeletion struct {
 	coll     deletionTarget
 	min, max catalog.Key
-	when     whenToDelete
+	timing   deletionTiming
 	// orphans is the number of documents that are still to be deleted.
 	orphans int64
 	// donor is the shard that the migration came from, at when it began.
-	donor catalog.ShardID
-	at    bson.Timestamp
+	donor          catalog.ShardID
+	migrationStart bson.Timestamp
 }
 
 // deletionTarget is what a range deletion knows of its collection.
@@ -57,13 +57,20 @@ type deletionTarget struct {
 	Pattern   catalog.KeyPattern
 }
 
-func deletionFrom(coll catalog.Collection) deletionTarget {
+func newDeletionTarget(coll catalog.Collection) deletionTarget {
 	return deletionTarget{coll.Namespace, coll.UUID, coll.Pattern}
 }
 
-func (s *shard) addDeletion(m *migration, when whenToDelete) *rangeDeletion {
-	task := &rangeDeletion{coll: deletionFrom(m.coll), min: m.min, max: m.max, when: when, donor: m.req.From, at: m.at}
-	s.order().add(task)
+func (s *shard) addDeletion(m *migration, when deletionTiming) *rangeDeletion {
+	task := &rangeDeletion{
+		coll:           newDeletionTarget(m.coll),
+		min:            m.min,
+		max:            m.max,
+		timing:         when,
+		donor:          m.req.From,
+		migrationStart: m.startedAt,
+	}
+	s.currentDeletionIndex().add(task)
 	s.deletions = append(s.deletions, task)
 	s.deletionsChanged = true
 	return task
@@ -71,7 +78,7 @@ func (s *shard) addDeletion(m *migration, when whenToDelete) *rangeDeletion {
 
 func (s *shard) removeDeletion(task *rangeDeletion) {
 	if i := slices.Index(s.deletions, task); i >= 0 {
-		s.order().remove(task)
+		s.currentDeletionIndex().remove(task)
 		if i == 0 && len(s.deletions) > 1 { // as nearly always: nothing has to move
 			s.deletions[0], s.deletions = nil, s.deletions[1:]
 		} else {
@@ -85,7 +92,7 @@ func (s *shard) removeDeletion(task *rangeDeletion) {
 // that still read the range can end.
 func (rd *RangeDeleter) schedule(s *shard, task *rangeDeletion) {
 	var delay time.Duration
-	if task.when == deletionDelayed {
+	if task.timing == deletionDelayed {
 		delay = rd.parameters.Seconds("orphanCleanupDelaySecs")
 	}
 	rd.delete(s, task, delay, nil)
@@ -94,44 +101,44 @@ func (rd *RangeDeleter) schedule(s *shard, task *rangeDeletion) {
 // delete deletes a task's documents in batches, removes the task and
 // calls then, if there is one.
 func (rd *RangeDeleter) delete(s *shard, task *rangeDeletion, delay time.Duration, then func()) {
-	rd.after(delay, s, task, then)
+	rd.scheduleBatch(delay, s, task, then)
 }
 
 // deletionRetry is when a task is taken up again that panicked.
 const deletionRetry = time.Minute
 
-// after deletes the next batch in d. Should that panic, whoever waits goes on,
+// scheduleBatch deletes the next batch in d. Should that panic, whoever waits goes on,
 // and the task is tried again later.
-func (rd *RangeDeleter) after(d time.Duration, s *shard, task *rangeDeletion, then func()) {
+func (rd *RangeDeleter) scheduleBatch(d time.Duration, s *shard, task *rangeDeletion, then func()) {
 	run := func() {
 		rd.clock.Attempt("a range deletion", func() { rd.deleteBatch(s, task, then) }, func(error) {
-			rd.after(deletionRetry, s, task, nil)
+			rd.scheduleBatch(deletionRetry, s, task, nil)
 			if then != nil {
 				then()
 			}
 		})
 	}
-	rd.clock.After(d, func() { rd.pauses.at(suspendRangeDeletion, s.id, run) })
+	rd.clock.After(d, func() { rd.failPoints.pass(suspendRangeDeletion, s.id, run) })
 }
 
 func (rd *RangeDeleter) deleteBatch(s *shard, task *rangeDeletion, then func()) {
 	if s.down {
-		rd.after(deletionPoll, s, task, then)
+		rd.scheduleBatch(deletionPoll, s, task, then)
 		return
 	}
 	deleted := 0
 	local := s.colls[task.coll.Namespace]
 	// The task is gone when the collection was dropped.
 	if slices.Contains(s.deletions, task) && local != nil && local.uuid.Equal(task.coll.UUID) {
-		deleted = rd.deleteSome(s, local, task)
+		deleted = rd.deleteDocuments(s, local, task)
 	}
 	task.orphans = max(0, task.orphans-int64(deleted))
 	if deleted > 0 {
-		rd.after(rd.parameters.Milliseconds("rangeDeleterBatchDelayMS"), s, task, then)
+		rd.scheduleBatch(rd.parameters.Milliseconds("rangeDeleterBatchDelayMS"), s, task, then)
 		return
 	}
 	// The task goes when a majority of the shard's nodes has deleted the range.
-	if behind := rd.faults.behind(s.id); behind > 0 {
+	if behind := rd.faults.replicationLag(s.id); behind > 0 {
 		rd.clock.After(behind, func() { s.endDeletion(task, then) })
 		return
 	}
@@ -174,29 +181,29 @@ func (rd *RangeDeleter) Tasks(id catalog.ShardID) []PendingDeletion {
 		p := task.coll.Pattern
 		list = append(list, PendingDeletion{
 			Namespace: task.coll.Namespace, UUID: task.coll.UUID, Donor: task.donor, Key: p.Doc(),
-			Min: p.Bound(task.min), Max: p.Bound(task.max), Now: task.when == deletionNow,
-			Pending: s.busy != nil && (s.busy.donorTask == task || s.busy.recvTask == task),
-			Orphans: task.orphans, At: task.at,
+			Min: p.Bound(task.min), Max: p.Bound(task.max), Now: task.timing == deletionNow,
+			Pending: s.migration != nil && (s.migration.donorTask == task || s.migration.recipientTask == task),
+			Orphans: task.orphans, At: task.migrationStart,
 		})
 	}
 	return list
 }
 
-// deleteSome deletes one batch and returns how many documents it held.
-func (rd *RangeDeleter) deleteSome(s *shard, local *localCollection, task *rangeDeletion) int {
+// deleteDocuments deletes one batch and returns how many documents it held.
+func (rd *RangeDeleter) deleteDocuments(s *shard, local *localCollection, task *rangeDeletion) int {
 	limit := int(rd.parameters.Int("rangeDeleterBatchSize"))
 	limit = cmp.Or(limit, math.MaxInt32)
 	if local.docs.Count() == 0 {
 		return 0 // as where its data are virtual
 	}
 	var records []store.RecordID
-	for record := range local.inRange(task.coll.Pattern, task.min, task.max) {
+	for record := range local.documentsInRange(task.coll.Pattern, task.min, task.max) {
 		records = append(records, record)
 		if len(records) == limit {
 			break
 		}
 	}
-	local.file = local.stored()
+	local.fileBytes = local.storedBytes()
 	before := local.docs.Bytes()
 	for _, record := range records {
 		local.docs.Delete(record)
@@ -219,12 +226,12 @@ func (rd *RangeDeleter) Await(ctx context.Context, deadline time.Time, id catalo
 	})
 }
 
-// deletionOrder finds range deletions by their ranges. The tasks of a shard do
+// deletionIndex finds range deletions by their ranges. The tasks of a shard do
 // not overlap, as data comes into no range that waits for its deletion; should
 // some do all the same, all are looked at. The zero value has to be made.
-type deletionOrder struct {
-	tasks []*rangeDeletion // by collection and lower bound
-	apart bool             // no two overlap
+type deletionIndex struct {
+	tasks    []*rangeDeletion // by collection and lower bound
+	disjoint bool             // no two overlap
 }
 
 // deletionRange is a range of a collection.
@@ -233,62 +240,62 @@ type deletionRange struct {
 	min, max catalog.Key
 }
 
-func (t *rangeDeletion) keys() deletionRange { return deletionRange{t.coll.UUID, t.min, t.max} }
+func (t *rangeDeletion) span() deletionRange { return deletionRange{t.coll.UUID, t.min, t.max} }
 
-func byRange(a, b *rangeDeletion) int { return a.begins(b.keys()) }
+func compareDeletions(a, b *rangeDeletion) int { return a.compareStart(b.span()) }
 
-// begins compares where a task begins with where a range does.
-func (t *rangeDeletion) begins(r deletionRange) int {
+// compareStart compares where a task begins with where a range does.
+func (t *rangeDeletion) compareStart(r deletionRange) int {
 	if order := bytes.Compare(t.coll.UUID.Data, r.uuid.Data); order != 0 {
 		return order
 	}
 	return t.min.Compare(r.min)
 }
 
-// order is up to date but for bounds that have changed: who changes some empties
+// currentDeletionIndex returns the current index. Code that changes the bounds of tasks must empty
 // it.
-func (s *shard) order() *deletionOrder {
-	o := &s.byRange
+func (s *shard) currentDeletionIndex() *deletionIndex {
+	o := &s.deletionsByRange
 	if len(s.deletions) == 0 {
-		*o = deletionOrder{tasks: o.tasks[:0], apart: true}
+		*o = deletionIndex{tasks: o.tasks[:0], disjoint: true}
 		return o
 	}
 	if len(o.tasks) != len(s.deletions) || len(o.tasks) == 0 {
-		o.tasks, o.apart = slices.SortedStableFunc(slices.Values(s.deletions), byRange), true
+		o.tasks, o.disjoint = slices.SortedStableFunc(slices.Values(s.deletions), compareDeletions), true
 		for i := 1; i < len(o.tasks); i++ {
-			o.apart = o.apart && !o.tasks[i].overlaps(o.tasks[i-1].keys())
+			o.disjoint = o.disjoint && !o.tasks[i].overlaps(o.tasks[i-1].span())
 		}
 	}
 	return o
 }
 
-func (o *deletionOrder) add(task *rangeDeletion) {
-	keys := task.keys()
+func (o *deletionIndex) add(task *rangeDeletion) {
+	keys := task.span()
 	i, found := o.find(keys)
-	o.apart = o.apart && !found && (i == 0 || !o.tasks[i-1].overlaps(keys)) &&
+	o.disjoint = o.disjoint && !found && (i == 0 || !o.tasks[i-1].overlaps(keys)) &&
 		(i == len(o.tasks) || !o.tasks[i].overlaps(keys))
 	o.tasks = slices.Insert(o.tasks, i, task)
 }
 
 // find returns the place of a task that begins where a range does, and whether there
 // is one. Shards give their chunks away in key order: nearly always it comes last.
-func (o *deletionOrder) find(r deletionRange) (i int, found bool) {
-	if n := len(o.tasks); n == 0 || o.tasks[n-1].begins(r) < 0 {
+func (o *deletionIndex) find(r deletionRange) (i int, found bool) {
+	if n := len(o.tasks); n == 0 || o.tasks[n-1].compareStart(r) < 0 {
 		return n, false
 	}
-	return slices.BinarySearchFunc(o.tasks, r, (*rangeDeletion).begins)
+	return slices.BinarySearchFunc(o.tasks, r, (*rangeDeletion).compareStart)
 }
 
-func (o *deletionOrder) remove(task *rangeDeletion) {
-	if o.apart && len(o.tasks) > 1 && o.tasks[0] == task { // as nearly always: nothing has to move
+func (o *deletionIndex) remove(task *rangeDeletion) {
+	if o.disjoint && len(o.tasks) > 1 && o.tasks[0] == task { // as nearly always: nothing has to move
 		o.tasks[0], o.tasks = nil, o.tasks[1:]
 		return
 	}
-	if i, _ := o.find(task.keys()); o.apart && i < len(o.tasks) && o.tasks[i] == task {
+	if i, _ := o.find(task.span()); o.disjoint && i < len(o.tasks) && o.tasks[i] == task {
 		o.tasks = slices.Delete(o.tasks, i, i+1)
 		return
 	}
-	*o = deletionOrder{} // to be made again
+	*o = deletionIndex{} // to be made again
 }
 
 func (t *rangeDeletion) overlaps(r deletionRange) bool {
@@ -298,8 +305,8 @@ func (t *rangeDeletion) overlaps(r deletionRange) bool {
 // overlappingDeletion finds a task, decided or not, that shares keys with the
 // range: no data may come into such a range.
 func (s *shard) overlappingDeletion(asked deletionRange) *rangeDeletion {
-	o := s.order()
-	if !o.apart {
+	o := s.currentDeletionIndex()
+	if !o.disjoint {
 		if i := slices.IndexFunc(o.tasks, func(t *rangeDeletion) bool { return t.overlaps(asked) }); i >= 0 {
 			return o.tasks[i]
 		}

@@ -39,7 +39,7 @@ func TestDeletionOrder(t *testing.T) {
 		}
 		overlapping := func(task *rangeDeletion) bool {
 			for _, other := range s.deletions {
-				if other.overlaps(task.keys()) {
+				if other.overlaps(task.span()) {
 					return true
 				}
 			}
@@ -48,8 +48,8 @@ func TestDeletionOrder(t *testing.T) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"": func(rt *rapid.T) {
 				asked := draw()
-				found := s.overlappingDeletion(asked.keys())
-				if want := overlapping(asked); (found != nil) != want || want && !found.overlaps(asked.keys()) {
+				found := s.overlappingDeletion(asked.span())
+				if want := overlapping(asked); (found != nil) != want || want && !found.overlaps(asked.span()) {
 					rt.Fatalf("found %v, want one: %v", found, want)
 				}
 			},

@@ -10,18 +10,18 @@ import (
 // A donor deletes a range after the cursors have ended that were open when it gave the range away, whatever
 // they read of the collection (rules/02-migration-and-metadata §5.6): they go on by what the shard owned then.
 
-// readerLife is after how long servers close a cursor that nobody reads. Cursors of the mock end by real time:
-// here virtual time counts, so that a script that leaves one open does not keep orphans for ever.
-const readerLife = 10 * time.Minute
+// readerTimeout is the idle timeout of cursors on a server. Cursors of the mock time out in real time:
+// this timeout is in virtual time, so that an abandoned cursor does not keep orphans forever.
+const readerTimeout = 10 * time.Minute
 
 // Reader is an open cursor that reads a collection on some shards. The cluster's lock guards it.
 type Reader struct {
-	deleter *RangeDeleter
-	ns      string
-	shards  []catalog.ShardID
-	patient bool // it is not closed when nobody reads it
-	used    time.Time
-	holds   []*heldDeletion
+	deleter       *RangeDeleter
+	ns            string
+	shards        []catalog.ShardID
+	noTimeout     bool // noCursorTimeout
+	lastUsed      time.Time
+	heldDeletions []*heldDeletion
 }
 
 // heldDeletion is a range deletion that waits for readers.
@@ -31,8 +31,8 @@ type heldDeletion struct {
 }
 
 // OpenReader notes a cursor that stays open, until it is closed.
-func (rd *RangeDeleter) OpenReader(ns string, shards []catalog.ShardID, patient bool) *Reader {
-	r := &Reader{deleter: rd, ns: ns, shards: shards, patient: patient, used: rd.clock.Now()}
+func (rd *RangeDeleter) OpenReader(ns string, shards []catalog.ShardID, noTimeout bool) *Reader {
+	r := &Reader{deleter: rd, ns: ns, shards: shards, noTimeout: noTimeout, lastUsed: rd.clock.Now()}
 	if rd.readers == nil {
 		rd.readers = map[*Reader]struct{}{}
 	}
@@ -40,10 +40,10 @@ func (rd *RangeDeleter) OpenReader(ns string, shards []catalog.ShardID, patient 
 	return r
 }
 
-// Used notes that the cursor was read. A nil Reader is none.
-func (r *Reader) Used() {
+// Touch notes that the cursor was read. A nil Reader is none.
+func (r *Reader) Touch() {
 	if r != nil {
-		r.used = r.deleter.clock.Now()
+		r.lastUsed = r.deleter.clock.Now()
 	}
 }
 
@@ -53,13 +53,13 @@ func (r *Reader) Close() {
 		return
 	}
 	delete(r.deleter.readers, r)
-	for _, held := range r.holds {
-		held.without(r)
+	for _, held := range r.heldDeletions {
+		held.releaseReader(r)
 	}
-	r.holds = nil
+	r.heldDeletions = nil
 }
 
-func (h *heldDeletion) without(r *Reader) {
+func (h *heldDeletion) releaseReader(r *Reader) {
 	if _, waits := h.readers[r]; !waits {
 		return
 	}
@@ -73,7 +73,7 @@ func (rd *RangeDeleter) afterReaders(ns string, shard catalog.ShardID, begin fun
 	held := &heldDeletion{readers: map[*Reader]struct{}{}, begin: begin}
 	for r := range rd.readers {
 		if r.ns == ns && slices.Contains(r.shards, shard) {
-			r.holds = append(r.holds, held)
+			r.heldDeletions = append(r.heldDeletions, held)
 			held.readers[r] = struct{}{}
 		}
 	}
@@ -81,19 +81,19 @@ func (rd *RangeDeleter) afterReaders(ns string, shard catalog.ShardID, begin fun
 		begin()
 		return
 	}
-	rd.forgetIdle(held)
+	rd.dropIdleReaders(held)
 }
 
-// forgetIdle has a deletion wait no longer for cursors that were not read for too long.
-func (rd *RangeDeleter) forgetIdle(held *heldDeletion) {
-	rd.clock.After(readerLife, func() {
+// dropIdleReaders has a deletion wait no longer for cursors that were not read for too long.
+func (rd *RangeDeleter) dropIdleReaders(held *heldDeletion) {
+	rd.clock.After(readerTimeout, func() {
 		for r := range held.readers {
-			if !r.patient && rd.clock.Now().Sub(r.used) >= readerLife {
-				held.without(r)
+			if !r.noTimeout && rd.clock.Now().Sub(r.lastUsed) >= readerTimeout {
+				held.releaseReader(r)
 			}
 		}
 		if len(held.readers) > 0 {
-			rd.forgetIdle(held)
+			rd.dropIdleReaders(held)
 		}
 	})
 }

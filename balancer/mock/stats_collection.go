@@ -48,15 +48,15 @@ type LocalStats struct {
 	Free int64
 	// Reads and Writes are operations since the shard began.
 	Reads, Writes int64
-	// ReadMicros and WriteMicros are what those of workloads took.
+	// ReadMicros and WriteMicros are the durations of workload operations.
 	ReadMicros, WriteMicros int64
 }
 
 // StorageUnit is what a collection or an index is said to occupy at least.
 const StorageUnit = 4096
 
-// Stored returns what the file of the documents is said to occupy.
-func (s LocalStats) Stored() int64 { return max(s.Bytes+s.Free, StorageUnit) }
+// StoredBytes returns what the file of the documents is said to occupy.
+func (s LocalStats) StoredBytes() int64 { return max(s.Bytes+s.Free, StorageUnit) }
 
 // IndexBytes returns what the indexes are said to occupy.
 func (s LocalStats) IndexBytes() int64 { return int64(len(s.Indexes)) * StorageUnit }
@@ -68,8 +68,8 @@ func (st *Statistics) Collection(ns string) []LocalStats {
 	if err != nil {
 		return nil
 	}
-	if st.config.holds(ns) {
-		return st.onConfigServer(ns)
+	if st.config.holdsCollection(ns) {
+		return st.configCollection(ns)
 	}
 	var owners []catalog.ShardID
 	if table := st.config.table(ns); table != nil {
@@ -79,7 +79,7 @@ func (st *Statistics) Collection(ns string) []LocalStats {
 	}
 	var stats []LocalStats
 	for _, id := range owners {
-		if own, ok := st.onShard(id, ns); ok {
+		if own, ok := st.collectionOn(id, ns); ok {
 			stats = append(stats, own)
 		}
 	}
@@ -88,29 +88,30 @@ func (st *Statistics) Collection(ns string) []LocalStats {
 
 // onShard returns the counters of a collection on one shard, whether it owns
 // chunks or not. It is false when the shard has no such collection.
-func (st *Statistics) onShard(id catalog.ShardID, ns string) (LocalStats, bool) {
-	l := st.shards.member(id, ns)
+func (st *Statistics) collectionOn(id catalog.ShardID, ns string) (LocalStats, bool) {
+	l := st.shards.collection(id, ns)
 	if l == nil {
 		return LocalStats{}, false
 	}
 	docs, bytes := l.counts()
 	return LocalStats{
 		Shard: id, Host: st.addresses.FirstMember(id), Docs: docs, Bytes: bytes,
-		Orphans: st.shards[id].orphans(ns), Indexes: indexNames(l.docs),
-		Capped: l.maxBytes > 0, MaxBytes: l.maxBytes, MaxDocs: l.maxDocs, Free: max(0, l.file-max(bytes, StorageUnit)),
+		Orphans: st.shards[id].orphanCount(ns), Indexes: indexNames(l.docs),
+		Capped: l.maxBytes > 0, MaxBytes: l.maxBytes, MaxDocs: l.maxDocs, Free: max(0, l.fileBytes-max(bytes, StorageUnit)),
 		Reads: l.reads, Writes: l.writes, ReadMicros: l.readMicros, WriteMicros: l.writeMicros,
 	}, true
 }
 
-// Distribution is Stats, with the shards that own no chunk any more but hold
+// Distribution is Collection plus the shards that own no chunks but hold
 // orphans.
 func (st *Statistics) Distribution(ns string) []LocalStats {
 	stats := st.Collection(ns)
 	for _, id := range st.shards.ids() {
-		if slices.ContainsFunc(stats, func(s LocalStats) bool { return s.Shard == id }) || st.shards[id].orphans(ns) == 0 {
+		if slices.ContainsFunc(stats, func(s LocalStats) bool { return s.Shard == id }) ||
+			st.shards[id].orphanCount(ns) == 0 {
 			continue
 		}
-		if own, ok := st.onShard(id, ns); ok {
+		if own, ok := st.collectionOn(id, ns); ok {
 			stats = append(stats, own)
 		}
 	}
@@ -118,11 +119,11 @@ func (st *Statistics) Distribution(ns string) []LocalStats {
 	return stats
 }
 
-// onConfigServer returns a collection that the config server holds.
-func (st *Statistics) onConfigServer(ns string) []LocalStats {
+// configCollection returns a collection that the config server holds.
+func (st *Statistics) configCollection(ns string) []LocalStats {
 	limit := cappedBytes(ns)
 	stats := LocalStats{Shard: configShard, Host: st.addresses.configHost, Capped: limit > 0, MaxBytes: limit}
-	switch docs := st.config.held(ns); {
+	switch docs := st.config.existing(ns); {
 	case ns == chunksNamespace:
 		for _, table := range st.config.allTables() {
 			stats.Docs += int64(table.Len())
@@ -175,11 +176,11 @@ func indexNames(docs *store.Collection) []string {
 	return names
 }
 
-// Home returns where a collection would be made: its database's primary, or any
+// HomeShard returns where a collection would be made: its database's primary, or any
 // shard while there is no database.
-func (st *Statistics) Home(ns string) (catalog.ShardID, string) {
+func (st *Statistics) HomeShard(ns string) (catalog.ShardID, string) {
 	db, _, _ := catalog.SplitNamespace(ns)
-	if st.config.holds(ns) {
+	if st.config.holdsCollection(ns) {
 		return configShard, st.addresses.HostOf(configShard)
 	}
 	id, ok := st.config.Primary(db)
@@ -230,7 +231,7 @@ func (st *Statistics) Collections(db string) []CollectionInfo {
 	}
 	for ns, v := range st.collections.views {
 		if strings.HasPrefix(ns, db+".") {
-			options := bson.D{{Key: "viewOn", Value: v.On}, {Key: "pipeline", Value: v.Pipeline}}
+			options := bson.D{{Key: "viewOn", Value: v.ViewOn}, {Key: "pipeline", Value: v.Pipeline}}
 			infos = append(infos, CollectionInfo{Name: strings.TrimPrefix(ns, db+"."), Options: options, View: true})
 		}
 	}
@@ -259,15 +260,15 @@ type MigrationInfo struct {
 // List lists the migrations under way, by donor.
 func (ms *Migrations) List() []MigrationInfo {
 	var list []MigrationInfo
-	for m := range ms.underWay {
+	for m := range ms.active {
 		info := MigrationInfo{
 			Namespace: m.req.Namespace, From: m.req.From, To: m.req.To,
 			Min: orEmpty(m.req.Min), Max: orEmpty(m.req.Max),
 			Started: m.steps.began, Step: len(m.steps.donor), RecipientStep: len(m.steps.recipient), Op: m.op,
 			Waiting: m.awaitsRecipient(), Killed: m.killed,
 		}
-		if len(m.done) > 0 {
-			info.Command = moveCommand(m.ms.installed.onConfigServers(), m.asked(), m.coll)
+		if len(m.waiters) > 0 {
+			info.Command = moveCommand(m.ms.installed.configRelease(), m.originalRequest(), m.coll)
 			if ms.release.AtLeast(catalog.Release80) && !m.req.Comment.IsZero() {
 				info.Command = append(info.Command, bson.E{Key: "comment", Value: m.req.Comment})
 			}
@@ -297,8 +298,8 @@ func (st *Statistics) ownedBytes(coll catalog.Collection, sizes map[catalog.Shar
 	return sizes
 }
 
-// markFull fills in what shards with a limit hold (rules/01-rounds-and-settings §3.1).
-func (st *Statistics) markFull(shards []catalog.Shard) {
+// fillShardSizes fills in what shards with a limit hold (rules/01-rounds-and-settings §3.1).
+func (st *Statistics) fillShardSizes(shards []catalog.Shard) {
 	for i, s := range shards {
 		if local := st.shards[s.ID]; s.MaxSizeMB > 0 && local != nil {
 			shards[i].SizeMB = local.totalBytes() / 1024 / 1024
@@ -313,20 +314,20 @@ const ConfigServerID = configShard
 // what a client sees that connects to the shard and not to a router. The config
 // server holds the config and admin databases.
 func (rq *Request) MemberReads(id catalog.ShardID, ns string, filter *filter.Filter) ([]Read, error) {
-	if id == configShard && rq.env.config.holds(ns) {
+	if id == configShard && rq.env.config.holdsCollection(ns) {
 		return rq.Reads(ns, filter)
 	}
-	l := rq.env.shards.member(id, ns)
+	l := rq.env.shards.collection(id, ns)
 	if l == nil {
 		return nil, nil
 	}
-	return []Read{rq.env.locator.captured(target{docs: l.docs, shard: rq.env.shards[id], local: l})}, nil
+	return []Read{rq.env.locator.capture(target{docs: l.docs, shard: rq.env.shards[id], local: l})}, nil
 }
 
 // OwnRead is the read of documents that a member shows and the cluster does not
 // keep.
 func (rq *Request) OwnRead(id catalog.ShardID, docs *store.Collection) Read {
-	r := rq.env.locator.captured(target{docs: docs})
+	r := rq.env.locator.capture(target{docs: docs})
 	r.Shard, r.Host = id, rq.env.addresses.HostOf(id)
 	return r
 }
@@ -334,13 +335,13 @@ func (rq *Request) OwnRead(id catalog.ShardID, docs *store.Collection) Read {
 // OnMember returns the counters of a collection on one shard, whether it owns
 // chunks or not. It is false when the shard has no such collection.
 func (st *Statistics) OnMember(id catalog.ShardID, ns string) (LocalStats, bool) {
-	if id == configShard && st.config.holds(ns) {
-		if stats := st.onConfigServer(ns); len(stats) > 0 {
+	if id == configShard && st.config.holdsCollection(ns) {
+		if stats := st.configCollection(ns); len(stats) > 0 {
 			return stats[0], true
 		}
 		return LocalStats{}, false
 	}
-	return st.onShard(id, ns)
+	return st.collectionOn(id, ns)
 }
 
 // MemberNamespaces lists the collections of one shard in order.
@@ -358,10 +359,10 @@ func (st *Statistics) MemberNamespaces(id catalog.ShardID) []string {
 // MemberIndexes returns the indexes of a collection on one shard. It is false
 // when the shard has no such collection.
 func (st *Statistics) MemberIndexes(id catalog.ShardID, ns string) ([]store.IndexSpec, bool) {
-	if id == configShard && st.config.holds(ns) {
+	if id == configShard && st.config.holdsCollection(ns) {
 		return st.indexes.List(ns)
 	}
-	l := st.shards.member(id, ns)
+	l := st.shards.collection(id, ns)
 	if l == nil {
 		return nil, false
 	}
@@ -371,10 +372,10 @@ func (st *Statistics) MemberIndexes(id catalog.ShardID, ns string) ([]store.Inde
 // MemberOptions returns the UUID and the options of a collection on one shard, or
 // on the config server. It is false when the member has no such collection.
 func (st *Statistics) MemberOptions(id catalog.ShardID, ns string) (bson.Binary, bson.D, bool) {
-	if id == configShard && st.config.holds(ns) {
+	if id == configShard && st.config.holdsCollection(ns) {
 		return st.config.uuid(ns), configOptions(ns), true
 	}
-	l := st.shards.member(id, ns)
+	l := st.shards.collection(id, ns)
 	switch {
 	case l == nil: // one of the member's own
 		return bson.Binary{}, configOptions(ns), false

@@ -43,8 +43,8 @@ func (st *Statistics) Databases() []DatabaseSize {
 	for _, name := range []string{"admin", "config"} {
 		bytes := int64(0)
 		for _, ns := range st.config.namespaces(name) {
-			for _, part := range st.onConfigServer(ns) {
-				bytes += part.Stored() + part.IndexBytes()
+			for _, part := range st.configCollection(ns) {
+				bytes += part.StoredBytes() + part.IndexBytes()
 			}
 		}
 		add(name, configShard, bytes)
@@ -55,8 +55,8 @@ func (st *Statistics) Databases() []DatabaseSize {
 			delete(local, "config")
 		}
 		for ns := range st.shards[id].colls {
-			part, _ := st.onShard(id, ns)
-			local[databaseOf(ns)] += part.Stored() + part.IndexBytes()
+			part, _ := st.collectionOn(id, ns)
+			local[databaseOf(ns)] += part.StoredBytes() + part.IndexBytes()
 		}
 		for _, name := range slices.Sorted(maps.Keys(local)) {
 			add(name, id, local[name])
@@ -69,8 +69,8 @@ func (st *Statistics) Databases() []DatabaseSize {
 	return list
 }
 
-// ampleDisk is the size of a volume that was not given, or that times a power of two.
-const ampleDisk = 1 << 40
+// defaultDiskBytes is the default size of a volume; it is doubled until the data fits.
+const defaultDiskBytes = 1 << 40
 
 // Volume returns the size of a shard's volume and what is used of it: what the shard's
 // databases take.
@@ -81,11 +81,11 @@ func (st *Statistics) Volume(id catalog.ShardID) (total, used int64) {
 	}
 	used = shardCatalogBytes
 	for ns := range s.colls {
-		part, _ := st.onShard(id, ns)
-		used += part.Stored() + part.IndexBytes()
+		part, _ := st.collectionOn(id, ns)
+		used += part.StoredBytes() + part.IndexBytes()
 	}
-	if total = s.disk; total == 0 {
-		for total = ampleDisk; total < 2*used; total *= 2 {
+	if total = s.diskBytes; total == 0 {
+		for total = defaultDiskBytes; total < 2*used; total *= 2 {
 		}
 	}
 	return total, min(used, total)
@@ -194,15 +194,15 @@ func (st *Statistics) sizePattern(req SizeRequest) (catalog.KeyPattern, error) {
 	case sharded || req.Min == nil:
 		return coll.Pattern, nil
 	}
-	return looseKey(req.Min, req.Max)
+	return unshardedBoundsPattern(req.Min, req.Max)
 }
 
 // rangeOn counts what one shard, or the config server, has of a range. Without
 // an index that begins with the key it can't.
 func (st *Statistics) rangeOn(part LocalStats, ns string, pattern catalog.KeyPattern, lower, upper catalog.Key) (docs,
 	bytes int64, err error) {
-	l := st.shards.member(part.Shard, ns)
-	if held := st.config.held(ns); l == nil && held != nil {
+	l := st.shards.collection(part.Shard, ns)
+	if held := st.config.existing(ns); l == nil && held != nil {
 		l = &localCollection{docs: held}
 	}
 	noIndex := mongoerr.New(mongoerr.OperationFailed, "couldn't find valid index containing key pattern: %s",
@@ -213,11 +213,11 @@ func (st *Statistics) rangeOn(part LocalStats, ns string, pattern catalog.KeyPat
 	if _, found := l.keyIndex(pattern); !found {
 		return 0, 0, noIndex
 	}
-	for record := range l.inRange(pattern, lower, upper) {
+	for record := range l.documentsInRange(pattern, lower, upper) {
 		doc, _ := l.docs.Get(record)
 		docs++
 		bytes += int64(len(doc))
 	}
-	virtualDocs, virtualBytes := l.virtual.within(pattern, lower, upper)
+	virtualDocs, virtualBytes := l.virtual.sumIn(pattern, lower, upper)
 	return docs + virtualDocs, bytes + virtualBytes, nil
 }

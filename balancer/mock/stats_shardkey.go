@@ -13,11 +13,11 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// mostCommon is how many of the most frequent values analyzeShardKey shows, and
-// monotonicFrom the least correlation of a key that grows with time.
+// maxCommonValues is how many of the most frequent values analyzeShardKey shows, and
+// monotonicThreshold the least correlation of a key that grows with time.
 const (
-	mostCommon    = 5
-	monotonicFrom = 0.7
+	maxCommonValues    = 5
+	monotonicThreshold = 0.7
 )
 
 // KeyCharacteristics are what the data say of a shard key (analyzeShardKey).
@@ -28,7 +28,7 @@ type KeyCharacteristics struct {
 	Unique, Sharded             bool
 	Common                      []CommonValue
 	// Correlation is that of the order of the keys with the order in which the
-	// documents came; NaN where it makes no sense.
+	// documents were inserted; NaN if it is undefined.
 	Correlation float64
 }
 
@@ -43,16 +43,16 @@ func (k KeyCharacteristics) Monotonicity() string {
 	switch {
 	case math.IsNaN(k.Correlation):
 		return "unknown"
-	case math.Abs(k.Correlation) >= monotonicFrom:
+	case math.Abs(k.Correlation) >= monotonicThreshold:
 		return "monotonic"
 	}
 	return "not monotonic"
 }
 
-// keyed is a document's key, and where it stands in the order of arrival.
-type keyed struct {
-	key  catalog.Key
-	came int
+// arrivedKey is a document's key, and where it stands in the order of arrival.
+type arrivedKey struct {
+	key     catalog.Key
+	arrival int
 }
 
 // AnalyzeKey looks at the documents of a collection by a shard key. rate is the
@@ -79,7 +79,7 @@ func (st *Statistics) AnalyzeKey(ns string, key bson.Raw, rate func(docs int64) 
 			"Cannot analyze the characteristics of a shard key for an empty collection")
 	}
 	result.AverageBytes = bytesTotal / result.Docs
-	index, ok := st.supporting(ns, pattern, plain)
+	index, ok := st.supportingIndex(ns, pattern, plain)
 	if !ok {
 		return nil, nil
 	}
@@ -88,7 +88,7 @@ func (st *Statistics) AnalyzeKey(ns string, key bson.Raw, rate func(docs int64) 
 	if err != nil {
 		return nil, err
 	}
-	var all []keyed
+	var all []arrivedKey
 	result.Correlation = math.NaN()
 	for _, p := range parts {
 		found := st.keysOn(ns, p.Shard, plain, rate(result.Docs))
@@ -100,7 +100,7 @@ func (st *Statistics) AnalyzeKey(ns string, key bson.Raw, rate func(docs int64) 
 	if pattern.HashedField() == 0 {
 		result.Correlation = 0
 	}
-	result.count(all, plain)
+	result.countValues(all, plain)
 	return &result, nil
 }
 
@@ -117,12 +117,12 @@ func withoutHash(p catalog.KeyPattern) (catalog.KeyPattern, error) {
 	return catalog.ParseKeyPattern(raw)
 }
 
-// supporting finds an index that begins with the key, hashed or not.
-func (st *Statistics) supporting(ns string, patterns ...catalog.KeyPattern) (store.IndexSpec, bool) {
+// supportingIndex finds an index that begins with the key, hashed or not.
+func (st *Statistics) supportingIndex(ns string, patterns ...catalog.KeyPattern) (store.IndexSpec, bool) {
 	specs, _ := st.indexes.List(ns)
 	for _, p := range patterns {
 		for _, spec := range specs {
-			if beginsWith(spec.Key, p) && !spec.Sparse && !spec.Partial() {
+			if hasKeyPrefix(spec.Key, p) && !spec.Sparse && !spec.Partial() {
 				return spec, true
 			}
 		}
@@ -131,10 +131,10 @@ func (st *Statistics) supporting(ns string, patterns ...catalog.KeyPattern) (sto
 }
 
 // keysOn reads the keys of one shard's documents, in the order of the keys.
-func (st *Statistics) keysOn(ns string, id catalog.ShardID, p catalog.KeyPattern, rate float64) []keyed {
-	var keys []keyed
+func (st *Statistics) keysOn(ns string, id catalog.ShardID, p catalog.KeyPattern, rate float64) []arrivedKey {
+	var keys []arrivedKey
 	came, seen := 0, 0
-	for _, doc := range st.shards.member(id, ns).docs.Scan() {
+	for _, doc := range st.shards.collection(id, ns).docs.Scan() {
 		// Whole numbers are not what sums of fractions are.
 		if seen++; math.Floor(float64(seen)*rate+1e-9) == math.Floor(float64(seen-1)*rate+1e-9) {
 			continue
@@ -144,15 +144,15 @@ func (st *Statistics) keysOn(ns string, id catalog.ShardID, p catalog.KeyPattern
 			continue
 		}
 		came++
-		keys = append(keys, keyed{key, came})
+		keys = append(keys, arrivedKey{key, came})
 	}
-	slices.SortStableFunc(keys, func(a, b keyed) int { return a.key.Compare(b.key) })
+	slices.SortStableFunc(keys, func(a, b arrivedKey) int { return a.key.Compare(b.key) })
 	return keys
 }
 
 // correlation is Pearson's coefficient of the places in the order of the keys
 // and in the order of arrival.
-func correlation(keys []keyed) float64 {
+func correlation(keys []arrivedKey) float64 {
 	n := float64(len(keys))
 	if n < 2 {
 		return math.NaN()
@@ -160,16 +160,16 @@ func correlation(keys []keyed) float64 {
 	mean := (n - 1) / 2
 	var both, spread float64
 	for i, k := range keys {
-		both += (float64(i) - mean) * (float64(k.came-1) - mean)
+		both += (float64(i) - mean) * (float64(k.arrival-1) - mean)
 		spread += (float64(i) - mean) * (float64(i) - mean)
 	}
 	return both / spread
 }
 
-// count finds the number of different keys and the most frequent ones.
-func (k *KeyCharacteristics) count(keys []keyed, p catalog.KeyPattern) {
+// countValues finds the number of different keys and the most frequent ones.
+func (k *KeyCharacteristics) countValues(keys []arrivedKey, p catalog.KeyPattern) {
 	k.Sampled = int64(len(keys))
-	slices.SortFunc(keys, func(a, b keyed) int { return a.key.Compare(b.key) })
+	slices.SortFunc(keys, func(a, b arrivedKey) int { return a.key.Compare(b.key) })
 	type group struct {
 		key catalog.Key
 		n   int64
@@ -183,7 +183,7 @@ func (k *KeyCharacteristics) count(keys []keyed, p catalog.KeyPattern) {
 	}
 	k.Distinct = int64(len(groups))
 	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(b.n, a.n) })
-	for _, g := range groups[:min(mostCommon, len(groups))] {
+	for _, g := range groups[:min(maxCommonValues, len(groups))] {
 		k.Common = append(k.Common, CommonValue{p.Bound(g.key), g.n})
 	}
 }
@@ -216,25 +216,25 @@ const configAnalyzers = "queryAnalyzers"
 
 // ConfigureAnalyzer writes a collection's entry of config.queryAnalyzers and
 // returns the configuration it had, nil without one.
-func (st *Statistics) ConfigureAnalyzer(ns string, is bson.D) (was bson.D, err error) {
+func (st *Statistics) ConfigureAnalyzer(ns string, config bson.D) (previous bson.D, err error) {
 	if old, ok := st.config.doc(configAnalyzers, ns); ok {
-		was = bson.D{{Key: "mode", Value: old.Lookup("mode")}}
+		previous = bson.D{{Key: "mode", Value: old.Lookup("mode")}}
 		if rate := old.Lookup("samplesPerSecond"); !rate.IsZero() {
-			was = append(was, bson.E{Key: "samplesPerSecond", Value: rate})
+			previous = append(previous, bson.E{Key: "samplesPerSecond", Value: rate})
 		}
 		st.config.remove(configAnalyzers, ns)
 	}
 	var uuid bson.Binary
 	for _, p := range st.Collection(ns) {
-		uuid = st.shards.member(p.Shard, ns).uuid
+		uuid = st.shards.collection(p.Shard, ns).uuid
 	}
 	now := bson.NewDateTimeFromTime(st.clock.Now())
-	entry := append(bson.D{{Key: "_id", Value: ns}, {Key: "collUuid", Value: uuid}}, is...)
-	if is[0].Value == "off" {
+	entry := append(bson.D{{Key: "_id", Value: ns}, {Key: "collUuid", Value: uuid}}, config...)
+	if config[0].Value == "off" {
 		entry = append(entry, bson.E{Key: "stopTime", Value: now})
 	} else {
 		entry = append(entry, bson.E{Key: "startTime", Value: now})
 	}
 	st.ids.Tick()
-	return was, st.config.insert(configAnalyzers, entry)
+	return previous, st.config.insert(configAnalyzers, entry)
 }

@@ -38,7 +38,7 @@ func TestTrap27AverageIsTruncated(t *testing.T) {
 	} {
 		c, coll := sized(t, tt.docs, tt.bytes)
 		s := c.shards["A"]
-		s.deletions = []*rangeDeletion{{coll: deletionFrom(coll)}}
+		s.deletions = []*rangeDeletion{{coll: newDeletionTarget(coll)}}
 		s.addOrphans(s.deletions[0], tt.orphans)
 		if got := s.ownedBytes(exampleNS, coll.UUID); got != tt.want {
 			t.Errorf("%s: %d bytes, want %d", tt.name, got, tt.want)

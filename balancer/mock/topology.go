@@ -89,10 +89,10 @@ type TopologyChunk struct {
 	Docs  int64           `json:"docs"`
 }
 
-// readBytes reads a size: a number, or text with a unit (decimal KB to PB,
+// parseBytes reads a size: a number, or text with a unit (decimal KB to PB,
 // binary KiB to PiB). None is 0.
-func readBytes(data json.RawMessage) (int64, error) {
-	if !given(data) {
+func parseBytes(data json.RawMessage) (int64, error) {
+	if !isPresent(data) {
 		return 0, nil
 	}
 	if data[0] != '"' {
@@ -122,13 +122,13 @@ func DefaultTopology(n int) *Topology {
 const (
 	// maxTopologyBytes limits the size of a topology file: enough for ten million chunks.
 	maxTopologyBytes = 512 << 20
-	// pipePatience is how long a pipe with a topology may take.
-	pipePatience = 30 * time.Second
+	// pipeTimeout is how long a pipe with a topology may take.
+	pipeTimeout = 30 * time.Second
 )
 
 // ReadTopology reads a topology file. Errors name the file and the field.
 func ReadTopology(path string) (*Topology, error) {
-	data, err := safefile.Read(path, maxTopologyBytes, pipePatience)
+	data, err := safefile.Read(path, maxTopologyBytes, pipeTimeout)
 	if err != nil {
 		return nil, err
 	}
@@ -151,8 +151,8 @@ func ParseTopology(data []byte) (*Topology, error) {
 	if decoder.More() {
 		return nil, errors.New("there is more than one JSON value")
 	}
-	if t.Routers < 0 || t.Routers > MostRouters {
-		return nil, fmt.Errorf("routers: %d is not between 1 and %d", t.Routers, MostRouters)
+	if t.Routers < 0 || t.Routers > MaxRouters {
+		return nil, fmt.Errorf("routers: %d is not between 1 and %d", t.Routers, MaxRouters)
 	}
 	if _, err := catalog.ParseTimeZone(t.TimeZone); t.TimeZone != "" && err != nil {
 		return nil, fmt.Errorf("timeZone: %w", err)
@@ -194,11 +194,11 @@ func lineAt(data []byte, offset int64) int {
 	return 1 + strings.Count(string(data[:min(int(offset), len(data))]), "\n")
 }
 
-// given reports whether a field is there; null counts as absent.
-func given(data json.RawMessage) bool { return len(data) > 0 && string(data) != "null" }
+// isPresent reports whether a field is there; null counts as absent.
+func isPresent(data json.RawMessage) bool { return len(data) > 0 && string(data) != "null" }
 
-// documentOf reads extended JSON as a document.
-func documentOf(data json.RawMessage) (bson.Raw, error) {
+// parseDocument reads extended JSON as a document.
+func parseDocument(data json.RawMessage) (bson.Raw, error) {
 	if doc, ok := numberDocument(data); ok {
 		return doc, nil
 	}

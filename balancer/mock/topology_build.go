@@ -19,38 +19,38 @@ type topologyBuilder struct{ c *Cluster }
 
 // build puts a topology into the empty cluster. Errors name the field.
 func (tb topologyBuilder) build(t *Topology) error {
-	if err := tb.config(); err != nil {
+	if err := tb.createConfig(); err != nil {
 		return err
 	}
-	given, err := tb.givenHosts(t.Shards)
+	given, err := tb.reserveHosts(t.Shards)
 	if err != nil {
 		return err
 	}
 	for i, s := range t.Shards {
 		if s.Host == "" {
-			s.Host = given.makeUp(i)
+			s.Host = given.generate(i)
 		}
 		if err := tb.addShard(s); err != nil {
 			return fmt.Errorf("shards[%d]: %w", i, err)
 		}
 	}
-	tb.c.membership.noteCount()
-	if err := tb.settings(t.Settings); err != nil {
+	tb.c.membership.updateShardCountParameters()
+	if err := tb.applySettings(t.Settings); err != nil {
 		return err
 	}
-	if err := tb.databases(t); err != nil {
+	if err := tb.createDatabases(t); err != nil {
 		return err
 	}
 	for i, coll := range t.Collections {
-		if err := tb.collection(coll); err != nil {
+		if err := tb.addCollection(coll); err != nil {
 			return fmt.Errorf("collections[%d].%w", i, err)
 		}
 	}
-	return tb.secondaries(t.Shards)
+	return tb.addSecondaries(t.Shards)
 }
 
-// secondaries lets those of some shards fall behind, who have what there is until then.
-func (tb topologyBuilder) secondaries(shards []TopologyShard) error {
+// addSecondaries adds lagging secondaries to shards; they hold the initial data.
+func (tb topologyBuilder) addSecondaries(shards []TopologyShard) error {
 	for i, s := range shards {
 		if s.Secondary == "" {
 			continue
@@ -59,31 +59,31 @@ func (tb topologyBuilder) secondaries(shards []TopologyShard) error {
 		if err != nil {
 			return fmt.Errorf("shards[%d].secondary: %q is not a duration like \"10s\" or \"2m\"", i, s.Secondary)
 		}
-		if err := tb.c.faults.Slow(s.ID, Slowness{Secondary: lag}); err != nil {
+		if err := tb.c.faults.SetSlowness(s.ID, Slowness{Secondary: lag}); err != nil {
 			return fmt.Errorf("shards[%d].secondary: %w", i, err)
 		}
 	}
 	return nil
 }
 
-// givenHosts returns the hosts that a topology gives, of which no two shards may
+// reserveHosts returns the hosts that a topology gives, of which no two shards may
 // have the same.
-func (tb topologyBuilder) givenHosts(shards []TopologyShard) (*hosts, error) {
+func (tb topologyBuilder) reserveHosts(shards []TopologyShard) (*hosts, error) {
 	given := newHosts(tb.c.Addresses().ConfigServer())
 	for i, s := range shards {
 		if s.Host == "" {
 			continue
 		}
-		if other, taken := given.take(s.Host); taken {
+		if other, taken := given.reserve(s.Host); taken {
 			return nil, fmt.Errorf("shards[%d].host: %s shares a set's name or a member with %s", i, s.Host, other)
 		}
 	}
 	return given, nil
 }
 
-// databases makes the databases: those of shards that drain before they do, as no draining
+// createDatabases makes the databases: those of shards that drain before they do, as no draining
 // shard becomes a primary.
-func (tb topologyBuilder) databases(t *Topology) error {
+func (tb topologyBuilder) createDatabases(t *Topology) error {
 	drains := func(id string) bool {
 		return slices.ContainsFunc(t.Shards, func(s TopologyShard) bool { return s.Draining && s.ID == id })
 	}
@@ -97,7 +97,7 @@ func (tb topologyBuilder) databases(t *Topology) error {
 			}
 		}
 		if before {
-			if err := tb.drain(t.Shards); err != nil {
+			if err := tb.markDraining(t.Shards); err != nil {
 				return err
 			}
 		}
@@ -105,13 +105,17 @@ func (tb topologyBuilder) databases(t *Topology) error {
 	return nil
 }
 
-// drain marks the shards that drain.
-func (tb topologyBuilder) drain(shards []TopologyShard) error {
+// markDraining marks the shards that drain.
+func (tb topologyBuilder) markDraining(shards []TopologyShard) error {
 	for i, s := range shards {
 		if !s.Draining {
 			continue
 		}
-		if _, err := tb.c.config.modify(configShards, s.ID, func(doc *bson.D) { set(doc, "draining", true) }); err != nil {
+		if _, err := tb.c.config.modify(
+			configShards,
+			s.ID,
+			func(doc *bson.D) { setDocField(doc, "draining", true) },
+		); err != nil {
 			return fmt.Errorf("shards[%d]: %w", i, err)
 		}
 	}
@@ -129,17 +133,17 @@ func (tb topologyBuilder) addShard(s TopologyShard) error {
 	if len(s.Zones) > 0 {
 		doc = append(doc, bson.E{Key: "tags", Value: s.Zones})
 	}
-	disk, err := readBytes(s.Disk)
+	disk, err := parseBytes(s.Disk)
 	if err != nil {
 		return fmt.Errorf("disk: %w", err)
 	}
 	added := newShard(catalog.ShardID(s.ID))
-	added.disk = disk
+	added.diskBytes = disk
 	tb.c.shards[added.id] = added
 	return tb.c.config.insert(configShards, doc)
 }
 
-func (tb topologyBuilder) settings(s TopologySettings) error {
+func (tb topologyBuilder) applySettings(s TopologySettings) error {
 	if s.ChunkSizeMB != 0 {
 		if s.ChunkSizeMB < 1 || s.ChunkSizeMB > 1024 {
 			return fmt.Errorf("settings.chunkSizeMB: %d is not between 1 and 1024", s.ChunkSizeMB)
@@ -148,10 +152,10 @@ func (tb topologyBuilder) settings(s TopologySettings) error {
 			return fmt.Errorf("settings.chunkSizeMB: %w", err)
 		}
 	}
-	if !given(s.Balancer) {
+	if !isPresent(s.Balancer) {
 		return nil
 	}
-	raw, err := documentOf(s.Balancer)
+	raw, err := parseDocument(s.Balancer)
 	if err != nil {
 		return fmt.Errorf("settings.balancer: %w", err)
 	}
@@ -169,9 +173,9 @@ func (tb topologyBuilder) settings(s TopologySettings) error {
 	return tb.c.config.setSetting("balancer", fields)
 }
 
-// collection makes a sharded collection with the given zones, chunks and
+// addCollection makes a sharded collection with the given zones, chunks and
 // virtual data.
-func (tb topologyBuilder) collection(t TopologyCollection) error {
+func (tb topologyBuilder) addCollection(t TopologyCollection) error {
 	db, _, err := catalog.SplitNamespace(t.Namespace)
 	if err != nil {
 		return fmt.Errorf("ns: %w", err)
@@ -182,10 +186,10 @@ func (tb topologyBuilder) collection(t TopologyCollection) error {
 	if err := tb.c.Background().EnableSharding(db, ""); err != nil {
 		return fmt.Errorf("ns: %w", err)
 	}
-	if !given(t.Key) {
+	if !isPresent(t.Key) {
 		return errors.New("key: it is missing")
 	}
-	key, err := documentOf(t.Key)
+	key, err := parseDocument(t.Key)
 	if err != nil {
 		return fmt.Errorf("key: %w", err)
 	}
@@ -193,27 +197,27 @@ func (tb topologyBuilder) collection(t TopologyCollection) error {
 	if err != nil {
 		return fmt.Errorf("key: %w", err)
 	}
-	chunks, err := tb.chunks(pattern, t)
+	chunks, err := tb.parseChunks(pattern, t)
 	if err != nil {
 		return err
 	}
-	if err := tb.shardAs(t, pattern, chunks); err != nil {
+	if err := tb.shardCollection(t, pattern, chunks); err != nil {
 		return err
 	}
 	for i, z := range t.Zones {
-		if err := tb.zone(t.Namespace, z); err != nil {
+		if err := tb.addZone(t.Namespace, z); err != nil {
 			return fmt.Errorf("zones[%d]: %w", i, err)
 		}
 	}
 	return nil
 }
 
-func (tb topologyBuilder) zone(ns string, z TopologyZone) error {
-	min, err := documentOf(z.Min)
+func (tb topologyBuilder) addZone(ns string, z TopologyZone) error {
+	min, err := parseDocument(z.Min)
 	if err != nil {
 		return fmt.Errorf("min: %w", err)
 	}
-	max, err := documentOf(z.Max)
+	max, err := parseDocument(z.Max)
 	if err != nil {
 		return fmt.Errorf("max: %w", err)
 	}
@@ -228,7 +232,7 @@ type builtChunk struct {
 	bytes, docs int64
 }
 
-func (tb topologyBuilder) chunks(p catalog.KeyPattern, t TopologyCollection) ([]builtChunk, error) {
+func (tb topologyBuilder) parseChunks(p catalog.KeyPattern, t TopologyCollection) ([]builtChunk, error) {
 	if len(t.Chunks) == 0 {
 		db, _, _ := catalog.SplitNamespace(t.Namespace)
 		primary, _ := tb.c.config.Primary(db)
@@ -242,19 +246,19 @@ func (tb topologyBuilder) chunks(p catalog.KeyPattern, t TopologyCollection) ([]
 		if tb.c.shards[catalog.ShardID(chunk.Shard)] == nil {
 			return nil, fmt.Errorf("%s: there is no shard %q", field("shard"), chunk.Shard)
 		}
-		if i == 0 || !given(chunk.Min) { // else next has it: the chunk before looked ahead
-			if next, err = boundOr(p, chunk.Min, at); err != nil {
+		if i == 0 || !isPresent(chunk.Min) { // else next has it: the chunk before looked ahead
+			if next, err = parseBoundOr(p, chunk.Min, at); err != nil {
 				return nil, fmt.Errorf("%s: %w", field("min"), err)
 			}
 		}
 		min := next
 		next = p.GlobalMax()
-		if i+1 < len(t.Chunks) && given(t.Chunks[i+1].Min) {
-			if next, err = boundOr(p, t.Chunks[i+1].Min, next); err != nil {
+		if i+1 < len(t.Chunks) && isPresent(t.Chunks[i+1].Min) {
+			if next, err = parseBoundOr(p, t.Chunks[i+1].Min, next); err != nil {
 				return nil, fmt.Errorf("chunks[%d].min: %w", i+1, err)
 			}
 		}
-		max, err := boundOr(p, chunk.Max, next)
+		max, err := parseBoundOr(p, chunk.Max, next)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", field("max"), err)
 		}
@@ -293,58 +297,58 @@ func (r *sizeReader) read(text json.RawMessage) (int64, error) {
 	if r.text != nil && string(text) == string(r.text) {
 		return r.bytes, nil
 	}
-	n, err := readBytes(text)
+	n, err := parseBytes(text)
 	if err == nil {
 		*r = sizeReader{text, n}
 	}
 	return n, err
 }
 
-func boundOr(p catalog.KeyPattern, data json.RawMessage, otherwise catalog.Key) (catalog.Key, error) {
-	if !given(data) {
+func parseBoundOr(p catalog.KeyPattern, data json.RawMessage, otherwise catalog.Key) (catalog.Key, error) {
+	if !isPresent(data) {
 		return otherwise, nil
 	}
-	raw, err := documentOf(data)
+	raw, err := parseDocument(data)
 	if err != nil {
 		return catalog.Key{}, err
 	}
 	return p.Key(raw)
 }
 
-func (tb topologyBuilder) shardAs(t TopologyCollection, p catalog.KeyPattern, built []builtChunk) error {
+func (tb topologyBuilder) shardCollection(t TopologyCollection, p catalog.KeyPattern, built []builtChunk) error {
 	req := ShardRequest{Namespace: t.Namespace, Key: p.Doc(), Unique: t.Unique}
 	at, epoch := tb.c.ids.Tick(), tb.c.ids.NewObjectID()
-	table, err := catalog.NewRoutingTable(p, epoch, at, tb.made(built, at))
+	table, err := catalog.NewRoutingTable(p, epoch, at, tb.newChunks(built, at))
 	if err != nil {
 		return fmt.Errorf("chunks: %w", err)
 	}
-	local := tb.c.collections.localPrimary(t.Namespace, nil)
+	local := tb.c.collections.ensureOnPrimary(t.Namespace, nil)
 	if err := local.docs.CreateIndex(store.IndexSpec{Name: indexName(p), Key: p.Doc(), Unique: t.Unique}); err != nil {
 		return fmt.Errorf("key: %w", err)
 	}
-	if err := tb.c.config.enter(req, p, local.uuid, epoch, at); err != nil {
+	if err := tb.c.config.writeCollectionEntry(req, p, local.uuid, epoch, at); err != nil {
 		return err
 	}
 	if t.ChunkSizeMB != 0 || t.NoBalance {
 		if _, err := tb.c.config.modify(configCollections, t.Namespace, func(doc *bson.D) {
 			if t.ChunkSizeMB != 0 {
-				set(doc, "maxChunkSizeBytes", t.ChunkSizeMB<<20)
+				setDocField(doc, "maxChunkSizeBytes", t.ChunkSizeMB<<20)
 			}
-			set(doc, "noBalance", t.NoBalance)
+			setDocField(doc, "noBalance", t.NoBalance)
 		}); err != nil {
 			return err
 		}
 	}
 	tb.c.config.setTable(t.Namespace, table)
-	tb.c.collections.spread(t.Namespace, local, table)
-	tb.fill(t.Namespace, table, built)
-	tb.c.log.placement(t.Namespace, &local.uuid, at, table.Owners())
+	tb.c.collections.createOnOwners(t.Namespace, local, table)
+	tb.fillVirtualData(t.Namespace, table, built)
+	tb.c.log.writePlacement(t.Namespace, &local.uuid, at, table.Owners())
 	return nil
 }
 
-// fill gives shards the virtual data of chunks. The bounds are those that the table
+// fillVirtualData gives shards the virtual data of chunks. The bounds are those that the table
 // keeps: a block of it has all of its bounds in one piece of memory.
-func (tb topologyBuilder) fill(ns string, table *catalog.RoutingTable, built []builtChunk) {
+func (tb topologyBuilder) fillVirtualData(ns string, table *catalog.RoutingTable, built []builtChunk) {
 	locals := make(map[catalog.ShardID]*localCollection, len(tb.c.shards))
 	for chunk := range table.All() {
 		b := &built[0]
@@ -361,9 +365,9 @@ func (tb topologyBuilder) fill(ns string, table *catalog.RoutingTable, built []b
 	}
 }
 
-// made gives chunks what a new collection's have: ids, versions, a history of one
+// newChunks gives chunks what a new collection's have: ids, versions, a history of one
 // entry. It can be walked once; a history lasts until the next chunk.
-func (tb topologyBuilder) made(built []builtChunk, at bson.Timestamp) iter.Seq[catalog.Chunk] {
+func (tb topologyBuilder) newChunks(built []builtChunk, at bson.Timestamp) iter.Seq[catalog.Chunk] {
 	history := make([]catalog.ChunkHistory, 1)
 	return func(yield func(catalog.Chunk) bool) {
 		for i := range built {

@@ -19,7 +19,7 @@ func TestDocumentOfTopology(t *testing.T) {
 	} {
 		var parsed bson.D
 		wantErr := bson.UnmarshalExtJSON([]byte(text), false, &parsed)
-		got, err := documentOf([]byte(text))
+		got, err := parseDocument([]byte(text))
 		if (err == nil) != (wantErr == nil) {
 			t.Errorf("%s: %v, the driver says %v", text, err, wantErr)
 		}

@@ -11,8 +11,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// virtualRange is virtual data: documents and bytes that a range is said to hold
-// and that never materialise. They lie evenly between the bounds; in a range
+// virtualRange is virtual data: the number of documents and bytes in a range
+// that are never materialized. They lie evenly between the bounds; in a range
 // with an open end most lie near the other one.
 type virtualRange struct {
 	min, max    catalog.Key
@@ -29,11 +29,11 @@ type virtualData struct {
 }
 
 // all returns the ranges in key order.
-func (v virtualData) all() iter.Seq[virtualRange] { return v.sharing(catalog.Key{}, catalog.Key{}) }
+func (v virtualData) all() iter.Seq[virtualRange] { return v.overlapping(catalog.Key{}, catalog.Key{}) }
 
-// sharing returns the ranges that share keys with [min, max), in key order. A zero
+// overlapping returns the ranges that share keys with [min, max), in key order. A zero
 // Key leaves that end open.
-func (v virtualData) sharing(min, max catalog.Key) iter.Seq[virtualRange] {
+func (v virtualData) overlapping(min, max catalog.Key) iter.Seq[virtualRange] {
 	return func(yield func(virtualRange) bool) {
 		if v.ranges == nil {
 			return
@@ -53,37 +53,37 @@ func (v virtualData) sharing(min, max catalog.Key) iter.Seq[virtualRange] {
 	}
 }
 
-// inside returns the ranges, or their parts, that lie in [min, max).
-func (v virtualData) inside(p catalog.KeyPattern, min, max catalog.Key) iter.Seq[virtualRange] {
+// clippedTo returns the ranges, or their parts, that lie in [min, max).
+func (v virtualData) clippedTo(p catalog.KeyPattern, min, max catalog.Key) iter.Seq[virtualRange] {
 	return func(yield func(virtualRange) bool) {
-		for e := range v.sharing(min, max) {
-			_, part := e.cut(p, min)
-			if part, _ = part.cut(p, max); !part.empty() && !yield(part) {
+		for e := range v.overlapping(min, max) {
+			_, part := e.splitAt(p, min)
+			if part, _ = part.splitAt(p, max); !part.empty() && !yield(part) {
 				return
 			}
 		}
 	}
 }
 
-// within sums what lies in [min, max). Extents that a bound cuts count in
+// sumIn sums what lies in [min, max). Extents that a bound cuts count in
 // part.
-func (v virtualData) within(p catalog.KeyPattern, min, max catalog.Key) (docs, bytes int64) {
-	for e := range v.inside(p, min, max) {
+func (v virtualData) sumIn(p catalog.KeyPattern, min, max catalog.Key) (docs, bytes int64) {
+	for e := range v.clippedTo(p, min, max) {
 		docs += e.docs
 		bytes += e.bytes
 	}
 	return docs, bytes
 }
 
-// take cuts [min, max) out and returns what it held, in key order.
-func (v *virtualData) take(p catalog.KeyPattern, min, max catalog.Key) (taken []virtualRange) {
-	touched := slices.Collect(v.sharing(min, max))
+// cutOut cuts [min, max) out and returns what it held, in key order.
+func (v *virtualData) cutOut(p catalog.KeyPattern, min, max catalog.Key) (taken []virtualRange) {
+	touched := slices.Collect(v.overlapping(min, max))
 	for i, e := range touched {
 		v.ranges.Delete(e)
 		v.watch.note(e.min)
 		v.docs, v.bytes = v.docs-e.docs, v.bytes-e.bytes
-		before, rest := e.cut(p, min)
-		part, after := rest.cut(p, max)
+		before, rest := e.splitAt(p, min)
+		part, after := rest.splitAt(p, max)
 		v.add(before)
 		v.add(after)
 		touched[i] = part
@@ -105,8 +105,8 @@ func (v *virtualData) add(e virtualRange) {
 	v.docs, v.bytes = v.docs+e.docs, v.bytes+e.bytes
 }
 
-// merge adds other ranges.
-func (v *virtualData) merge(others []virtualRange) {
+// addAll adds other ranges.
+func (v *virtualData) addAll(others []virtualRange) {
 	for _, e := range others {
 		v.add(e)
 	}
@@ -114,8 +114,8 @@ func (v *virtualData) merge(others []virtualRange) {
 
 func (e virtualRange) empty() bool { return e.docs == 0 && e.bytes == 0 }
 
-// cut splits a range at a key; either part may be empty.
-func (e virtualRange) cut(p catalog.KeyPattern, at catalog.Key) (before, after virtualRange) {
+// splitAt splits a range at a key; either part may be empty.
+func (e virtualRange) splitAt(p catalog.KeyPattern, at catalog.Key) (before, after virtualRange) {
 	if e.empty() || at.Compare(e.min) <= 0 {
 		return virtualRange{}, e
 	}
@@ -132,12 +132,12 @@ func (e virtualRange) cut(p catalog.KeyPattern, at catalog.Key) (before, after v
 	return before, after
 }
 
-// pointAfter returns a key with about n of the documents of [min, max) below
+// keyAfterDocs returns a key with about n of the documents of [min, max) below
 // it; false when the data has no room for one.
-func (v virtualData) pointAfter(p catalog.KeyPattern, min, max catalog.Key, n int64) (catalog.Key, bool) {
-	for e := range v.sharing(min, max) {
-		before, part := e.cut(p, min)
-		part, _ = part.cut(p, max)
+func (v virtualData) keyAfterDocs(p catalog.KeyPattern, min, max catalog.Key, n int64) (catalog.Key, bool) {
+	for e := range v.overlapping(min, max) {
+		before, part := e.splitAt(p, min)
+		part, _ = part.splitAt(p, max)
 		if part.docs <= n {
 			n -= part.docs
 			continue
@@ -204,7 +204,7 @@ func (cs *Collections) SpreadVirtual(ns string, f Fill) error {
 			continue
 		}
 		local := cs.shards[chunk.Shard].colls[ns]
-		for _, had := range local.virtual.take(coll.Pattern, chunk.Min, chunk.Max) {
+		for _, had := range local.virtual.cutOut(coll.Pattern, chunk.Min, chunk.Max) {
 			part.docs, part.bytes = part.docs+had.docs, part.bytes+had.bytes
 		}
 		local.virtual.add(part)

@@ -13,8 +13,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Workloads are what applications would do with collections. Their operations are counted,
-// and sampled where somebody asks for that; none is run, but that collections grow.
+// Workloads simulate the operations of applications. They are counted,
+// and sampled on request, but not executed, except that collections grow.
 type Workloads struct {
 	*setup
 	clock      *clock.Clock
@@ -23,8 +23,8 @@ type Workloads struct {
 	migrations *Migrations
 	shards     shardSet
 
-	list    []*runningWorkload
-	planned bool
+	list      []*runningWorkload
+	scheduled bool
 	// OnWork is called with the lock held for what was done up to now: by then some of the
 	// operations are drawn, as many as it wants.
 	OnWork func(Work)
@@ -43,8 +43,8 @@ type Work struct {
 
 type runningWorkload struct {
 	*workload.Workload
-	rand *rand.Rand
-	at   time.Time // up to which it is done
+	rand      *rand.Rand
+	doneUntil time.Time // up to which it is done
 	// perChunk is what Expected returned for a table and a time; it is kept while neither
 	// changes it.
 	perChunk  []workload.Counts
@@ -56,8 +56,8 @@ type runningWorkload struct {
 const (
 	// workPeriod is how often what workloads do is added up.
 	workPeriod = 10 * time.Second
-	// realInserts is how many of the inserted documents of a period are real ones.
-	realInserts = 20
+	// maxRealInserts is how many of the inserted documents of a period are real ones.
+	maxRealInserts = 20
 	// How long an operation takes, before its shard is busy.
 	readMicros, writeMicros = 400, 900
 )
@@ -77,8 +77,8 @@ func (ws *Workloads) Start(s workload.Spec) error {
 		return mongoerr.New(mongoerr.BadValue, "%v", err)
 	}
 	ws.Stop(s.Namespace)
-	ws.list = append(ws.list, &runningWorkload{Workload: w, rand: random, at: ws.clock.Now()})
-	ws.watch()
+	ws.list = append(ws.list, &runningWorkload{Workload: w, rand: random, doneUntil: ws.clock.Now()})
+	ws.schedule()
 	return nil
 }
 
@@ -96,30 +96,30 @@ func (ws *Workloads) List() (list []workload.Spec) {
 	return list
 }
 
-func (ws *Workloads) watch() {
-	if ws.planned || len(ws.list) == 0 {
+func (ws *Workloads) schedule() {
+	if ws.scheduled || len(ws.list) == 0 {
 		return
 	}
-	ws.planned = true
+	ws.scheduled = true
 	ws.clock.After(workPeriod, func() {
-		ws.planned = false
+		ws.scheduled = false
 		ws.CatchUp()
-		ws.watch()
+		ws.schedule()
 	})
 }
 
 // CatchUp adds up what was done until now.
 func (ws *Workloads) CatchUp() {
 	for _, w := range ws.list {
-		from, to := w.at, ws.clock.Now()
+		from, to := w.doneUntil, ws.clock.Now()
 		if table := ws.config.table(w.Namespace); table != nil && from.Before(to) {
-			ws.run(w, table, from, to)
+			ws.accountWork(w, table, from, to)
 		}
-		w.at = to
+		w.doneUntil = to
 	}
 }
 
-func (ws *Workloads) run(w *runningWorkload, table *catalog.RoutingTable, from, to time.Time) {
+func (ws *Workloads) accountWork(w *runningWorkload, table *catalog.RoutingTable, from, to time.Time) {
 	if w.table != table || w.Moves != "" {
 		w.perChunk, w.scattered = w.Expected(table, to)
 		w.table, w.rate = table, w.RateAt(to)
@@ -139,12 +139,12 @@ func (ws *Workloads) run(w *runningWorkload, table *catalog.RoutingTable, from, 
 		sum.Updates += n(of.Updates)
 		sum.Inserts, sum.Deletes = sum.Inserts+inserts, sum.Deletes+deletes
 		work.Counts[chunk.Shard] = sum
-		if local := ws.shards.member(chunk.Shard, w.Namespace); local != nil {
-			local.grow(table.Pattern(), chunk, int64(inserts-deletes), w.DocumentBytes)
+		if local := ws.shards.collection(chunk.Shard, w.Namespace); local != nil {
+			local.growVirtual(table.Pattern(), chunk, int64(inserts-deletes), w.DocumentBytes)
 		}
 	}
 	for id, c := range work.Counts {
-		if local := ws.shards.member(id, w.Namespace); local != nil {
+		if local := ws.shards.collection(id, w.Namespace); local != nil {
 			reads, writes := int64(c.Reads), int64(c.Inserts+c.Updates+c.Deletes)
 			local.reads, local.writes = local.reads+reads, local.writes+writes
 			local.readMicros, local.writeMicros = local.readMicros+reads*readMicros, local.writeMicros+writes*writeMicros
@@ -173,7 +173,7 @@ func (ws *Workloads) insert(w *runningWorkload, table *catalog.RoutingTable, wor
 	for _, c := range work.Counts {
 		all += c.Inserts
 	}
-	for range min(int(all), realInserts) {
+	for range min(int(all), maxRealInserts) {
 		doc, err := update.PrepareInsert(w.DrawInsert(work.To, last).Filter, ws.ids.NewObjectID)
 		if err != nil {
 			return
@@ -183,7 +183,7 @@ func (ws *Workloads) insert(w *runningWorkload, table *catalog.RoutingTable, wor
 			return
 		}
 		owner := ws.shards[table.ShardOf(key)]
-		local := ws.shards.member(table.ShardOf(key), w.Namespace)
+		local := ws.shards.collection(table.ShardOf(key), w.Namespace)
 		if local == nil || owner.down {
 			continue
 		}
@@ -193,13 +193,13 @@ func (ws *Workloads) insert(w *runningWorkload, table *catalog.RoutingTable, wor
 	}
 }
 
-// grow adds virtual documents to a chunk, or takes some of its own away.
-func (l *localCollection) grow(p catalog.KeyPattern, chunk catalog.Chunk, docs, each int64) {
+// growVirtual adds virtual documents to a chunk, or takes some of its own away.
+func (l *localCollection) growVirtual(p catalog.KeyPattern, chunk catalog.Chunk, docs, each int64) {
 	if docs == 0 {
 		return
 	}
 	all := virtualRange{min: chunk.Min, max: chunk.Max, docs: docs, bytes: docs * each}
-	for _, had := range l.virtual.take(p, chunk.Min, chunk.Max) {
+	for _, had := range l.virtual.cutOut(p, chunk.Min, chunk.Max) {
 		all.docs, all.bytes = all.docs+had.docs, all.bytes+had.bytes
 	}
 	if all.docs > 0 && all.bytes > 0 {

@@ -138,7 +138,7 @@ func (b *builder) step(s Step, e sim.Event) {
 	}
 	b.touched = append(b.touched, s.shards()...)
 	b.trouble = failurePeriod{}
-	b.count(s, e.Left)
+	b.count(s, e.RemainingPieces)
 	b.plan.Steps = append(b.plan.Steps, s)
 	if s.Kind == Move && s.Reason == policy.ReasonDrain && s.From == b.o.Goal.Shard {
 		b.drained = mark{len(b.plan.Steps), b.plan.Totals, maps.Clone(b.held)}

@@ -78,7 +78,7 @@ func (b *builder) choose() error {
 // complete puts the usual in the place of what is not set.
 func (o *Options) complete(s *catalog.Snapshot) error {
 	o.Goal.Kind = cmp.Or(o.Goal.Kind, Balance)
-	o.Costs = cmp.Or(o.Costs, sim.CostsOf(s))
+	o.Costs = cmp.Or(o.Costs, sim.SnapshotCosts(s))
 	if settings := s.Settings(); settings.Windowed() && s.Parts().Clock.Zone == nil && !o.IgnoreWindow {
 		o.IgnoreWindow, o.unplaced = true, true
 	}
@@ -96,7 +96,7 @@ func (o *Options) complete(s *catalog.Snapshot) error {
 func (b *builder) config() sim.Config {
 	return sim.Config{
 		Location: b.scope.start.BalancerTime().Location(), Rand: b.o.rand(), Parameters: b.o.Parameters, IgnoreMode: true,
-		Reasons: b.scope.reasons, Contents: b.o.Model.Contents, Costs: b.o.Costs, Decided: b.decided,
+		Reasons: b.scope.reasons, Contents: b.o.Model.Contents, Costs: b.o.Costs, OnDecisions: b.decided,
 		ChosenOnly: true, Watch: b.o.Watch, DiskLimit: b.o.Limits.Disk,
 	}
 }
@@ -120,7 +120,7 @@ func (b *builder) simulate() error {
 		return err
 	}
 	b.rest = run.AtRest()
-	b.shortages = run.Refused()
+	b.shortages = run.Shortages()
 	b.end = run.Snapshot()
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 // Model is a model of what chunks hold, with its name.
 type Model struct {
 	Name     string
-	Contents sim.Contents
+	Contents sim.ContentsModel
 }
 
 // The names of models. A skewed one may have its spread behind it: skewed=1.5.

@@ -213,8 +213,8 @@ func (r *run) seen(c catalog.Collection) catalog.Collection {
 func (r *run) rounds(ctx context.Context) error {
 	loop := balancer.NewLoop(balancer.Config{
 		Version: r.o.Goal.Version(r.cluster.Release()), Parameters: r.o.Parameters, Rand: r.o.Rand, Location: time.UTC,
-		IgnoreMode: true, Restless: true, Fits: r.fits(),
-		Decided: func(_ time.Time, decisions []policy.Decision) { r.round.ended, r.round.decisions = true, decisions },
+		IgnoreMode: true, NoPauses: true, Fits: r.fits(),
+		OnDecisions: func(_ time.Time, decisions []policy.Decision) { r.round.ended, r.round.decisions = true, decisions },
 	})
 	defer loop.Close()
 	var result any

@@ -14,23 +14,23 @@ import (
 
 // StartAction begins a merge or a measurement.
 func (c *cluster) StartAction(a policy.StreamAction, done func(policy.ActionResult)) {
-	takes := c.costs.of(a.Kind)
-	c.active = true
-	c.underWay++
+	takes := c.costs.actionTime(a.Kind)
+	c.sawActivity = true
+	c.activeOps++
 	var act func()
 	act = func() {
-		if a.Kind == policy.MergeRange && c.donating[a.Shard] == a.Namespace {
+		if a.Kind == policy.MergeRange && c.donatingNamespace[a.Shard] == a.Namespace {
 			c.queue.After(takes, act) // it waits for the migration
 			return
 		}
-		c.underWay--
-		c.active = true
-		done(c.act(a))
+		c.activeOps--
+		c.sawActivity = true
+		done(c.performAction(a))
 	}
 	c.queue.After(takes, act)
 }
 
-func (c *cluster) act(a policy.StreamAction) policy.ActionResult {
+func (c *cluster) performAction(a policy.StreamAction) policy.ActionResult {
 	coll, err := c.find(a.Namespace)
 	if err != nil {
 		return policy.ActionResult{Err: err}
@@ -46,8 +46,8 @@ func (c *cluster) act(a policy.StreamAction) policy.ActionResult {
 }
 
 func (c *cluster) merge(coll *collection, a policy.StreamAction) error {
-	chunks := slices.AppendSeq(c.room[:0], coll.chunks.Overlapping(a.Min, a.Max))
-	c.room = chunks
+	chunks := slices.AppendSeq(c.mergeBuf[:0], coll.chunks.Overlapping(a.Min, a.Max))
+	c.mergeBuf = chunks
 	elsewhere := func(chunk catalog.Chunk) bool { return chunk.Shard != a.Shard }
 	switch {
 	case !catalog.Tile(chunks, a.Min, a.Max), slices.ContainsFunc(chunks, elsewhere):
@@ -55,33 +55,33 @@ func (c *cluster) merge(coll *collection, a policy.StreamAction) error {
 	case len(chunks) == 1:
 		return nil
 	}
-	merged := c.commits().Merge(coll.chunks, chunks)
+	merged := c.newCommit().Merge(coll.chunks, chunks)
 	if err := coll.put(merged); err != nil {
 		return err
 	}
-	c.tell(Event{Kind: Merged, Namespace: a.Namespace, From: a.Shard, Min: a.Min, Max: a.Max, Chunks: len(chunks)})
+	c.recordEvent(Event{Kind: Merged, Namespace: a.Namespace, From: a.Shard, Min: a.Min, Max: a.Max, Chunks: len(chunks)})
 	return nil
 }
 
-// autoMergeMost is how many chunks one action of the auto-merger reads into
+// autoMergeMaxChunks is how many chunks one action of the auto-merger reads into
 // ranges (rules/02-defragmentation-and-merging §3.5).
-const autoMergeMost = 1000
+const autoMergeMaxChunks = 1000
 
 func (c *cluster) mergeAll(coll *collection, id catalog.ShardID) policy.ActionResult {
-	if !coll.mergeable(id) {
+	if !coll.mayHaveMergeable(id) {
 		return policy.ActionResult{}
 	}
 	search := policy.MergeSearch{
-		Table: coll.chunks.Table(), Zones: coll.first.Zones, Shard: id, Cutoff: c.historyCutoff(),
-		Limits: policy.MergeLimits{Chunks: autoMergeMost, Time: time.Minute},
+		Table: coll.chunks.Table(), Zones: coll.initial.Zones, Shard: id, Cutoff: c.historyCutoff(),
+		Limits: policy.MergeLimits{Chunks: autoMergeMaxChunks, Time: time.Minute},
 	}
 	runs := policy.MergeableRuns(search)
 	if len(runs) == 0 {
 		search.AnyAge = true
-		coll.neighbours[id] = len(policy.MergeableRuns(search)) > 0 // which time alone does not change
+		coll.mergeableShards[id] = len(policy.MergeableRuns(search)) > 0 // which time alone does not change
 		return policy.ActionResult{}
 	}
-	merged := c.commits().MergeRuns(coll.chunks, runs)
+	merged := c.newCommit().MergeRuns(coll.chunks, runs)
 	count := 0
 	for _, run := range runs {
 		count += len(run)
@@ -90,7 +90,7 @@ func (c *cluster) mergeAll(coll *collection, id catalog.ShardID) policy.ActionRe
 		return policy.ActionResult{Err: err}
 	}
 	for i, chunk := range merged {
-		c.tell(Event{
+		c.recordEvent(Event{
 			Kind: Merged, Namespace: coll.entry.Namespace, From: id, Min: chunk.Min, Max: chunk.Max, Chunks: len(runs[i]),
 		})
 	}
@@ -107,11 +107,11 @@ func (c *cluster) Split(_ context.Context, s policy.Split) error {
 	if chunk.Shard != s.Shard || !chunk.Min.Equal(s.Min) || !chunk.Max.Equal(s.Max) {
 		return mongoerr.New(mongoerr.StaleConfig, "no chunk of %s with these bounds", s.Namespace)
 	}
-	pieces := c.commits().Split(coll.chunks, chunk, s.Points)
+	pieces := c.newCommit().Split(coll.chunks, chunk, s.Points)
 	if err := coll.put(pieces...); err != nil {
 		return err
 	}
-	c.tell(Event{Kind: Split, Namespace: s.Namespace, From: s.Shard, Min: s.Min, Max: s.Max, Points: s.Points})
+	c.recordEvent(Event{Kind: Split, Namespace: s.Namespace, From: s.Shard, Min: s.Min, Max: s.Max, Points: s.Points})
 	return nil
 }
 
@@ -127,29 +127,29 @@ func (c *cluster) SplitPoint(_ context.Context, m policy.Migration) (policy.Spli
 	split := policy.Split{
 		Namespace: m.Namespace, Shard: chunk.Shard, Version: coll.chunks.Version(), Min: chunk.Min, Max: chunk.Max,
 	}
-	if !c.first.Release().BalancesBySize() {
-		split.Points = c.halves(coll, chunk, m.MaxChunkSizeBytes)
+	if !c.initial.Release().BalancesBySize() {
+		split.Points = c.halfSizePoints(coll, chunk, m.MaxChunkSizeBytes)
 	} else if point, ok := c.splitPoint(coll, chunk, m.MaxChunkSizeBytes); ok {
 		split.Points = []catalog.Key{point}
 	}
 	return split, nil
 }
 
-// keysOfPiece is how many keys splitVector lets a piece have at most.
-const keysOfPiece = 250_000
+// maxKeysPerPiece is how many keys splitVector lets a piece have at most.
+const maxKeysPerPiece = 250_000
 
-// halves returns the points that cut a chunk into pieces of half a chunk size, as
+// halfSizePoints returns the points that cut a chunk into pieces of half a chunk size, as
 // splitVector does for the balancers before 6.0 (rules/01-selection §10.1): a point is the key
 // after so many.
-func (c *cluster) halves(coll *collection, chunk catalog.Chunk, chunkSize int64) (points []catalog.Key) {
-	local := coll.local[chunk.Shard]
+func (c *cluster) halfSizePoints(coll *collection, chunk catalog.Chunk, chunkSize int64) (points []catalog.Key) {
+	local := coll.stored[chunk.Shard]
 	if local.Documents == 0 || local.Bytes < chunkSize || local.Bytes/local.Documents == 0 {
 		return nil
 	}
 	documents := coll.contents(chunk).Documents
-	piece := 1 + min(chunkSize/(2*(local.Bytes/local.Documents)), keysOfPiece)
+	piece := 1 + min(chunkSize/(2*(local.Bytes/local.Documents)), maxKeysPerPiece)
 	for passed := piece; passed < documents; passed += piece {
-		point, ok := coll.extents.after(chunk.Min, chunk.Max, passed)
+		point, ok := coll.extents.keyAfterDocuments(chunk.Min, chunk.Max, passed)
 		if !ok {
 			break
 		}
@@ -161,15 +161,15 @@ func (c *cluster) halves(coll *collection, chunk catalog.Chunk, chunkSize int64)
 
 // MarkJumbo flags a chunk.
 func (c *cluster) MarkJumbo(_ context.Context, ns string, lower catalog.Key) error {
-	chunk, err := c.rewrite(ns, lower, func(chunk *catalog.Chunk) { chunk.Jumbo = catalog.JumboTrue })
+	chunk, err := c.modifyChunk(ns, lower, func(chunk *catalog.Chunk) { chunk.Jumbo = catalog.JumboTrue })
 	if err == nil {
-		c.tell(Event{Kind: MarkedJumbo, Namespace: ns, From: chunk.Shard, Min: chunk.Min, Max: chunk.Max})
+		c.recordEvent(Event{Kind: MarkedJumbo, Namespace: ns, From: chunk.Shard, Min: chunk.Min, Max: chunk.Max})
 	}
 	return err
 }
 
-// rewrite changes the chunk that begins at a key, without a new version.
-func (c *cluster) rewrite(ns string, lower catalog.Key, change func(*catalog.Chunk)) (catalog.Chunk, error) {
+// modifyChunk changes the chunk that begins at a key, without a new version.
+func (c *cluster) modifyChunk(ns string, lower catalog.Key, change func(*catalog.Chunk)) (catalog.Chunk, error) {
 	coll, err := c.find(ns)
 	if err != nil {
 		return catalog.Chunk{}, err
@@ -189,14 +189,14 @@ func (c *cluster) SwitchOffBalancing(_ context.Context, ns string) error {
 		return err
 	}
 	coll.entry.NoBalance = true
-	c.touchEntry(coll)
-	c.tell(Event{Kind: SwitchedOff, Namespace: ns})
+	c.markEntryChanged(coll)
+	c.recordEvent(Event{Kind: SwitchedOff, Namespace: ns})
 	return nil
 }
 
 // SetEstimate stores the measured size of a chunk.
 func (c *cluster) SetEstimate(_ context.Context, ns string, _ bson.Binary, m policy.Measurement) error {
-	_, err := c.rewrite(ns, m.Min, func(chunk *catalog.Chunk) { chunk.Estimate = m.Size })
+	_, err := c.modifyChunk(ns, m.Min, func(chunk *catalog.Chunk) { chunk.Estimate = m.Size })
 	return err
 }
 
@@ -207,8 +207,8 @@ func (c *cluster) SetDefragmentationPhase(_ context.Context, ns string, _ bson.B
 		return err
 	}
 	coll.entry.DefragmentationPhase = string(phase)
-	c.touchEntry(coll)
-	c.tell(Event{Kind: PhaseEntered, Namespace: ns, Phase: phase})
+	c.markEntryChanged(coll)
+	c.recordEvent(Event{Kind: PhaseEntered, Namespace: ns, Phase: phase})
 	return nil
 }
 
@@ -219,8 +219,8 @@ func (c *cluster) EndDefragmentation(_ context.Context, ns string, _ bson.Binary
 		return err
 	}
 	coll.entry.Defragment, coll.entry.DefragmentationPhase = false, ""
-	c.touchEntry(coll)
+	c.markEntryChanged(coll)
 	coll.chunks = catalog.NewDraft(coll.chunks.Table().WithoutEstimates())
-	c.tell(Event{Kind: Defragmented, Namespace: ns})
+	c.recordEvent(Event{Kind: Defragmented, Namespace: ns})
 	return nil
 }

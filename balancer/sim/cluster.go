@@ -15,39 +15,45 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// cluster is what the engine works on: a snapshot that changes.
+// cluster is the simulated cluster of the engine: a snapshot that changes.
 type cluster struct {
-	first    *catalog.Snapshot
-	queue    *balancer.Queue
-	costs    Costs
-	links    *links // nil = all alike
-	settings catalog.Settings
-	stored   map[string]bson.Raw // config.settings, by id
-	shards   []catalog.Shard
+	initial     *catalog.Snapshot
+	queue       *balancer.Queue
+	costs       Costs
+	links       *links // nil = all alike
+	settings    catalog.Settings
+	settingDocs map[string]bson.Raw // config.settings, by id
+	shards      []catalog.Shard
 
 	order       []*collection
 	entries     []catalog.Collection // of order; nil when one has changed
 	collections map[string]*collection
 
-	volumes  *volumes                   // nil = without a limit
-	underWay int                        // migrations and actions
-	moves    int                        // that were committed
-	donating map[catalog.ShardID]string // the collections whose chunks shards are giving away
-	ids      uint64                     // of chunks made
-	events   []Event
-	room     []catalog.Chunk // for those that are merged
-	// active: something happened since AtRest was asked; idleSince is the number
+	volumes           *volumes                   // nil = without a limit
+	activeOps         int                        // migrations and actions
+	moves             int                        // that were committed
+	donatingNamespace map[catalog.ShardID]string // the collections whose chunks shards are giving away
+	ids               uint64                     // of chunks made
+	events            []Event
+	mergeBuf          []catalog.Chunk // for those that are merged
+	// sawActivity: something happened since the last call of AtRest; idleSinceRound is the number
 	// of rounds there were then.
-	active    bool
-	idleSince int64
+	sawActivity    bool
+	idleSinceRound int64
 }
 
 var _ balancer.EventCluster = (*cluster)(nil)
 
 func newCluster(s *catalog.Snapshot, cfg Config) (*cluster, error) {
 	c := &cluster{
-		first: s, queue: balancer.NewQueue(s.Time()), costs: cfg.Costs, links: newLinks(cfg), settings: s.Settings(),
-		stored: map[string]bson.Raw{}, collections: map[string]*collection{}, donating: map[catalog.ShardID]string{},
+		initial:           s,
+		queue:             balancer.NewQueue(s.Time()),
+		costs:             cfg.Costs,
+		links:             newLinks(cfg),
+		settings:          s.Settings(),
+		settingDocs:       map[string]bson.Raw{},
+		collections:       map[string]*collection{},
+		donatingNamespace: map[catalog.ShardID]string{},
 	}
 	for _, id := range []string{
 		catalog.SettingBalancer, catalog.SettingChunkSize, catalog.SettingAutoMerge, catalog.SettingAutoSplit,
@@ -60,7 +66,7 @@ func newCluster(s *catalog.Snapshot, cfg Config) (*cluster, error) {
 		if err != nil {
 			return nil, fmt.Errorf("sim: setting %s: %w", id, err)
 		}
-		c.stored[id] = raw
+		c.settingDocs[id] = raw
 	}
 	// The balancer would try again and again, until the run's limit.
 	if _, err := balancer.LoadSettings(context.Background(), c, catalog.SettingsOf(s.Release())); err != nil {
@@ -77,7 +83,7 @@ func newCluster(s *catalog.Snapshot, cfg Config) (*cluster, error) {
 			return nil, fmt.Errorf("sim: the snapshot has no routing table of %s", state.Namespace)
 		}
 		if state.Table == nil {
-			c.addSettled(state)
+			c.addStatic(state)
 			continue
 		}
 		coll := newCollection(s, state, cfg.Contents, cmp.Or(state.MaxChunkSizeBytes, c.settings.MaxChunkSizeBytes))
@@ -85,14 +91,16 @@ func newCluster(s *catalog.Snapshot, cfg Config) (*cluster, error) {
 		c.collections[state.Namespace] = coll
 	}
 	if cfg.DiskLimit > 0 {
-		c.volumes = &volumes{Volumes: catalog.NewVolumes(s, cfg.DiskLimit), refused: map[Shortage]int64{}}
+		c.volumes = &volumes{Volumes: catalog.NewVolumes(s, cfg.DiskLimit), shortages: map[Shortage]int64{}}
 	}
-	c.takeDeletions(s.Parts())
+	c.adoptDeletions(s.Parts())
 	return c, nil
 }
 
 // Setting returns a document of config.settings.
-func (c *cluster) Setting(_ context.Context, id string) (bson.Raw, error) { return c.stored[id], nil }
+func (c *cluster) Setting(_ context.Context, id string) (bson.Raw, error) {
+	return c.settingDocs[id], nil
+}
 
 // Shards returns the shards in catalog order.
 func (c *cluster) Shards(context.Context) ([]catalog.Shard, error) { return c.shards, nil }
@@ -108,14 +116,14 @@ func (c *cluster) Collections(context.Context) ([]catalog.Collection, error) {
 	return c.entries, nil
 }
 
-// touchEntry notes that the entry of a collection is not as it was.
-func (c *cluster) touchEntry(coll *collection) {
-	coll.touch()
+// markEntryChanged marks the entry of a collection as changed.
+func (c *cluster) markEntryChanged(coll *collection) {
+	coll.markChanged()
 	c.entries = nil
 }
 
-// revision returns that of a collection: shards, settings and zones stay as they
-// are for the whole run, and so does what collections there are.
+// revision returns the revision of a collection: shards, settings and zones do not change
+// during the run, nor does the list of collections.
 func (c *cluster) revision(ns string) *uint64 { return &c.collections[ns].revision }
 
 // Routing returns a collection as it is now.
@@ -124,10 +132,10 @@ func (c *cluster) Routing(_ context.Context, ns string) (balancer.Routing, error
 	if err != nil {
 		return balancer.Routing{}, err
 	}
-	if coll.settled() {
+	if coll.isStatic() {
 		return balancer.Routing{Collection: coll.entry}, nil
 	}
-	return balancer.Routing{Collection: coll.entry, Table: coll.chunks.Table(), Zones: coll.first.Zones}, nil
+	return balancer.Routing{Collection: coll.entry, Table: coll.chunks.Table(), Zones: coll.initial.Zones}, nil
 }
 
 func (c *cluster) find(ns string) (*collection, error) {
@@ -144,7 +152,7 @@ func (c *cluster) DataSizes(
 ) (map[string]map[catalog.ShardID]int64, error) {
 	sizes := make(map[string]map[catalog.ShardID]int64, len(colls))
 	for _, entry := range colls {
-		if coll := c.collections[entry.Namespace]; coll != nil && !coll.settled() {
+		if coll := c.collections[entry.Namespace]; coll != nil && !coll.isStatic() {
 			sizes[entry.Namespace] = coll.reported
 		}
 	}
@@ -157,7 +165,7 @@ func (c *cluster) Unsharded(context.Context) ([]policy.Unsharded, error) { retur
 // LogAction and LogChange keep nothing: a run has its events.
 func (c *cluster) LogAction(context.Context, string, bson.D) error { return nil }
 
-// LogChange is part of the journal, as LogAction.
+// LogChange is part of balancer.EventLog, as LogAction.
 func (c *cluster) LogChange(context.Context, string) error { return nil }
 
 // Mergeable lists what the auto-merger may work on.
@@ -170,7 +178,7 @@ func (c *cluster) Mergeable(context.Context) ([]policy.MergeWork, error) {
 			continue
 		}
 		for i, shard := range sorted {
-			if coll.ownsOlder(shard.ID, cutoff) {
+			if coll.ownsOldEnough(shard.ID, cutoff) {
 				work[i].Namespaces = append(work[i].Namespaces, coll.entry.Namespace)
 			}
 		}
@@ -203,15 +211,15 @@ func (c *cluster) newID() bson.ObjectID {
 	return id
 }
 
-func (c *cluster) commits() catalog.Commit {
-	return catalog.Commit{Release: c.first.Release(), NewID: c.newID, HistoryWindow: c.costs.HistoryWindow}
+func (c *cluster) newCommit() catalog.Commit {
+	return catalog.Commit{Release: c.initial.Release(), NewID: c.newID, HistoryWindow: c.costs.HistoryWindow}
 }
 
 // snapshot returns the cluster as it is now.
 func (c *cluster) snapshot() *catalog.Snapshot {
-	s := c.first.WithTime(c.queue.Now())
+	s := c.initial.WithTime(c.queue.Now())
 	for _, coll := range c.order {
-		if coll.touched {
+		if coll.changed {
 			s = s.WithCollection(coll.state())
 		}
 	}
@@ -220,10 +228,10 @@ func (c *cluster) snapshot() *catalog.Snapshot {
 
 // state returns the collection as a snapshot has it.
 func (coll *collection) state() *catalog.CollectionState {
-	state := *coll.first
+	state := *coll.initial
 	state.Collection, state.ChunkSizes, state.Reported = coll.entry, nil, nil
 	state.Table = coll.chunks.Table()
-	state.Sizes = maps.Clone(coll.first.Sizes)
+	state.Sizes = maps.Clone(coll.initial.Sizes)
 	for id, bytes := range coll.bytes {
 		data := state.Sizes[id]
 		data.Bytes, data.Documents = bytes, coll.documents[id]

@@ -9,28 +9,28 @@ import (
 
 // collection is a collection of the snapshot that changes.
 type collection struct {
-	first   *catalog.CollectionState
+	initial *catalog.CollectionState
 	entry   catalog.Collection
-	touched bool
+	changed bool
 	// revision is another one whenever the engine could see a change.
 	revision uint64
 
 	chunks *catalog.Draft
 
-	// bytes and documents are what each shard owns; shards that did not tell are
-	// missing. local counts orphans too.
+	// bytes and documents are what each shard owns; shards that reported nothing are
+	// missing. stored counts orphans too.
 	bytes, documents map[catalog.ShardID]int64
-	local            map[catalog.ShardID]Amount
-	// reported is bytes as shards tell them: documents of the average size, rounded
+	stored           map[catalog.ShardID]Amount
+	// reported is bytes as shards report them: documents of the average size, rounded
 	// down.
 	reported map[catalog.ShardID]int64
 	extents  *extents
-	// neighbours are the shards that may have some to merge; nil before somebody asks.
-	neighbours map[catalog.ShardID]bool
-	// older are the shards that had a chunk to merge by its age at the revision
-	// olderAt: they keep it as long as nothing changes.
-	older   map[catalog.ShardID]bool
-	olderAt uint64
+	// mergeableShards are the shards that may have chunks to merge; nil until first used.
+	mergeableShards map[catalog.ShardID]bool
+	// oldEnough are the shards that had a chunk to merge by its age at the revision
+	// oldEnoughRevision: they keep it as long as nothing changes.
+	oldEnough         map[catalog.ShardID]bool
+	oldEnoughRevision uint64
 
 	deletions map[catalog.ShardID]*deletions
 
@@ -38,19 +38,19 @@ type collection struct {
 }
 
 func newCollection(
-	s *catalog.Snapshot, state *catalog.CollectionState, contents Contents, chunkSize int64,
+	s *catalog.Snapshot, state *catalog.CollectionState, contents ContentsModel, chunkSize int64,
 ) *collection {
 	coll := &collection{
-		first: state, entry: state.Collection, chunks: catalog.NewDraft(state.Table),
+		initial: state, entry: state.Collection, chunks: catalog.NewDraft(state.Table),
 		bytes: map[catalog.ShardID]int64{}, documents: map[catalog.ShardID]int64{},
-		local: map[catalog.ShardID]Amount{}, reported: map[catalog.ShardID]int64{},
+		stored: map[catalog.ShardID]Amount{}, reported: map[catalog.ShardID]int64{},
 		extents:   newExtents(state, contents(state, chunkSize)),
 		deletions: map[catalog.ShardID]*deletions{}, guessed: guesses{},
 	}
 	for _, shard := range s.Shards() {
 		if data, known := s.Owned(state, shard); known {
 			coll.bytes[shard.ID], coll.documents[shard.ID], coll.reported[shard.ID] = data.Bytes, data.Documents, data.Bytes
-			coll.local[shard.ID] = Amount{data.Documents + data.Orphans, data.Bytes + data.OrphanBytes}
+			coll.stored[shard.ID] = Amount{data.Documents + data.Orphans, data.Bytes + data.OrphanBytes}
 		}
 	}
 	return coll
@@ -61,52 +61,52 @@ func (coll *collection) put(changed ...catalog.Chunk) error {
 	if err := coll.chunks.Put(changed...); err != nil {
 		return err
 	}
-	coll.touch()
+	coll.markChanged()
 	for _, chunk := range changed {
-		coll.mayMerge(chunk.Shard)
+		coll.noteMayMerge(chunk.Shard)
 	}
 	return nil
 }
 
-// touch notes that the collection is not as it was.
-func (coll *collection) touch() {
-	coll.touched = true
+// markChanged marks the collection as changed.
+func (coll *collection) markChanged() {
+	coll.changed = true
 	coll.revision++
 }
 
-// mergeable reports whether a shard may have chunks to merge. Looking once for all
+// mayHaveMergeable reports whether a shard may have chunks to merge. Looking once for all
 // shards spares a search for each. Afterwards only those can get some whose chunks
 // changed.
-func (coll *collection) mergeable(id catalog.ShardID) bool {
-	if coll.settled() {
+func (coll *collection) mayHaveMergeable(id catalog.ShardID) bool {
+	if coll.isStatic() {
 		return false
 	}
-	if coll.neighbours == nil {
-		coll.neighbours = coll.chunks.Table().HaveNeighbours()
+	if coll.mergeableShards == nil {
+		coll.mergeableShards = coll.chunks.Table().HaveNeighbours()
 	}
-	return coll.neighbours[id]
+	return coll.mergeableShards[id]
 }
 
-// ownsOlder reports whether a shard has a chunk that came there before a time, which
+// ownsOldEnough reports whether a shard has a chunk that came there before a time, which
 // only goes on from call to call.
-func (coll *collection) ownsOlder(id catalog.ShardID, cutoff bson.Timestamp) bool {
-	if coll.settled() {
-		oldest, known := coll.first.Outline.Oldest[id]
+func (coll *collection) ownsOldEnough(id catalog.ShardID, cutoff bson.Timestamp) bool {
+	if coll.isStatic() {
+		oldest, known := coll.initial.Outline.Oldest[id]
 		return known && oldest.Before(cutoff)
 	}
-	if coll.older == nil || coll.olderAt != coll.revision {
-		coll.older, coll.olderAt = map[catalog.ShardID]bool{}, coll.revision
+	if coll.oldEnough == nil || coll.oldEnoughRevision != coll.revision {
+		coll.oldEnough, coll.oldEnoughRevision = map[catalog.ShardID]bool{}, coll.revision
 	}
-	if !coll.older[id] && policy.OwnsOlder(coll.chunks.Table(), id, cutoff) {
-		coll.older[id] = true
+	if !coll.oldEnough[id] && policy.OwnsOlder(coll.chunks.Table(), id, cutoff) {
+		coll.oldEnough[id] = true
 	}
-	return coll.older[id]
+	return coll.oldEnough[id]
 }
 
-// mayMerge notes that a shard may have chunks to merge from now on.
-func (coll *collection) mayMerge(id catalog.ShardID) {
-	if coll.neighbours != nil {
-		coll.neighbours[id] = true
+// noteMayMerge notes that a shard may have chunks to merge from now on.
+func (coll *collection) noteMayMerge(id catalog.ShardID) {
+	if coll.mergeableShards != nil {
+		coll.mergeableShards[id] = true
 	}
 }
 
@@ -118,7 +118,7 @@ func (coll *collection) contents(chunk catalog.Chunk) Amount {
 // measured returns the size of a chunk as its shard tells it: documents of the
 // average size there.
 func (coll *collection) measured(chunk catalog.Chunk) int64 {
-	amount, local := coll.contents(chunk), coll.local[chunk.Shard]
+	amount, local := coll.contents(chunk), coll.stored[chunk.Shard]
 	if local.Documents == 0 {
 		return amount.Bytes
 	}
@@ -136,8 +136,8 @@ func (coll *collection) transfer(chunk catalog.Chunk, from catalog.ShardID) Amou
 	}
 	coll.add(from, Amount{-amount.Documents, -amount.Bytes})
 	coll.add(chunk.Shard, amount)
-	local := coll.local[chunk.Shard]
-	coll.local[chunk.Shard] = local.plus(amount)
+	local := coll.stored[chunk.Shard]
+	coll.stored[chunk.Shard] = local.plus(amount)
 	return amount
 }
 

@@ -15,11 +15,11 @@ type Amount struct{ Documents, Bytes int64 }
 func (a Amount) plus(b Amount) Amount  { return Amount{a.Documents + b.Documents, a.Bytes + b.Bytes} }
 func (a Amount) minus(b Amount) Amount { return Amount{a.Documents - b.Documents, a.Bytes - b.Bytes} }
 
-// Contents is a model of what chunks hold. For a collection of the snapshot it
-// returns the function that tells the contents of each of its chunks, as they are
+// ContentsModel is a model of what chunks hold. For a collection of the snapshot it
+// returns a function from each of its chunks to its contents, as they are
 // in the snapshot; chunkSize is the chunk size in force in bytes. Inside a chunk
 // data lie evenly between the sampled keys, and along the shard key between two of them.
-type Contents func(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) Amount
+type ContentsModel func(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) Amount
 
 // Even lets all chunks of a shard hold the same: what the shard has of the
 // collection, divided by its chunks. Shards that did not tell have chunks of half
@@ -70,7 +70,7 @@ func Measured(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) A
 	if len(c.Sampled) > 0 {
 		for chunk := range c.Table.All() {
 			if _, ok := find(chunk.Min); !ok {
-				hits[chunk.Shard] += hit(c, chunk)
+				hits[chunk.Shard] += sampleWeight(c, chunk)
 			}
 		}
 	}
@@ -84,17 +84,17 @@ func Measured(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) A
 		case !known || n <= 0:
 			return even(chunk)
 		case hits[chunk.Shard] > 0:
-			f := hit(c, chunk) / hits[chunk.Shard]
+			f := sampleWeight(c, chunk) / hits[chunk.Shard]
 			return Amount{int64(f * float64(max(0, left.Documents))), int64(f * float64(max(0, left.Bytes)))}
 		}
 		return Amount{max(0, left.Documents) / n, max(0, left.Bytes) / n}
 	}
 }
 
-// hit weighs a chunk by the sampled keys that it has. One more than that is what chunks whose
+// sampleWeight weighs a chunk by the sampled keys that it has. One more than that is what chunks whose
 // sizes were spread exponentially before anybody looked hold on average: a chunk that a small
 // sample missed need not be empty.
-func hit(c *catalog.CollectionState, chunk catalog.Chunk) float64 {
+func sampleWeight(c *catalog.CollectionState, chunk catalog.Chunk) float64 {
 	return 1 + float64(len(c.SampledIn(chunk.Min, chunk.Max)))
 }
 
@@ -103,7 +103,7 @@ func hit(c *catalog.CollectionState, chunk catalog.Chunk) float64 {
 // Even, 1 has one chunk in six more than 2.7 times the median). What a shard has
 // altogether stays as it is, and chunks of a shard that has no more documents than chunks
 // hold the same. Equal seeds give equal sizes.
-func Skewed(sigma float64, seed uint64) Contents {
+func Skewed(sigma float64, seed uint64) ContentsModel {
 	return func(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) Amount {
 		weight := func(k catalog.Key) float64 { return math.Exp(sigma * gauss(k, seed)) }
 		sums := make(map[catalog.ShardID]float64, len(c.Sizes))
@@ -124,7 +124,7 @@ func Skewed(sigma float64, seed uint64) Contents {
 
 // Estimated lets chunks that a defragmentation has measured hold what it measured,
 // and all others share by a model what their shard has beside them.
-func Estimated(model Contents) Contents {
+func Estimated(model ContentsModel) ContentsModel {
 	return func(c *catalog.CollectionState, chunkSize int64) func(catalog.Chunk) Amount {
 		inner := model(c, chunkSize)
 		measured, left := map[catalog.ShardID]int64{}, map[catalog.ShardID]int64{}

@@ -7,7 +7,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Costs are what things take. The clone of a migration takes its bytes at a
+// Costs are the durations of operations. The clone of a migration takes its bytes at a
 // rate; the rest are fixed times.
 type Costs struct {
 	// Bandwidth is that of one migration in bytes a second.
@@ -38,8 +38,8 @@ type Costs struct {
 	HistoryWindow time.Duration
 }
 
-// of returns what an action takes.
-func (c Costs) of(kind policy.ActionKind) time.Duration {
+// actionTime returns what an action takes.
+func (c Costs) actionTime(kind policy.ActionKind) time.Duration {
 	switch kind {
 	case policy.MergeRange:
 		return c.Merge
@@ -61,9 +61,9 @@ func DefaultCosts(r catalog.Release) Costs {
 	}
 }
 
-// CostsOf returns DefaultCosts with the delay of range deletions that the shards of a
+// SnapshotCosts returns DefaultCosts with the delay of range deletions that the shards of a
 // cluster tell, the longest one.
-func CostsOf(s *catalog.Snapshot) Costs {
+func SnapshotCosts(s *catalog.Snapshot) Costs {
 	c := DefaultCosts(s.Release())
 	var told time.Duration
 	for _, shard := range s.Shards() {

@@ -10,10 +10,10 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// deletion is a range that a shard has to delete, gone by a time.
+// deletion is a range that a shard has to delete, and when that is done.
 type deletion struct {
 	min, max catalog.Key
-	gone     time.Time
+	doneAt   time.Time
 	amount   Amount
 }
 
@@ -33,10 +33,10 @@ func (d *deletions) add(x *deletion) {
 	d.due = append(d.due, x)
 }
 
-// forget drops what is gone by now.
-func (d *deletions) forget(now time.Time, gone func(*deletion)) {
+// expire drops what is gone by now.
+func (d *deletions) expire(now time.Time, gone func(*deletion)) {
 	n := 0
-	for ; n < len(d.due) && !d.due[n].gone.After(now); n++ {
+	for ; n < len(d.due) && !d.due[n].doneAt.After(now); n++ {
 		if have, ok := d.byKey.Get(d.due[n]); ok && have == d.due[n] {
 			d.byKey.Delete(have)
 		}
@@ -45,12 +45,12 @@ func (d *deletions) forget(now time.Time, gone func(*deletion)) {
 	d.due = d.due[n:]
 }
 
-// overlapping returns when the last deletion that shares a key with [lower, upper)
+// lastOverlapEnd returns when the last deletion that shares a key with [lower, upper)
 // is gone; the zero time when none does.
-func (d *deletions) overlapping(lower, upper catalog.Key) (last time.Time) {
+func (d *deletions) lastOverlapEnd(lower, upper catalog.Key) (last time.Time) {
 	note := func(x *deletion) {
-		if lower.Less(x.max) && x.min.Less(upper) && x.gone.After(last) {
-			last = x.gone
+		if lower.Less(x.max) && x.min.Less(upper) && x.doneAt.After(last) {
+			last = x.doneAt
 		}
 	}
 	d.byKey.Descend(&deletion{min: lower}, func(x *deletion) bool {
@@ -64,18 +64,18 @@ func (d *deletions) overlapping(lower, upper catalog.Key) (last time.Time) {
 	return last
 }
 
-// leaveOrphans lets the donor keep what it gave away until it deletes it.
+// leaveOrphans keeps the moved data on the donor until its range deletion.
 func (c *cluster) leaveOrphans(coll *collection, m policy.Migration, lower, upper catalog.Key, amount Amount) {
 	now := c.queue.Now()
 	takes := c.costs.transfer(amount.Bytes, c.costs.DeleteRate)
 	if c.settings.WaitForDelete || c.costs.OrphanDelay+takes == 0 {
-		coll.local[m.From] = coll.local[m.From].minus(amount)
-		c.deleted(coll, m.From, now, amount.Bytes)
+		coll.stored[m.From] = coll.stored[m.From].minus(amount)
+		c.freeSpaceAt(coll, m.From, now, amount.Bytes)
 		return
 	}
 	gone := now.Add(c.costs.OrphanDelay + takes)
-	c.deleted(coll, m.From, gone, amount.Bytes)
-	coll.deletionsOf(m.From).add(&deletion{min: lower, max: upper, gone: gone, amount: amount})
+	c.freeSpaceAt(coll, m.From, gone, amount.Bytes)
+	coll.deletionsOf(m.From).add(&deletion{min: lower, max: upper, doneAt: gone, amount: amount})
 }
 
 func (coll *collection) deletionsOf(id catalog.ShardID) *deletions {
@@ -98,8 +98,8 @@ func (c *cluster) deletionWait(coll *collection, m policy.Migration, lower, uppe
 		if d == nil {
 			continue
 		}
-		d.forget(now, func(x *deletion) { coll.local[id] = coll.local[id].minus(x.amount) })
-		last := d.overlapping(lower, upper)
+		d.expire(now, func(x *deletion) { coll.stored[id] = coll.stored[id].minus(x.amount) })
+		last := d.lastOverlapEnd(lower, upper)
 		if last.IsZero() {
 			continue
 		}
@@ -118,13 +118,13 @@ func (c *cluster) deletionWait(coll *collection, m policy.Migration, lower, uppe
 	return wait, nil
 }
 
-// takeDeletions takes over the range deletions that the snapshot knows.
-func (c *cluster) takeDeletions(parts catalog.SnapshotParts) {
-	last := map[place]time.Time{}
-	defer func() { c.orphansGo(last) }()
+// adoptDeletions takes over the range deletions that the snapshot knows.
+func (c *cluster) adoptDeletions(parts catalog.SnapshotParts) {
+	last := map[collectionOnShard]time.Time{}
+	defer func() { c.scheduleOrphanRemoval(last) }()
 	for _, x := range parts.Deletions {
 		coll := c.collections[x.Namespace]
-		if coll == nil || coll.settled() || !coll.entry.UUID.Equal(x.UUID) {
+		if coll == nil || coll.isStatic() || !coll.entry.UUID.Equal(x.UUID) {
 			continue
 		}
 		lower, errLower := coll.entry.Pattern.Key(x.Min)
@@ -133,8 +133,8 @@ func (c *cluster) takeDeletions(parts catalog.SnapshotParts) {
 			continue
 		}
 		gone := DeletionDue(x, parts.Time, c.costs.OrphanDelay)
-		coll.deletionsOf(x.Shard).add(&deletion{min: lower, max: upper, gone: gone})
-		if at := (place{coll, x.Shard}); last[at].Before(gone) {
+		coll.deletionsOf(x.Shard).add(&deletion{min: lower, max: upper, doneAt: gone})
+		if at := (collectionOnShard{coll, x.Shard}); last[at].Before(gone) {
 			last[at] = gone
 		}
 	}

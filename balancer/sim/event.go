@@ -44,12 +44,12 @@ type Event struct {
 	Reason           policy.Reason
 	// Force is that of a migration; Left is how many pieces of its chunk stay with
 	// the donor.
-	Force policy.ForceJumbo
-	Left  int
+	Force           policy.ForceJumbo
+	RemainingPieces int
 	// Points of a split.
 	Points []catalog.Key
 	// Lowest and Highest are set when a bound or a point was computed from what chunks
-	// are taken to hold: the donor would say where it is, and it lies between them.
+	// are assumed to hold: the donor would choose it, and it lies between them.
 	Lowest, Highest catalog.Key
 	// Chunks went into a merged one.
 	Chunks int
@@ -57,21 +57,21 @@ type Event struct {
 	Err    error
 }
 
-// tell notes an event that ends now.
-func (c *cluster) tell(e Event) {
+// recordEvent notes an event that ends now.
+func (c *cluster) recordEvent(e Event) {
 	e.Ended = c.queue.Now()
 	if e.Began.IsZero() {
 		e.Began = e.Ended
 	}
 	if coll := c.collections[e.Namespace]; coll != nil {
-		e.Lowest, e.Highest = coll.around(e.Min, e.Max, e.Points)
+		e.Lowest, e.Highest = coll.knownBoundsAround(e.Min, e.Max, e.Points)
 	}
-	c.active = true
+	c.sawActivity = true
 	c.events = append(c.events, e)
 }
 
-// drain yields the events noted since the last call.
-func (c *cluster) drain(yield func(Event) bool) bool {
+// drainEvents yields the events noted since the last call.
+func (c *cluster) drainEvents(yield func(Event) bool) bool {
 	if len(c.events) == 0 {
 		return true
 	}

@@ -18,8 +18,8 @@ type extent struct {
 	Amount
 }
 
-// cut splits an extent at a key; either part may be empty.
-func (e extent) cut(p catalog.KeyPattern, at catalog.Key) (before, after extent) {
+// splitAt splits an extent at a key; either part may be empty.
+func (e extent) splitAt(p catalog.KeyPattern, at catalog.Key) (before, after extent) {
 	switch {
 	case at.Compare(e.min) <= 0:
 		return extent{}, e
@@ -37,26 +37,26 @@ func (e extent) cut(p catalog.KeyPattern, at catalog.Key) (before, after extent)
 // extents are those of a collection: of the chunks that are not in cut they are
 // the chunks of the snapshot.
 type extents struct {
-	of      *catalog.CollectionState
-	first   *catalog.RoutingTable
-	initial func(catalog.Chunk) Amount
-	cut     map[catalog.Key]bool // by lower bound of the chunk
-	pieces  *btree.BTreeG[extent]
+	collection      *catalog.CollectionState
+	initialTable    *catalog.RoutingTable
+	initialContents func(catalog.Chunk) Amount
+	divided         map[catalog.Key]bool // by lower bound of the chunk
+	pieces          *btree.BTreeG[extent]
 }
 
-func newExtents(of *catalog.CollectionState, initial func(catalog.Chunk) Amount) *extents {
+func newExtents(coll *catalog.CollectionState, initial func(catalog.Chunk) Amount) *extents {
 	less := func(a, b extent) bool { return a.min.Less(b.min) }
 	return &extents{
-		of: of, first: of.Table, initial: initial, cut: map[catalog.Key]bool{},
+		collection: coll, initialTable: coll.Table, initialContents: initial, divided: map[catalog.Key]bool{},
 		pieces: btree.NewBTreeGOptions(less, btree.Options{NoLocks: true}),
 	}
 }
 
-// inside visits the extents, and parts of extents, of a range, in key order.
-func (x *extents) inside(lower, upper catalog.Key) iter.Seq[extent] {
+// within visits the extents, and parts of extents, of a range, in key order.
+func (x *extents) within(lower, upper catalog.Key) iter.Seq[extent] {
 	return func(yield func(extent) bool) {
-		for chunk := range x.first.Overlapping(lower, upper) {
-			for e := range x.insideOf(chunk, lower, upper) {
+		for chunk := range x.initialTable.Overlapping(lower, upper) {
+			for e := range x.withinChunk(chunk, lower, upper) {
 				if !yield(e) {
 					return
 				}
@@ -65,20 +65,20 @@ func (x *extents) inside(lower, upper catalog.Key) iter.Seq[extent] {
 	}
 }
 
-// insideOf visits those of a chunk of the snapshot.
-func (x *extents) insideOf(chunk catalog.Chunk, lower, upper catalog.Key) iter.Seq[extent] {
-	p := x.first.Pattern()
+// withinChunk visits those of a chunk of the snapshot.
+func (x *extents) withinChunk(chunk catalog.Chunk, lower, upper catalog.Key) iter.Seq[extent] {
+	p := x.initialTable.Pattern()
 	return func(yield func(extent) bool) {
 		clipped := func(e extent) bool {
-			_, e = e.cut(p, lower)
-			e, _ = e.cut(p, upper)
+			_, e = e.splitAt(p, lower)
+			e, _ = e.splitAt(p, upper)
 			return e == (extent{}) || yield(e)
 		}
-		if !x.cut[chunk.Min] && !x.divide(chunk) {
-			clipped(extent{chunk.Min, chunk.Max, x.initial(chunk)})
+		if !x.divided[chunk.Min] && !x.cutAtSamples(chunk) {
+			clipped(extent{chunk.Min, chunk.Max, x.initialContents(chunk)})
 			return
 		}
-		for e := range x.piecesOf(chunk, lower) {
+		for e := range x.chunkPieces(chunk, lower) {
 			if !e.min.Less(upper) || !clipped(e) {
 				return
 			}
@@ -87,7 +87,7 @@ func (x *extents) insideOf(chunk catalog.Chunk, lower, upper catalog.Key) iter.S
 }
 
 // piecesOf visits the pieces of a chunk of the snapshot from the one that a key is in.
-func (x *extents) piecesOf(chunk catalog.Chunk, from catalog.Key) iter.Seq[extent] {
+func (x *extents) chunkPieces(chunk catalog.Chunk, from catalog.Key) iter.Seq[extent] {
 	return func(yield func(extent) bool) {
 		if from.Less(chunk.Min) {
 			from = chunk.Min
@@ -103,30 +103,30 @@ func (x *extents) piecesOf(chunk catalog.Chunk, from catalog.Key) iter.Seq[exten
 
 // sum returns what a range holds.
 func (x *extents) sum(lower, upper catalog.Key) (sum Amount) {
-	if chunk := x.first.Find(lower); chunk.Min == lower && chunk.Max == upper && !x.cut[lower] {
-		return x.initial(chunk) // as nearly always
+	if chunk := x.initialTable.Find(lower); chunk.Min == lower && chunk.Max == upper && !x.divided[lower] {
+		return x.initialContents(chunk) // as nearly always
 	}
-	for chunk := range x.first.Overlapping(lower, upper) {
-		if !chunk.Min.Less(lower) && !upper.Less(chunk.Max) && !x.cut[chunk.Min] {
-			sum = sum.plus(x.initial(chunk))
+	for chunk := range x.initialTable.Overlapping(lower, upper) {
+		if !chunk.Min.Less(lower) && !upper.Less(chunk.Max) && !x.divided[chunk.Min] {
+			sum = sum.plus(x.initialContents(chunk))
 			continue
 		}
-		for e := range x.insideOf(chunk, lower, upper) {
+		for e := range x.withinChunk(chunk, lower, upper) {
 			sum = sum.plus(e.Amount)
 		}
 	}
 	return sum
 }
 
-// divide cuts a chunk of the snapshot at the keys that were sampled in it, each of which
+// cutAtSamples cuts a chunk of the snapshot at the keys that were sampled in it, each of which
 // stands for as many documents. It is false where there are none.
-func (x *extents) divide(chunk catalog.Chunk) bool {
-	keys := x.of.SampledIn(chunk.Min, chunk.Max)
+func (x *extents) cutAtSamples(chunk catalog.Chunk) bool {
+	keys := x.collection.SampledIn(chunk.Min, chunk.Max)
 	if len(keys) == 0 {
 		return false
 	}
-	x.cut[chunk.Min] = true
-	left, parts := x.initial(chunk), len(keys)+1
+	x.divided[chunk.Min] = true
+	left, parts := x.initialContents(chunk), len(keys)+1
 	lower, of := chunk.Min, 1
 	put := func(upper catalog.Key) {
 		amount := left.part(float64(of) / float64(parts))
@@ -145,15 +145,15 @@ func (x *extents) divide(chunk catalog.Chunk) bool {
 	return true
 }
 
-// near is how far from where a cut is wanted a sampled key is taken for it, as a share of the
+// sampleTolerance is how far a sampled key may be from the wanted cut to replace it, as a fraction of the
 // documents that are cut off.
-const near = 0.25
+const sampleTolerance = 0.25
 
-// after returns a key of a range with so many documents of it before: where a sampled key
+// keyAfterDocuments returns a key of a range with so many documents of it before: where a sampled key
 // lies near, that.
-func (x *extents) after(lower, upper catalog.Key, documents int64) (catalog.Key, bool) {
-	tolerance := near * float64(documents)
-	for e := range x.inside(lower, upper) {
+func (x *extents) keyAfterDocuments(lower, upper catalog.Key, documents int64) (catalog.Key, bool) {
+	tolerance := sampleTolerance * float64(documents)
+	for e := range x.within(lower, upper) {
 		if e.Documents <= documents {
 			documents -= e.Documents
 			continue
@@ -161,7 +161,7 @@ func (x *extents) after(lower, upper catalog.Key, documents int64) (catalog.Key,
 		if key, ok := x.sampledNear(e, lower, upper, float64(documents), tolerance); ok {
 			return key, true
 		}
-		if key, ok := x.first.Pattern().Between(e.min, e.max, float64(documents)/float64(e.Documents)); ok {
+		if key, ok := x.initialTable.Pattern().Between(e.min, e.max, float64(documents)/float64(e.Documents)); ok {
 			return key, true
 		}
 		if lower.Less(e.min) { // there is no key so near to it
@@ -178,31 +178,31 @@ func (x *extents) sampledNear(e extent, lower, upper catalog.Key, documents, tol
 	if rest := float64(e.Documents) - documents; rest < off {
 		key, off = e.max, rest
 	}
-	_, sampled := slices.BinarySearchFunc(x.of.Sampled, key, catalog.Key.Compare)
+	_, sampled := slices.BinarySearchFunc(x.collection.Sampled, key, catalog.Key.Compare)
 	return key, sampled && off <= tolerance && lower.Less(key) && key.Less(upper)
 }
 
 // cutAt makes a key a bound of extents.
 func (x *extents) cutAt(key catalog.Key) {
-	p := x.first.Pattern()
+	p := x.initialTable.Pattern()
 	if !key.Less(p.GlobalMax()) {
 		return
 	}
-	chunk := x.first.Find(key)
+	chunk := x.initialTable.Find(key)
 	if chunk.Min.Equal(key) {
 		return
 	}
 	whole := extent{chunk.Min, chunk.Max, Amount{}}
-	if x.cut[chunk.Min] || x.divide(chunk) {
-		for e := range x.piecesOf(chunk, key) {
+	if x.divided[chunk.Min] || x.cutAtSamples(chunk) {
+		for e := range x.chunkPieces(chunk, key) {
 			whole = e
 			break
 		}
 	} else {
-		whole.Amount = x.initial(chunk)
-		x.cut[chunk.Min] = true
+		whole.Amount = x.initialContents(chunk)
+		x.divided[chunk.Min] = true
 	}
-	before, after := whole.cut(p, key)
+	before, after := whole.splitAt(p, key)
 	for _, e := range []extent{before, after} {
 		if e != (extent{}) {
 			x.pieces.Set(e)

@@ -12,7 +12,7 @@ import (
 	"shardsh/balancer/sim"
 )
 
-// underWay returns a cluster with a migration of its first chunk under way, from
+// activeOps returns a cluster with a migration of its first chunk under way, from
 // shard 0 to shard 1, since some time.
 func underWay(s *catalog.Snapshot, since time.Duration) *catalog.Snapshot {
 	parts := s.Parts()
@@ -31,7 +31,7 @@ func TestMigrationsUnderWayEndFirst(t *testing.T) {
 	costs := sim.DefaultCosts(s.Release())
 	costs.Bandwidth = 8 * mib // 16 s each
 	usual := 16*time.Second + 8*costs.Batch + costs.Move
-	r, events := rest(t, s, sim.Config{GoesOn: true, Costs: costs})
+	r, events := rest(t, s, sim.Config{Resume: true, Costs: costs})
 	defer r.Close()
 	moved := of(events, sim.Moved)
 	first, left := moved[0], usual-10*time.Second
@@ -54,7 +54,7 @@ func TestMigrationsUnderWayEndFirst(t *testing.T) {
 // left out.
 func TestMigrationsUnderWayThatAreOdd(t *testing.T) {
 	row := snaptest.Row(t, 2, 12, func(int) (int, int64) { return 0, 128 * mib })
-	r, events := rest(t, underWay(row, time.Hour), sim.Config{GoesOn: true})
+	r, events := rest(t, underWay(row, time.Hour), sim.Config{Resume: true})
 	defer r.Close()
 	if ended := of(events, sim.Moved)[0].Ended; !ended.After(row.Time()) {
 		t.Errorf("it ended at %v, when nobody could see it", ended)
@@ -67,7 +67,7 @@ func TestMigrationsUnderWayThatAreOdd(t *testing.T) {
 		{Namespace: "db.c", From: snaptest.ShardID(0), To: snaptest.ShardID(1)},
 	} {
 		parts.Migrations = []catalog.ActiveMigration{m}
-		_, with := rest(t, catalog.NewSnapshot(parts), sim.Config{GoesOn: true})
+		_, with := rest(t, catalog.NewSnapshot(parts), sim.Config{Resume: true})
 		_, without := rest(t, row, sim.Config{})
 		if len(with) != len(without) {
 			t.Errorf("with %+v there are %d events, without it %d", m, len(with), len(without))
@@ -112,7 +112,7 @@ func TestAutoMergerGoesOn(t *testing.T) {
 		{"not over", logged("autoMerge.start"), 0},
 		{"switched off and on", logged("autoMerge.start", "autoMerge.end", "autoMerge.disable"), 0},
 	} {
-		r := start(t, tt.s, sim.Config{GoesOn: true})
+		r := start(t, tt.s, sim.Config{Resume: true})
 		for e := range r.Events(row.Time().Add(2 * time.Hour)) {
 			if e.Kind == sim.Merged {
 				if got := e.Ended.Sub(row.Time()); got < tt.after || got > tt.after+time.Minute {

@@ -6,27 +6,30 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// guesses are the bounds that were computed from what chunks are taken to hold, with the
+// guesses are the bounds that were computed from assumed chunk contents, with the
 // nearest bounds on either side that were not.
 type guesses map[catalog.Key][2]catalog.Key
 
 // add notes a point inside of a chunk.
 func (g guesses) add(point catalog.Key, in catalog.Chunk) {
 	if _, known := g[point]; !known {
-		g[point] = [2]catalog.Key{g.near(in.Min, 0), g.near(in.Max, 1)}
+		g[point] = [2]catalog.Key{g.knownBound(in.Min, 0), g.knownBound(in.Max, 1)}
 	}
 }
 
-func (g guesses) near(k catalog.Key, side int) catalog.Key {
+func (g guesses) knownBound(k catalog.Key, side int) catalog.Key {
 	if sides, guessed := g[k]; guessed {
 		return sides[side]
 	}
 	return k
 }
 
-// around returns the bounds around a range that were not computed; zero where all of its
+// knownBoundsAround returns the bounds around a range that were not computed; zero where all of its
 // own were not.
-func (coll *collection) around(lower, upper catalog.Key, points []catalog.Key) (lowest, highest catalog.Key) {
+func (coll *collection) knownBoundsAround(
+	lower, upper catalog.Key,
+	points []catalog.Key,
+) (lowest, highest catalog.Key) {
 	g := coll.guessed
 	keys := append([]catalog.Key{lower, upper}, points...)
 	if len(g) == 0 || !slices.ContainsFunc(keys, func(k catalog.Key) bool { _, is := g[k]; return is }) {

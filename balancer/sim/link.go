@@ -10,8 +10,8 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Link is what migrations from one shard to another take, where that is not what
-// Costs say.
+// Link overrides Costs for migrations from one shard to another.
+// Zero fields do not override.
 type Link struct {
 	// Bandwidth and Move stand in for those of Costs; 0 does not.
 	Bandwidth int64
@@ -28,44 +28,48 @@ type Link struct {
 
 // links are the links of a run, with what chance has still to bring.
 type links struct {
-	of     func(from, to catalog.ShardID) Link
-	chance *rand.Rand
-	known  map[[2]catalog.ShardID]*link
+	linkFor func(from, to catalog.ShardID) Link
+	rand    *rand.Rand
+	byPair  map[[2]catalog.ShardID]*link
 }
 
 type link struct {
 	Link
-	failures, refusals share
+	failures, refusals rateSampler
 }
 
-// share is a share of migrations that comes without much chance: due is how much of
-// one has come together. What it begins with is drawn, so that on average few have
-// their share, too.
-type share struct{ due float64 }
+// rateSampler selects a fraction of migrations evenly, with little randomness: due accumulates
+// the fraction. Its start is random, so that on average few migrations have
+// the same fraction, too.
+type rateSampler struct{ accumulated float64 }
 
 func newLinks(cfg Config) *links {
 	if cfg.Link == nil {
 		return nil
 	}
-	return &links{of: cfg.Link, chance: rand.New(rand.NewPCG(cfg.Seed, 0)), known: map[[2]catalog.ShardID]*link{}}
+	return &links{linkFor: cfg.Link, rand: rand.New(rand.NewPCG(cfg.Seed, 0)), byPair: map[[2]catalog.ShardID]*link{}}
 }
 
 func (l *links) between(from, to catalog.ShardID) *link {
 	key := [2]catalog.ShardID{from, to}
-	have := l.known[key]
+	have := l.byPair[key]
 	if have == nil {
-		have = &link{Link: l.of(from, to), failures: share{l.chance.Float64()}, refusals: share{l.chance.Float64()}}
-		l.known[key] = have
+		have = &link{
+			Link:     l.linkFor(from, to),
+			failures: rateSampler{l.rand.Float64()},
+			refusals: rateSampler{l.rand.Float64()},
+		}
+		l.byPair[key] = have
 	}
 	return have
 }
 
-// next counts a migration, and reports whether it is one of the share.
-func (s *share) next(part float64) bool {
-	if s.due += part; s.due < 1 {
+// sample counts a migration, and reports whether it is one of the share.
+func (s *rateSampler) sample(part float64) bool {
+	if s.accumulated += part; s.accumulated < 1 {
 		return false
 	}
-	s.due--
+	s.accumulated--
 	return true
 }
 
@@ -79,17 +83,17 @@ func (c *cluster) moveTime(from, to catalog.ShardID, bytes int64) (time.Duration
 		return mongoerr.New(mongoerr.OperationFailed,
 			"Data transfer error: migrate failed: as some between shards %s and %s did", from, to)
 	}
-	if l.refusals.next(l.Refused) {
+	if l.refusals.sample(l.Refused) {
 		return c.costs.Refused, failure()
 	}
 	costs := c.costs
 	costs.Bandwidth, costs.Move = cmp.Or(l.Bandwidth, costs.Bandwidth), cmp.Or(l.Move, costs.Move)
 	took := costs.MoveTime(bytes)
 	if l.Spread > 0 {
-		took = time.Duration(float64(took) * math.Exp(l.Spread*c.links.chance.NormFloat64()-l.Spread*l.Spread/2))
+		took = time.Duration(float64(took) * math.Exp(l.Spread*c.links.rand.NormFloat64()-l.Spread*l.Spread/2))
 	}
 	switch {
-	case !l.failures.next(l.Failing):
+	case !l.failures.sample(l.Failing):
 		return took, nil
 	case l.FailsAfter == 0:
 		return c.costs.Failed, failure()

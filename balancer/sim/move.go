@@ -12,30 +12,30 @@ import (
 
 // StartMove begins a migration, which its donor may still refuse.
 func (c *cluster) StartMove(m policy.Migration, done func(error)) {
-	c.active = true
+	c.sawActivity = true
 	if m.From == m.To { // what a defragmentation joins may have come there already
 		c.queue.After(0, func() { done(nil) })
 		return
 	}
-	c.underWay++
-	c.donating[m.From] = m.Namespace
+	c.activeOps++
+	c.donatingNamespace[m.From] = m.Namespace
 	x := &move{Migration: m, cluster: c, began: c.queue.Now(), done: done}
 	c.queue.After(c.costs.Prepare, func() {
 		took, err := x.prepare()
-		c.queue.After(max(0, took-c.costs.Prepare), func() { x.end(err) })
+		c.queue.After(max(0, took-c.costs.Prepare), func() { x.finish(err) })
 	})
 }
 
 // move is a migration under way.
 type move struct {
 	policy.Migration
-	cluster      *cluster
-	coll         *collection
-	lower, upper catalog.Key // of the range that the donor gives
-	before       catalog.ChunkVersion
-	claimed      int64 // bytes that have their place on the recipient's volume
-	began        time.Time
-	done         func(error)
+	cluster        *cluster
+	coll           *collection
+	lower, upper   catalog.Key // of the range that the donor gives
+	initialVersion catalog.ChunkVersion
+	reservedBytes  int64 // bytes that have their place on the recipient's volume
+	began          time.Time
+	done           func(error)
 }
 
 // prepare returns how long the migration takes, or after how long it fails, and
@@ -50,22 +50,22 @@ func (m *move) prepare() (time.Duration, error) {
 	if chunk.Shard != m.From {
 		return c.costs.Refused, mongoerr.New(mongoerr.StaleConfig, "the range belongs to shard %s", chunk.Shard)
 	}
-	lower, upper, amount := c.donated(m.coll, chunk, m.Migration)
-	local := m.coll.local[m.From]
-	limit := policy.MostDocuments(c.first.Release(), local.Documents, local.Bytes, m.MaxChunkSizeBytes)
+	lower, upper, amount := c.rangeToMove(m.coll, chunk, m.Migration)
+	local := m.coll.stored[m.From]
+	limit := policy.MostDocuments(c.initial.Release(), local.Documents, local.Bytes, m.MaxChunkSizeBytes)
 	if amount.Documents > limit && m.Force == policy.ForceNone {
 		return c.costs.Refused, mongoerr.New(mongoerr.ChunkTooBig,
 			"Cannot move chunk: the maximum number of documents for a chunk is %d, the range holds %d", limit, amount.Documents)
 	}
-	if lacks := c.lacks(m.coll, m.To, amount.Bytes); lacks > 0 {
+	if lacks := c.missingBytes(m.coll, m.To, amount.Bytes); lacks > 0 {
 		return c.costs.Refused, mongoerr.New(mongoerr.OutOfDiskSpace, "shard %s lacks %d bytes of disk", m.To, lacks)
 	}
 	wait, err := c.deletionWait(m.coll, m.Migration, lower, upper)
 	if err != nil {
 		return wait, err
 	}
-	m.lower, m.upper, m.before = lower, upper, chunk.Version
-	m.claim(amount.Bytes)
+	m.lower, m.upper, m.initialVersion = lower, upper, chunk.Version
+	m.reserve(amount.Bytes)
 	took, err := c.moveTime(m.From, m.To, amount.Bytes)
 	if took += wait; err != nil {
 		return took, err
@@ -76,41 +76,41 @@ func (m *move) prepare() (time.Duration, error) {
 	return took, nil
 }
 
-// end commits the migration, unless it has failed, and tells of it.
-func (m *move) end(err error) {
+// finish commits the migration, unless it has failed, and records the event.
+func (m *move) finish(err error) {
 	c := m.cluster
-	c.underWay--
-	delete(c.donating, m.From)
+	c.activeOps--
+	delete(c.donatingNamespace, m.From)
 	e := Event{
 		Kind: Moved, Began: m.began, Namespace: m.Namespace, From: m.From, To: m.To,
 		Min: m.lower, Max: m.upper, Reason: m.Reason, Force: m.Force, Err: err,
 	}
 	if err == nil {
 		var moved Amount
-		moved, e.Left, e.Err = c.commitMove(m)
+		moved, e.RemainingPieces, e.Err = c.commitMove(m)
 		e.Bytes, e.Documents = moved.Bytes, moved.Documents
 	}
 	if e.Err != nil {
-		m.giveUp()
+		m.deleteReceived()
 		e.Kind, e.Min, e.Max = MoveFailed, m.Min, m.Max
 	}
-	c.tell(e)
+	c.recordEvent(e)
 	if e.Kind == Moved {
 		c.moves++
-		c.forgetRefused()
+		c.clearShortages()
 	}
 	m.done(e.Err)
 }
 
-// donated returns the range that the donor gives: since 6.0 about one chunk size of
+// rangeToMove returns the range that the donor gives: since 6.0 about one chunk size of
 // a chunk that holds more, before that the whole chunk (rules/01-selection §6.8).
-func (c *cluster) donated(
+func (c *cluster) rangeToMove(
 	coll *collection, chunk catalog.Chunk, m policy.Migration,
 ) (lower, upper catalog.Key, amount Amount) {
 	lower, upper = chunk.Min, chunk.Max
 	if !m.Max.IsZero() {
 		lower, upper = m.Min, m.Max
-	} else if c.first.Release().BalancesBySize() {
+	} else if c.initial.Release().BalancesBySize() {
 		if point, ok := c.splitPoint(coll, chunk, m.MaxChunkSizeBytes); ok {
 			coll.guessed.add(point, chunk)
 			upper = point
@@ -122,7 +122,7 @@ func (c *cluster) donated(
 // splitPoint returns the first point that cuts off about one chunk size
 // (rules/01-selection §6.8).
 func (c *cluster) splitPoint(coll *collection, chunk catalog.Chunk, chunkSize int64) (catalog.Key, bool) {
-	local := coll.local[chunk.Shard]
+	local := coll.stored[chunk.Shard]
 	if local.Documents == 0 || local.Bytes < chunkSize || local.Bytes/local.Documents == 0 {
 		return catalog.Key{}, false
 	}
@@ -132,7 +132,7 @@ func (c *cluster) splitPoint(coll *collection, chunk catalog.Chunk, chunkSize in
 	if !ok {
 		return catalog.Key{}, false
 	}
-	return coll.extents.after(chunk.Min, chunk.Max, n)
+	return coll.extents.keyAfterDocuments(chunk.Min, chunk.Max, n)
 }
 
 // commitMove changes the owner, and returns what moved and how many pieces of
@@ -141,11 +141,11 @@ func (c *cluster) splitPoint(coll *collection, chunk catalog.Chunk, chunkSize in
 func (c *cluster) commitMove(m *move) (amount Amount, left int, err error) {
 	coll, lower, upper := m.coll, m.lower, m.upper
 	chunk := coll.chunks.Find(lower)
-	if chunk.Shard != m.From || chunk.Max.Less(upper) || m.before.Compare(chunk.Version) < 0 {
+	if chunk.Shard != m.From || chunk.Max.Less(upper) || m.initialVersion.Compare(chunk.Version) < 0 {
 		return Amount{}, 0, mongoerr.New(mongoerr.ConflictingOperationInProgress,
 			"the chunk has changed since the migration began")
 	}
-	if left, err = c.cutOut(coll, chunk, lower, upper); err != nil {
+	if left, err = c.splitOff(coll, chunk, lower, upper); err != nil {
 		return Amount{}, 0, err
 	}
 	coll.extents.cutAt(lower)
@@ -159,14 +159,14 @@ func (c *cluster) commitMove(m *move) (amount Amount, left int, err error) {
 		return Amount{}, 0, err
 	}
 	amount = coll.transfer(moved, m.From)
-	m.claim(amount.Bytes) // with the last chunk comes what dividing left over
+	m.reserve(amount.Bytes) // with the last chunk comes what dividing left over
 	c.leaveOrphans(coll, m.Migration, lower, upper, amount)
 	return amount, left, nil
 }
 
-// cutOut makes a range inside of a chunk a chunk of its own, and returns how many
+// splitOff makes a range inside of a chunk a chunk of its own, and returns how many
 // others the chunk becomes.
-func (c *cluster) cutOut(coll *collection, chunk catalog.Chunk, lower, upper catalog.Key) (others int, err error) {
+func (c *cluster) splitOff(coll *collection, chunk catalog.Chunk, lower, upper catalog.Key) (others int, err error) {
 	var points []catalog.Key
 	if chunk.Min.Less(lower) {
 		points = append(points, lower)
@@ -177,7 +177,7 @@ func (c *cluster) cutOut(coll *collection, chunk catalog.Chunk, lower, upper cat
 	if len(points) == 0 {
 		return 0, nil
 	}
-	pieces := c.commits().Split(coll.chunks, chunk, points)
+	pieces := c.newCommit().Split(coll.chunks, chunk, points)
 	for i := range pieces {
 		pieces[i].Jumbo = chunk.Jumbo // a move keeps the flag of what stays
 	}

@@ -13,7 +13,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Config says how a snapshot goes on.
+// Config configures a simulation.
 type Config struct {
 	// Location is the time zone windows are read in; it must be set.
 	Location *time.Location
@@ -27,8 +27,8 @@ type Config struct {
 	// means all.
 	Reasons []policy.Reason
 	// Contents is the model of what chunks hold; nil means Even.
-	Contents Contents
-	// Costs are what things take; the zero value means CostsOf.
+	Contents ContentsModel
+	// Costs are what things take; the zero value means SnapshotCosts.
 	Costs Costs
 	// Link tells what is different between two shards; nil means nothing. It is
 	// asked once for each two.
@@ -39,31 +39,31 @@ type Config struct {
 	// does not ask. What a donor gave away takes its place until it is deleted, and in its
 	// files for good: catalog.Volumes.
 	DiskLimit float64
-	// GoesOn has the engine go on where the snapshot shows it: when the migrations
+	// Resume makes the engine continue from the state in the snapshot: when the migrations
 	// under way have ended, as the round does that they are of, and with the
 	// auto-merger's rounds an hour apart. Else it starts over.
-	GoesOn bool
-	// Decided is called at the end of each round with what the round chose and
+	Resume bool
+	// OnDecisions is called at the end of each round with what the round chose and
 	// what it did not, in order. Nil costs nothing.
-	Decided func(at time.Time, decisions []policy.Decision)
+	OnDecisions func(at time.Time, decisions []policy.Decision)
 	// ChosenOnly has Decided told of what rounds choose alone.
 	ChosenOnly bool
 	// Logger gets the engine's log events; nil discards them.
 	Logger *slog.Logger
-	// Watch looks on; nil lets the run go on for as long as it takes.
+	// Watch is called periodically and may stop the run; nil = no limit.
 	Watch Watch
 }
 
 // Run is a cluster that goes on from a Snapshot. It is not safe for concurrent
 // use.
 type Run struct {
-	loop    *balancer.Loop
-	driver  *balancer.EventDriver
-	cluster *cluster
-	cfg     Config
-	steps   int
-	pieces  int64 // that can be moved
-	err     error // of the Watch, or a RestlessError
+	loop       *balancer.Loop
+	driver     *balancer.EventDriver
+	cluster    *cluster
+	cfg        Config
+	eventCount int
+	pieces     int64 // that can be moved
+	err        error // of the Watch, or a NotConvergingError
 }
 
 // New starts a run at the time of the snapshot, which it does not change. It
@@ -77,26 +77,26 @@ func New(s *catalog.Snapshot, cfg Config) (*Run, error) {
 		cfg.Contents = Even
 	}
 	if cfg.Costs == (Costs{}) {
-		cfg.Costs = CostsOf(s)
+		cfg.Costs = SnapshotCosts(s)
 	}
 	c, err := newCluster(s, cfg)
 	if err != nil {
 		return nil, err
 	}
 	var merged time.Time
-	if cfg.GoesOn {
-		merged = lastMerging(s.Parts().Changes)
+	if cfg.Resume {
+		merged = lastAutoMergeRound(s.Parts().Changes)
 	}
 	loop := balancer.NewLoop(balancer.Config{
-		Merged:  merged,
-		Version: s.Release(), Parameters: cfg.Parameters, Rand: cfg.Rand,
+		LastAutoMergeRound: merged,
+		Version:            s.Release(), Parameters: cfg.Parameters, Rand: cfg.Rand,
 		Logger: cfg.Logger, Location: cfg.Location, IgnoreMode: cfg.IgnoreMode, Reasons: cfg.Reasons,
-		Decided: cfg.Decided, ChosenOnly: cfg.ChosenOnly, Revision: c.revision, FixedZones: true, Fits: c.fitting(),
+		OnDecisions: cfg.OnDecisions, ChosenOnly: cfg.ChosenOnly, Revision: c.revision, FixedZones: true, Fits: c.fitsFunc(),
 	})
-	r := &Run{loop: loop, driver: balancer.NewEventDriver(c.queue, loop, c), cluster: c, cfg: cfg, pieces: c.piecesOf()}
-	if !cfg.GoesOn {
+	r := &Run{loop: loop, driver: balancer.NewEventDriver(c.queue, loop, c), cluster: c, cfg: cfg, pieces: c.countPieces()}
+	if !cfg.Resume {
 		r.driver.Start()
-	} else if ended := c.takeMigrations(s); ended.After(s.Time()) {
+	} else if ended := c.adoptMigrations(s); ended.After(s.Time()) {
 		c.queue.At(ended, r.driver.Start)
 	} else {
 		r.driver.Start()
@@ -124,22 +124,22 @@ func (r *Run) Events(until time.Time) iter.Seq[Event] {
 
 // EventsToRest is Events that ends as soon as the balancer has nothing more to
 // do. Whether it came to rest before the limit tells AtRest. One that moves without an end
-// has a RestlessError.
+// has a NotConvergingError.
 func (r *Run) EventsToRest(limit time.Time) iter.Seq[Event] {
-	return r.events(limit, func() bool { return r.restless() || r.AtRest() })
+	return r.events(limit, func() bool { return r.checkConvergence() || r.AtRest() })
 }
 
 func (r *Run) events(until time.Time, over func() bool) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		c := r.cluster
-		for r.watched() && !over() {
-			due, ok := c.queue.Next()
+		for r.checkWatch() && !over() {
+			due, ok := c.queue.NextDue()
 			if !ok || due.After(until) {
 				c.queue.Advance(until)
 				return
 			}
 			c.queue.RunNext()
-			if !c.drain(yield) {
+			if !c.drainEvents(yield) {
 				return
 			}
 		}
@@ -150,8 +150,8 @@ func (r *Run) events(until time.Time, over func() bool) iter.Seq[Event] {
 // be one round away. Where lots are drawn it takes more: one that falls otherwise
 // may have shards move a chunk that are tied with others.
 const (
-	restRounds       = 3
-	restRoundsByLots = 40
+	restRounds         = 3
+	restRoundsWithTies = 40
 )
 
 // AtRest reports whether the balancer has nothing more to do: some rounds have
@@ -159,7 +159,7 @@ const (
 // whose window is shut is not, as long as it would go on.
 func (r *Run) AtRest() bool {
 	c := r.cluster
-	if c.underWay > 0 || c.awaitsRoom() {
+	if c.activeOps > 0 || c.awaitsSpace() {
 		return false
 	}
 	settings := c.settings
@@ -170,15 +170,15 @@ func (r *Run) AtRest() bool {
 	switch {
 	case settings.Mode == catalog.ModeOff:
 		return rounds > 0
-	case c.active, !settings.ShouldBalance(r.Now().In(r.cfg.Location)):
-		c.active, c.idleSince = false, rounds
+	case c.sawActivity, !settings.ShouldBalance(r.Now().In(r.cfg.Location)):
+		c.sawActivity, c.idleSinceRound = false, rounds
 		return false
 	}
 	enough := int64(restRounds)
 	if r.cfg.Rand != nil {
-		enough = restRoundsByLots
+		enough = restRoundsWithTies
 	}
-	return rounds >= c.idleSince+enough && !c.defragmenting()
+	return rounds >= c.idleSinceRound+enough && !c.defragmenting()
 }
 
 // Snapshot returns the cluster as it is now. It shares with the first Snapshot

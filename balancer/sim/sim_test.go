@@ -300,7 +300,7 @@ func TestBadConfigurations(t *testing.T) {
 func TestDecisionsAreTold(t *testing.T) {
 	s := snaptest.Row(t, 3, 12, func(int) (int, int64) { return 0, 128 * mib })
 	codes := map[policy.Code]bool{}
-	r, _ := rest(t, s, sim.Config{Decided: func(_ time.Time, decisions []policy.Decision) {
+	r, _ := rest(t, s, sim.Config{OnDecisions: func(_ time.Time, decisions []policy.Decision) {
 		for _, d := range decisions {
 			codes[d.Code] = true
 		}
@@ -342,7 +342,7 @@ func TestInvariants(t *testing.T) {
 		s := anyWorld(t)
 		cfg := sim.Config{
 			Location: time.UTC,
-			Contents: rapid.SampledFrom([]sim.Contents{sim.Even, sim.Measured, sim.Skewed(1.5, 3)}).Draw(t, "contents"),
+			Contents: rapid.SampledFrom([]sim.ContentsModel{sim.Even, sim.Measured, sim.Skewed(1.5, 3)}).Draw(t, "contents"),
 		}
 		seed := rapid.Uint64().Draw(t, "seed")
 		before := maps.Clone(s.Collection("db.c").Sizes)

@@ -2,22 +2,22 @@ package sim
 
 import "time"
 
-// Watch is told now and then how far a run is. An error of it ends the run.
+// Watch is called periodically with the progress of a run. Its error ends the run.
 type Watch func(Progress) error
 
-// Progress is how far a run is.
+// Progress is the progress of a run.
 type Progress struct {
 	Rounds int64
 	Moves  int
 	At     time.Time // the run's time
 }
 
-// looks is how many events of the queue go by between two looks of a Watch.
-const looks = 256
+// watchInterval is how many events of the queue go by between two looks of a Watch.
+const watchInterval = 256
 
-// watched reports whether a run may go on.
-func (r *Run) watched() bool {
-	if r.steps++; r.cfg.Watch == nil || r.steps%looks != 0 {
+// checkWatch reports whether a run may go on.
+func (r *Run) checkWatch() bool {
+	if r.eventCount++; r.cfg.Watch == nil || r.eventCount%watchInterval != 0 {
 		return r.err == nil
 	}
 	if r.err == nil {
@@ -26,5 +26,5 @@ func (r *Run) watched() bool {
 	return r.err == nil
 }
 
-// Err returns the error with which the run has ended: that of the Watch, or a RestlessError.
+// Err returns the error with which the run has ended: that of the Watch, or a NotConvergingError.
 func (r *Run) Err() error { return r.err }

@@ -102,7 +102,7 @@ func TestAuditMends(t *testing.T) {
 		t.Run(c.kind, func(t *testing.T) {
 			shell, cluster := withMembers(t, auditedTopology)
 			shell.Show(`db.getSiblingDB("app").c.createIndex({s: 1}); db.getSiblingDB("app").c.insertMany([{_id: 1, x: 1}, {_id: 2, x: 60}])`)
-			if err := c.plant(t, shell, cluster.Plants()); err != nil {
+			if err := c.plant(t, shell, cluster.Planter()); err != nil {
 				t.Fatal(err)
 			}
 			call := `sh.audit({ settlePause: 1, progress: false`
@@ -145,7 +145,7 @@ func TestAuditKeepsTypes(t *testing.T) {
 		{Key: "d", Value: 1.0}, {Key: "at", Value: bson.DateTime(12345)}, {Key: "t", Value: bson.Timestamp{T: 5, I: 6}},
 		{Key: "b", Value: bson.Binary{Subtype: 4, Data: []byte("0123456789abcdef")}}, {Key: "n", Value: nil},
 		{Key: "a", Value: bson.A{int64(1), "two", bson.D{{Key: "k", Value: true}}}}})
-	if err := cluster.Plants().Insert("b", "app.c", doc); err != nil {
+	if err := cluster.Planter().Insert("b", "app.c", doc); err != nil {
 		t.Fatal(err)
 	}
 	shell.Show(`const found = sh.audit("app.c", { settlePause: 1, progress: false })`)
@@ -153,7 +153,7 @@ func TestAuditKeepsTypes(t *testing.T) {
 	if got, failed := shell.Show(command); failed {
 		t.Fatalf("%s shows %s", command, got)
 	}
-	kept := cluster.Plants().Documents("a", "app.c")
+	kept := cluster.Planter().Documents("a", "app.c")
 	if len(kept) != 1 || !bytes.Equal(kept[0], doc) {
 		t.Errorf("%s\nhas inserted %v\nwant         %v", command, kept, doc)
 	}
@@ -165,7 +165,7 @@ func TestAuditShows(t *testing.T) {
 	if got, _ := shell.Show(`sound`); got != "app.c: read 0 documents.\nNothing was found." {
 		t.Error(got)
 	}
-	if err := cluster.Plants().Insert("b", "app.c", document(t, bson.D{{Key: "_id", Value: 5}, {Key: "x", Value: 7}})); err != nil {
+	if err := cluster.Planter().Insert("b", "app.c", document(t, bson.D{{Key: "_id", Value: 5}, {Key: "x", Value: 7}})); err != nil {
 		t.Fatal(err)
 	}
 	shell.Show(`const found = sh.audit(["app.c"], { settlePause: 1, progress: false })`)

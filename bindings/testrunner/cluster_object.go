@@ -113,7 +113,7 @@ func (w *testCluster) onMigration(calls *callbacks, a *migrationTrigger) {
 				continue
 			}
 			a.fired++
-			_ = w.cluster.Time().Outside(func() error {
+			_ = w.cluster.LockedClock().WithoutLock(func() error {
 				calls.call(a.action, calls.runtime.ToValue(map[string]any{
 					"event": e.Name, "ns": e.Namespace, "from": string(e.From), "to": string(e.To)}))
 				return nil

@@ -156,8 +156,8 @@ func (o *mockFlags) check() error {
 	); err != nil {
 		return err
 	}
-	if o.routers < 0 || o.routers > mock.MostRouters {
-		return usagef("--routers takes 1 to %d, not %d", mock.MostRouters, o.routers)
+	if o.routers < 0 || o.routers > mock.MaxRouters {
+		return usagef("--routers takes 1 to %d, not %d", mock.MaxRouters, o.routers)
 	}
 	_, err := mockoptions.Pace(o.mockTime)
 	return err

@@ -44,7 +44,7 @@ func (c *tally) around(next wire.Handler) wire.Handler {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.names[name]++
-		if scan := mocktest.Scans(r); scan != "" {
+		if scan := mocktest.ScanReason(r); scan != "" {
 			c.scans = append(c.scans, scan)
 		}
 		c.bytes += len(r.Body) + len(reply)

@@ -97,7 +97,7 @@ func serve(t *testing.T, topology string, settings ...func(*setting)) *liveClust
 				return router.Member{ID: id, Set: "rs" + strconv.Itoa(i), Address: address}.Of(front)
 			})
 		}
-		if err := cluster.ListenAt(addresses); err != nil {
+		if err := cluster.SetListenAddresses(addresses); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -93,7 +93,7 @@ func (c *reading) insert(t *testing.T, shard string, pairs ...any) {
 		if string(id) != shard {
 			continue
 		}
-		if err := c.mock.Plants().Insert(id, "app.c", raw); err != nil {
+		if err := c.mock.Planter().Insert(id, "app.c", raw); err != nil {
 			t.Fatal(err)
 		}
 	}

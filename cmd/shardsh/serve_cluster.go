@@ -205,7 +205,7 @@ func (c *servedCluster) listenMembers(ctx context.Context, o *serveFlags, topolo
 			addresses[id] = n.address()
 		}
 	}
-	if err := c.cluster.ListenAt(addresses); err != nil {
+	if err := c.cluster.SetListenAddresses(addresses); err != nil {
 		return err
 	}
 	return c.nameSets()

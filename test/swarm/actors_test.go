@@ -338,7 +338,7 @@ func (w *world) settle() {
 	}
 	p.end()
 	w.cluster.Lock()
-	broken := w.cluster.Broken()
+	broken := w.cluster.BrokenInvariants()
 	w.cluster.Unlock()
 	for _, c := range w.scenario.Colls[:w.scenario.Writable] {
 		w.noteIndexes(c.NS)
@@ -354,7 +354,7 @@ func (w *world) noteIdentities() {
 	w.cluster.Unlock()
 	for _, ns := range w.watched() {
 		for _, id := range shards {
-			if uuid, there := w.cluster.Plants().UUIDOf(id, ns); there {
+			if uuid, there := w.cluster.Planter().UUIDOf(id, ns); there {
 				w.note(trace.Event{Ev: trace.Metadata, Node: string(id), NS: ns, Text: fmt.Sprintf("%x", uuid.Data)})
 			}
 		}
@@ -370,6 +370,6 @@ func (w *world) noteIndexes(ns string) {
 		return
 	}
 	for _, id := range table.Owners() {
-		w.note(trace.Event{Ev: trace.Index, Node: string(id), NS: ns, Names: w.cluster.Plants().Indexes(id, ns)})
+		w.note(trace.Event{Ev: trace.Index, Node: string(id), NS: ns, Names: w.cluster.Planter().Indexes(id, ns)})
 	}
 }

@@ -16,13 +16,13 @@ func TestKnownFlawsAreFound(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, rule string
-		flaws      mock.Flaws
+		flaws      mock.ServerBugs
 	}{
-		{"balancerStop after a step-down", "fence", mock.Flaws{}},
-		{"indexes during a migration", "indexes", mock.Flaws{StopJoins: true, IndexesOfTheStart: true}},
-		{"range deletions of an aborted migration", "rest", mock.Flaws{StopJoins: true, KeepsAbortedDeletions: true}},
-		{"unshardCollection leaves old uuids", "C8", mock.Flaws{StopJoins: true, UnshardKeepsUUIDs: true}},
-		{"an early abort of a resharding", "abort", mock.Flaws{StopJoins: true, LosesEarlyAborts: true}},
+		{"balancerStop after a step-down", "fence", mock.ServerBugs{}},
+		{"indexes during a migration", "indexes", mock.ServerBugs{FixBalancerStop: true, StaleRecipientIndexes: true}},
+		{"range deletions of an aborted migration", "rest", mock.ServerBugs{FixBalancerStop: true, KeepsAbortedDeletions: true}},
+		{"unshardCollection leaves old uuids", "C8", mock.ServerBugs{FixBalancerStop: true, UnshardKeepsUUIDs: true}},
+		{"an early abort of a resharding", "abort", mock.ServerBugs{FixBalancerStop: true, LosesEarlyAborts: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			const within = 2000

@@ -51,7 +51,7 @@ func (o *observer) watch() {
 	c.Lock()
 	defer c.Unlock()
 	o.look()
-	c.Time().Passing = o.look
+	c.LockedClock().BeforeTimePasses = o.look
 	c.Migrations().Watch(o.migration)
 }
 

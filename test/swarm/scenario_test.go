@@ -18,7 +18,7 @@ type scenario struct {
 	Seed     uint64
 	Release  catalog.Release
 	FCV      string
-	Flaws    mock.Flaws
+	Flaws    mock.ServerBugs
 	Shards   int
 	Colls    []collection
 	Balancer string // mode
@@ -117,7 +117,7 @@ func draw(seed uint64) *scenario {
 	r := rand.New(rand.NewPCG(seed, 15))
 	all := releases()
 	s := &scenario{
-		Flaws: mock.Flaws{StopJoins: true}, // or else what balancerStop answers means little
+		Flaws: mock.ServerBugs{FixBalancerStop: true}, // or else what balancerStop answers means little
 		Seed:  seed, Release: all[r.IntN(len(all))], Shards: 2 + r.IntN(3),
 		Balancer: []string{"full", "full", "off"}[r.IntN(3)],
 		Writers:  1 + r.IntN(2), Ops: 20 + r.IntN(20),

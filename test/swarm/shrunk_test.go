@@ -38,7 +38,7 @@ func TestShrink(t *testing.T) {
 	tries := 0
 	for seed := range uint64(100) {
 		s := draw(seed)
-		s.Flaws = mock.Flaws{}
+		s.Flaws = mock.ServerBugs{}
 		if !s.breaks(t, "fence") {
 			continue
 		}

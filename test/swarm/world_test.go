@@ -99,13 +99,13 @@ func newWorld(s *scenario, dir string) (*world, error) {
 	}
 	w.events.seen, w.events.ears, w.events.cond = map[string]int{}, map[string][]chan place{}, sync.NewCond(&w.events.mu)
 	w.cluster, err = mock.New(mock.Config{
-		Topology: topology, Start: w.began, Version: s.Release, FCV: s.FCV, Seed: s.Seed, Flaws: s.Flaws,
+		Topology: topology, Start: w.began, Version: s.Release, FCV: s.FCV, Seed: s.Seed, ServerBugs: s.Flaws,
 		Parameters: map[string]any{"orphanCleanupDelaySecs": 15},
 	})
 	if err != nil {
 		return nil, err
 	}
-	w.cluster.Time().Drive(w.began)
+	w.cluster.LockedClock().Drive(w.began)
 	w.router = router.New(w.cluster, nil)
 	w.note(trace.Event{Ev: trace.Start, Text: s.Release.String()})
 	w.observer = newObserver(w)

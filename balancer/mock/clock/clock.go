@@ -29,43 +29,43 @@ type Clock struct {
 	kick   chan struct{}
 	pacing pacedTime
 	closed bool
-	// replaced counts how often the whole state was: what waits for something
-	// of the state before waits in vain.
-	replaced atomic.Int64
+	// replacements counts how often the whole state was: what waits for something
+	// of the previous state is interrupted.
+	replacements atomic.Int64
 
-	// Held hears how long the lock was held; may be nil. since is when it was
+	// OnUnlock is called with the time that the lock was held; may be nil. lockedAt is when it was
 	// taken.
-	Held  func(time.Duration)
-	since time.Time
-	// left is the time at which the lock was given back last, in milliseconds.
-	left atomic.Int64
-	// Passing is called before time goes by: somebody wants to know what there was
-	// until then. It is nil for nobody, as nearly always.
-	Passing func()
+	OnUnlock func(time.Duration)
+	lockedAt time.Time
+	// unlockedMillis is the time at which the lock was given back last, in milliseconds.
+	unlockedMillis atomic.Int64
+	// BeforeTimePasses is called before time advances, to record the state
+	// until then. It is usually nil.
+	BeforeTimePasses func()
 	// turns counts when time may go by, and others may have the lock: while it stays
 	// the same, only its holder changes the cluster.
 	turns uint64
-	// Ran is called when an event has run, or some have: what they have changed
+	// OnEventsRun is called when an event has run, or some have: what they have changed
 	// may have to be written. eachRun wants it called for each one.
-	Ran     func()
-	EachRun bool
-	// panics hears of events that do.
-	panics *slog.Logger
-	// Away reports whether a node is down or cut off from another, or a thread waits at a fail point: what waits
-	// for one may wait in vain.
-	Away func() bool
+	OnEventsRun     func()
+	ReportEachEvent bool
+	// panicLogger logs events that panic.
+	panicLogger *slog.Logger
+	// AnyNodeAway reports whether a node is down or cut off from another, or a thread waits at a fail point: what waits
+	// for one may never end.
+	AnyNodeAway func() bool
 }
 
 // New returns a clock that stands at start.
 func New(start time.Time, realTime bool, logger *slog.Logger) *Clock {
 	k := &Clock{
-		panics: logger, realTime: realTime,
+		panicLogger: logger, realTime: realTime,
 		queue: balancer.NewQueue(start.Truncate(time.Millisecond)), kick: make(chan struct{}, 1),
-		Ran: func() {}, Away: func() bool { return false }, turns: 1,
+		OnEventsRun: func() {}, AnyNodeAway: func() bool { return false }, turns: 1,
 	}
 	k.cond = sync.NewCond(&k.mu)
 	k.started = k.Now()
-	k.left.Store(k.started.UnixMilli())
+	k.unlockedMillis.Store(k.started.UnixMilli())
 	return k
 }
 
@@ -79,13 +79,13 @@ func (k *Clock) Now() time.Time {
 	return k.queue.Now()
 }
 
-// LastNow returns the cluster's time as it was when the lock was given back last,
+// NowUnlocked returns the cluster's time as it was when the lock was given back last,
 // for those that do without the lock.
-func (k *Clock) LastNow() time.Time {
+func (k *Clock) NowUnlocked() time.Time {
 	if k.realTime {
 		return time.Now()
 	}
-	return time.UnixMilli(k.left.Load())
+	return time.UnixMilli(k.unlockedMillis.Load())
 }
 
 // After runs an event in d, with the lock held.
@@ -103,7 +103,7 @@ func (k *Clock) After(d time.Duration, run func()) *balancer.Event {
 // Attempt runs a step of something that others wait for. Should it panic, failed
 // ends that thing: the rest of the cluster goes on.
 func (k *Clock) Attempt(what string, step func(), failed func(error)) {
-	err := mongoerr.Guard(k.panics, what, func() error {
+	err := mongoerr.Guard(k.panicLogger, what, func() error {
 		step()
 		return nil
 	})
@@ -112,37 +112,37 @@ func (k *Clock) Attempt(what string, step func(), failed func(error)) {
 	}
 }
 
-// runNext runs the next event. One that panics is logged, and is over: nobody is
-// known here who waits for it (see attempt).
+// runNext runs the next event. One that panics is logged and dropped: no waiter is
+// known here (see Attempt).
 func (k *Clock) runNext() {
-	k.pass()
+	k.endTurn()
 	k.Attempt("an event", func() { k.queue.RunNext() }, func(error) {})
 }
 
 // runUntil runs everything due until t, and tells each after every event.
 func (k *Clock) runUntil(t time.Time, each func()) {
 	for {
-		due, ok := k.queue.Next()
+		due, ok := k.queue.NextDue()
 		if !ok || due.After(t) {
 			break
 		}
 		k.runNext()
 		each()
 	}
-	k.pass()
+	k.endTurn()
 	k.queue.Advance(t)
 }
 
-// pass tells that time is about to go by.
-func (k *Clock) pass() {
-	if k.Passing != nil {
-		k.Passing()
+// endTurn announces that time is about to advance, and ends the turn.
+func (k *Clock) endTurn() {
+	if k.BeforeTimePasses != nil {
+		k.BeforeTimePasses()
 	}
 	k.turns++
 }
 
-// Every calls f in d, and again and again, whatever becomes of it, as long as it
-// wants to be called.
+// Every calls f every d, even if it panics, as long as it
+// returns true.
 func (k *Clock) Every(d time.Duration, f func() (again bool)) {
 	k.After(d, func() {
 		again := true
@@ -157,8 +157,8 @@ func (k *Clock) Every(d time.Duration, f func() (again bool)) {
 // their own, so that a process that is killed leaves no burst half done.
 func (k *Clock) advance(t time.Time) {
 	each := func() {}
-	if k.EachRun {
-		each = k.Ran
+	if k.ReportEachEvent {
+		each = k.OnEventsRun
 	}
 	k.runUntil(t, each)
 }
@@ -174,19 +174,19 @@ func (k *Clock) Spend(d time.Duration) {
 // Lock takes the cluster's lock.
 func (k *Clock) Lock() {
 	k.mu.Lock()
-	if k.Held != nil {
-		k.since = time.Now()
+	if k.OnUnlock != nil {
+		k.lockedAt = time.Now()
 	}
-	k.keepUp()
+	k.advanceToPace()
 }
 
 // Unlock gives the lock back.
 func (k *Clock) Unlock() {
-	k.pass()
-	k.rouse()
-	k.left.Store(k.Now().UnixMilli())
-	if k.Held != nil {
-		k.Held(time.Since(k.since))
+	k.endTurn()
+	k.wakePacer()
+	k.unlockedMillis.Store(k.Now().UnixMilli())
+	if k.OnUnlock != nil {
+		k.OnUnlock(time.Since(k.lockedAt))
 	}
 	k.mu.Unlock()
 }
@@ -218,21 +218,21 @@ func (k *Clock) Turn() uint64 { return k.turns }
 // Events returns what waits for its time.
 func (k *Clock) Events() *balancer.Queue { return k.queue }
 
-// GoOn returns what runs the events as they fall due, until its context ends: on
+// BackgroundRunner returns what runs the events as they fall due, until its context ends: on
 // real time, or at a pace. It is nil where only waits let time pass.
-func (k *Clock) GoOn(pace float64) func(context.Context) {
+func (k *Clock) BackgroundRunner(pace float64) func(context.Context) {
 	switch {
 	case k.realTime:
-		return k.pump
+		return k.runRealTime
 	case pace > 0:
-		k.pacing = pacedTime{speed: pace, upTo: time.Now()}
-		return k.keepPace
+		k.pacing = pacedTime{speed: pace, lastAdvanced: time.Now()}
+		return k.runPaced
 	}
 	return nil
 }
 
-// BeginAt lets virtual time begin then, without events.
-func (k *Clock) BeginAt(t time.Time) {
+// ResetTo lets virtual time begin then, without events.
+func (k *Clock) ResetTo(t time.Time) {
 	if !k.realTime {
 		k.queue = balancer.NewQueue(t)
 		k.started = k.Now()
@@ -243,16 +243,16 @@ func (k *Clock) BeginAt(t time.Time) {
 // another one. Events are dropped, and whoever waits is interrupted.
 func (k *Clock) Replace(by *Clock) {
 	k.queue = balancer.NewQueue(by.queue.Now())
-	k.replaced.Add(1)
+	k.replacements.Add(1)
 }
 
-// Replaced counts how often another state took the place of the whole one. It needs
+// Replacements counts how often another state took the place of the whole one. It needs
 // no lock.
-func (k *Clock) Replaced() int64 { return k.replaced.Load() }
+func (k *Clock) Replacements() int64 { return k.replacements.Load() }
 
-// Outside gives the lock back while work runs, which must not touch the cluster,
+// WithoutLock gives the lock back while work runs, which must not touch the cluster,
 // and takes it again.
-func (k *Clock) Outside(work func() error) error {
+func (k *Clock) WithoutLock(work func() error) error {
 	k.Unlock()
 	defer k.Lock() // a panic goes on to who holds it
 	return work()
@@ -271,8 +271,8 @@ func (k *Clock) Advance(d time.Duration) error {
 	return nil
 }
 
-// RealTime reports whether time passes as on the wall.
-func (k *Clock) RealTime() bool { return k.realTime }
+// IsRealTime reports whether time passes as on the wall.
+func (k *Clock) IsRealTime() bool { return k.realTime }
 
 // Started is when the cluster began, in its own time.
 func (k *Clock) Started() time.Time { return k.started }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// pump runs the events of a cluster on real time as they fall due.
-func (k *Clock) pump(ctx context.Context) {
+// runRealTime runs the events of a cluster on real time as they fall due.
+func (k *Clock) runRealTime(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
@@ -25,10 +25,10 @@ func (k *Clock) runDue() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.runUntil(time.Now(), func() {})
-	k.Ran()
-	k.pass()
+	k.OnEventsRun()
+	k.endTurn()
 	k.Wake()
-	if due, ok := k.queue.Next(); ok {
+	if due, ok := k.queue.NextDue(); ok {
 		return time.Until(due)
 	}
 	return time.Hour
@@ -38,17 +38,17 @@ func (k *Clock) runDue() time.Duration {
 // the lock is taken, and when an event falls due: in between it cannot be seen, and
 // nothing runs.
 type pacedTime struct {
-	speed float64   // virtual time for real time; 0 = it does not go by
-	upTo  time.Time // real time that has been gone by for
-	wake  time.Time // real time of the next look at the events
+	speed        float64   // virtual time for real time; 0 = it does not go by
+	lastAdvanced time.Time // real time that has been gone by for
+	wake         time.Time // real time of the next look at the events
 }
 
-// shortestWait keeps very fast clusters from doing nothing but to wake up.
-const shortestWait = time.Millisecond
+// minWait keeps very fast clusters from doing nothing but to wake up.
+const minWait = time.Millisecond
 
-// keepPace runs the events of a cluster with a pace as they fall due, until ctx
+// runPaced runs the events of a cluster with a pace as they fall due, until ctx
 // ends. Whoever waits still makes time jump.
-func (k *Clock) keepPace(ctx context.Context) {
+func (k *Clock) runPaced(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
@@ -66,49 +66,49 @@ func (k *Clock) keepPace(ctx context.Context) {
 func (k *Clock) catchUp() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.keepUp()
+	k.advanceToPace()
 	k.pacing.wake = k.nextWake()
-	return max(time.Until(k.pacing.wake), shortestWait)
+	return max(time.Until(k.pacing.wake), minWait)
 }
 
-// maxBehind is how much real time virtual time makes up for when its events could
+// maxCatchUp is how much real time virtual time may catch up when its events could
 // not run as they fell due: the process, or the machine, stood still.
-const maxBehind = time.Second
+const maxCatchUp = time.Second
 
-// keepUp lets the virtual time go by that has passed. None goes by for what its
+// advanceToPace lets the virtual time go by that has passed. None goes by for what its
 // events take themselves: where that is more than their share, the cluster is
 // slower than its pace, and does not fall ever further behind with its lock held.
-func (k *Clock) keepUp() {
+func (k *Clock) advanceToPace() {
 	p := &k.pacing
 	if p.speed == 0 || k.closed {
 		return
 	}
-	due := p.upTo
+	due := p.lastAdvanced
 	if p.wake.After(due) {
 		due = p.wake
 	}
 	now := time.Now()
-	if now.Sub(due) > maxBehind {
-		now = due.Add(maxBehind)
+	if now.Sub(due) > maxCatchUp {
+		now = due.Add(maxCatchUp)
 	}
-	k.Spend(time.Duration(p.speed * float64(now.Sub(p.upTo))))
-	p.upTo = time.Now()
+	k.Spend(time.Duration(p.speed * float64(now.Sub(p.lastAdvanced))))
+	p.lastAdvanced = time.Now()
 }
 
 // nextWake returns the real time at which the next event falls due.
 func (k *Clock) nextWake() time.Time {
 	wait := time.Hour
-	if due, ok := k.queue.Next(); ok {
+	if due, ok := k.queue.NextDue(); ok {
 		if until := float64(due.Sub(k.queue.Now())) / k.pacing.speed; until < float64(wait) {
 			wait = time.Duration(until)
 		}
 	}
-	return k.pacing.upTo.Add(wait)
+	return k.pacing.lastAdvanced.Add(wait)
 }
 
-// rouse wakes the pacing when an event falls due sooner than it thinks.
-func (k *Clock) rouse() {
-	if k.pacing.speed == 0 || !k.nextWake().Before(k.pacing.wake.Add(-shortestWait)) {
+// wakePacer wakes the pacer when an event falls due before its next wake-up.
+func (k *Clock) wakePacer() {
+	if k.pacing.speed == 0 || !k.nextWake().Before(k.pacing.wake.Add(-minWait)) {
 		return
 	}
 	select {

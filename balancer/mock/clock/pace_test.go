@@ -12,7 +12,7 @@ import (
 func paced(event func()) (k *Clock, start time.Time) {
 	start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	k = New(start, false, slog.New(slog.DiscardHandler))
-	k.pacing = pacedTime{speed: 60, upTo: time.Now()}
+	k.pacing = pacedTime{speed: 60, lastAdvanced: time.Now()}
 	k.Every(10*time.Second, func() bool { event(); return true })
 	k.catchUp()
 	return k, start

@@ -11,20 +11,20 @@ type Shared struct{ clock *Clock }
 // Shared returns the clock for those that do not hold the lock.
 func (k *Clock) Shared() Shared { return Shared{k} }
 
-// glance is what one look at a virtual clock takes: a loop that waits for a
-// time without sleeping ends.
-const glance = 10 * time.Microsecond
+// lookDuration is the virtual time that one read of the clock takes: a loop that polls for a
+// time without sleeping terminates.
+const lookDuration = 10 * time.Microsecond
 
 // Now returns the cluster's time. On virtual time each look moves it a little.
 func (t Shared) Now() time.Time {
 	t.clock.Lock()
 	defer t.clock.Unlock()
-	t.clock.Spend(glance)
+	t.clock.Spend(lookDuration)
 	return t.clock.Now()
 }
 
 // Peek returns the cluster's time without moving it.
-func (t Shared) Peek() time.Time { return t.clock.LastNow() }
+func (t Shared) Peek() time.Time { return t.clock.NowUnlocked() }
 
 // Sleep waits for d: really, or by jumping on virtual time.
 func (t Shared) Sleep(ctx context.Context, d time.Duration) error {

@@ -20,15 +20,15 @@ func (k *Clock) Await(ctx context.Context, deadline time.Time, done func() bool)
 	began := k.Now()
 	for !done() {
 		if ctx.Err() != nil {
-			return interrupted(ctx)
+			return interruptError(ctx)
 		}
 		if k.closed {
 			return ErrClosed()
 		}
-		if k.Now().Sub(began) > faultPatience && k.Away() {
+		if k.Now().Sub(began) > maxFaultWait && k.AnyNodeAway() {
 			return errNodesAway()
 		}
-		due, ok := k.queue.Next()
+		due, ok := k.queue.NextDue()
 		if !ok {
 			return errNothingToWaitFor
 		}
@@ -37,7 +37,7 @@ func (k *Clock) Await(ctx context.Context, deadline time.Time, done func() bool)
 			return errMaxTime()
 		}
 		k.runNext()
-		k.Ran()
+		k.OnEventsRun()
 	}
 	return nil
 }
@@ -54,29 +54,29 @@ func (k *Clock) awaitReal(ctx context.Context, deadline time.Time, done func() b
 		k.mu.Unlock()
 	})
 	defer stop()
-	replaced := k.replaced.Load()
+	replaced := k.replacements.Load()
 	for !done() {
-		if k.replaced.Load() != replaced {
+		if k.replacements.Load() != replaced {
 			return ErrReplaced()
 		}
 		if err := ctx.Err(); err != nil {
 			if errors.Is(err, context.DeadlineExceeded) && !deadline.IsZero() {
 				return errMaxTime()
 			}
-			return interrupted(ctx)
+			return interruptError(ctx)
 		}
 		if k.closed {
 			return ErrClosed()
 		}
-		k.pass()
+		k.endTurn()
 		k.cond.Wait() // other commands run meanwhile
 	}
 	return nil
 }
 
-// interrupted returns why a command has ended: what whoever ended it says, if
-// that is an answer to a client.
-func interrupted(ctx context.Context) error {
+// interruptError returns why a command was interrupted: the cause of its context, if
+// that is a server error.
+func interruptError(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if _, known := mongoerr.CodeOf(cause); known {
 		return cause
@@ -89,12 +89,12 @@ func ErrClosed() error {
 	return mongoerr.New(mongoerr.ShutdownInProgress, "the mock cluster is closed")
 }
 
-// faultPatience is how much virtual time a command waits while nodes are away.
-const faultPatience = 24 * time.Hour
+// maxFaultWait is how much virtual time a command waits while nodes are away.
+const maxFaultWait = 24 * time.Hour
 
 func errNodesAway() error {
 	return mongoerr.New(mongoerr.HostUnreachable, "operation waits for a node that is away or at a fail point, and "+
-		"virtual time has gone on for %v: mockRestart and mockHeal bring nodes back", faultPatience)
+		"virtual time has gone on for %v: mockRestart and mockHeal bring nodes back", maxFaultWait)
 }
 
 func errMaxTime() error {

@@ -31,11 +31,11 @@ const (
 // Disk keeps a state in the file of a directory. Its methods may be called from
 // any goroutine.
 type Disk struct {
-	dir    string
-	path   string // of the file, which has another name until it holds a state
-	begun  bool
-	db     *bbolt.DB
-	writer *writer
+	dir      string
+	path     string // of the file, which has another name until it holds a state
+	hasState bool
+	db       *bbolt.DB
+	writer   *writer
 }
 
 // Open opens a directory, and makes it when it is missing. Only one process can
@@ -46,11 +46,11 @@ func Open(dir string) (*Disk, error) {
 		return nil, fmt.Errorf("dbpath: %w", err)
 	}
 	d := &Disk{dir: dir, path: filepath.Join(dir, FileName)}
-	begun, err := d.examine()
+	begun, err := d.verifyFile()
 	if err != nil {
 		return nil, err
 	}
-	if d.begun = begun; !begun {
+	if d.hasState = begun; !begun {
 		d.path += newSuffix
 	}
 	if d.db, err = openBolt(d.path); err != nil {
@@ -86,12 +86,12 @@ func openError(dir, path string, err error) error {
 // Dir returns the directory.
 func (d *Disk) Dir() string { return d.dir }
 
-// Begun reports whether the file holds a state: not when there is none yet.
-func (d *Disk) Begun() bool { return d.begun }
+// HasState reports whether the file holds a complete state.
+func (d *Disk) HasState() bool { return d.hasState }
 
-// Begin writes all of a new state. The file gets its name when it is whole: one
+// WriteInitialState writes all of a new state. The file gets its name when it is whole: one
 // that a process has not ended does not count.
-func (d *Disk) Begin(all func(emit func(Entry))) error {
+func (d *Disk) WriteInitialState(all func(emit func(Entry))) error {
 	if err := errors.Join(d.clear(), d.writeAll(all), d.db.Close()); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (d *Disk) Begin(all func(emit func(Entry))) error {
 	if err := replace(d.path, path); err != nil {
 		return err
 	}
-	d.path, d.begun = path, true
+	d.path, d.hasState = path, true
 	var err error
 	if d.db, err = openBolt(path); err != nil {
 		return openError(d.dir, path, err)
@@ -204,26 +204,26 @@ func (d *Disk) Add(batch []Entry) { d.writer.add(batch) }
 
 // Full reports whether more waits to be written than should: then changes are
 // better kept where they are, and added as one batch when Room says so.
-func (d *Disk) Full() bool { return d.writer.full() }
+func (d *Disk) Full() bool { return d.writer.isFull() }
 
-// Room returns a channel that gets something when there is room again for who
-// has found the queue full, and that Close closes.
-func (d *Disk) Room() <-chan struct{} { return d.writer.room }
+// CapacityFreed returns a channel that is signalled when the queue has capacity again for a caller that
+// has found it full, and that Close closes.
+func (d *Disk) CapacityFreed() <-chan struct{} { return d.writer.capacityFreed }
 
-// Mark returns the number of the newest batch: 0 before the first, and one more
+// LastBatch returns the number of the newest batch: 0 before the first, and one more
 // with each.
-func (d *Disk) Mark() uint64 { return d.writer.mark() }
+func (d *Disk) LastBatch() uint64 { return d.writer.lastBatch() }
 
 // Wait returns when all batches up to a mark are on disk: with an error when
 // they will not be, or when ctx ends first. A mark one higher than Mark is that
 // of the next batch; who waits for it knows that it will be added.
 func (d *Disk) Wait(ctx context.Context, mark uint64) error { return d.writer.wait(ctx, mark) }
 
-// Fail lets nothing be written any more: who changes something hears of err.
-func (d *Disk) Fail(err error) { d.writer.done(transaction{}, err) }
+// Fail stops all writes: later changes fail with err.
+func (d *Disk) Fail(err error) { d.writer.finish(transaction{}, err) }
 
-// Err returns what clients hear since the disk has failed; nil when it has not.
-func (d *Disk) Err() error { return d.writer.failed() }
+// Err returns the error for clients once the disk has failed; nil before.
+func (d *Disk) Err() error { return d.writer.clientError() }
 
 // Close writes what has been added and returns the directory back.
 func (d *Disk) Close() error { return errors.Join(d.writer.close(), d.db.Close()) }

@@ -24,7 +24,7 @@ func begin(t *testing.T, dir string, more ...Entry) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Begin(state(more...)); err != nil {
+	if err := d.WriteInitialState(state(more...)); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Close(); err != nil {
@@ -51,7 +51,7 @@ func TestNewerFormat(t *testing.T) {
 			t.Errorf("format %d: %v", format, err)
 		}
 		if err == nil {
-			if !d.Begun() {
+			if !d.HasState() {
 				t.Errorf("format %d has not begun", format)
 			}
 			d.Close()

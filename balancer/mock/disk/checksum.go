@@ -18,7 +18,7 @@ import (
 // checksumBytes is the length of a checksum.
 const checksumBytes = 4
 
-// errChecksum says that an entry is not as it was written.
+// errChecksum is returned for an entry that has been altered on disk.
 var errChecksum = errors.New("its checksum is wrong")
 
 func checksum(bucket string, key, value []byte) uint32 {
@@ -39,14 +39,14 @@ func seal(bucket string, key, value []byte) []byte {
 // unseal returns the value of what is stored.
 func unseal(bucket string, key, stored []byte) ([]byte, error) {
 	n := len(stored) - checksumBytes
-	if n < 0 || sealOf(stored) != checksum(bucket, key, stored[:n]) {
+	if n < 0 || storedChecksum(stored) != checksum(bucket, key, stored[:n]) {
 		return nil, errChecksum
 	}
 	return stored[:n:n], nil
 }
 
-// sealOf returns the checksum of what is stored, as it says itself.
-func sealOf(stored []byte) uint32 {
+// storedChecksum returns the checksum of what is stored, as it says itself.
+func storedChecksum(stored []byte) uint32 {
 	if len(stored) < checksumBytes {
 		return 0
 	}
@@ -58,48 +58,48 @@ type total struct{ entries, sum uint64 }
 
 func (t *total) add(stored []byte) {
 	t.entries++
-	t.sum += uint64(sealOf(stored))
+	t.sum += uint64(storedChecksum(stored))
 }
 
 func (t *total) remove(stored []byte) {
 	t.entries--
-	t.sum -= uint64(sealOf(stored))
+	t.sum -= uint64(storedChecksum(stored))
 }
 
 func (t total) bytes() []byte {
 	return binary.BigEndian.AppendUint64(NumberKey(t.entries), t.sum)
 }
 
-func totalOf(value []byte) (total, error) {
+func parseTotal(value []byte) (total, error) {
 	if len(value) != 16 {
 		return total{}, fmt.Errorf("a total of %d bytes", len(value))
 	}
 	return total{binary.BigEndian.Uint64(value), binary.BigEndian.Uint64(value[8:])}, nil
 }
 
-// summedBucket is a bucket under change, with its total.
-type summedBucket struct {
+// totalledBucket is a bucket under change, with its total.
+type totalledBucket struct {
 	name   string
 	bucket *bbolt.Bucket
 	total  total
 }
 
-// openTotalled opens a bucket to change it, and makes it when it is missing.
-func openTotalled(tx *bbolt.Tx, name string) (*summedBucket, error) {
+// openTotalledBucket opens a bucket to change it, and makes it when it is missing.
+func openTotalledBucket(tx *bbolt.Tx, name string) (*totalledBucket, error) {
 	b, err := tx.CreateBucketIfNotExists([]byte(name))
 	if err != nil {
 		return nil, err
 	}
 	b.FillPercent = 0.9 // most keys grow
-	t := &summedBucket{name: name, bucket: b}
-	holder, key := totalPlace(name)
+	t := &totalledBucket{name: name, bucket: b}
+	holder, key := totalKey(name)
 	if of := tx.Bucket([]byte(holder)); of != nil && key != nil {
 		if stored := of.Get(key); stored != nil {
 			value, err := unseal(holder, key, stored)
 			if err != nil {
 				return nil, &RecordError{holder, key, err}
 			}
-			if t.total, err = totalOf(value); err != nil {
+			if t.total, err = parseTotal(value); err != nil {
 				return nil, &RecordError{holder, key, err}
 			}
 		}
@@ -107,9 +107,9 @@ func openTotalled(tx *bbolt.Tx, name string) (*summedBucket, error) {
 	return t, nil
 }
 
-// totalPlace returns where the total of a bucket is kept: nowhere for that of
+// totalKey returns where the total of a bucket is kept: nowhere for that of
 // BucketMeta, all of whose entries must be there.
-func totalPlace(bucket string) (holder string, key []byte) {
+func totalKey(bucket string) (holder string, key []byte) {
 	switch bucket {
 	case BucketMeta:
 		return BucketMeta, nil
@@ -119,7 +119,7 @@ func totalPlace(bucket string) (holder string, key []byte) {
 	return BucketSums, []byte(bucket)
 }
 
-func (t *summedBucket) put(key, value []byte) error {
+func (t *totalledBucket) put(key, value []byte) error {
 	if was := t.bucket.Get(key); was != nil {
 		t.total.remove(was)
 	}
@@ -128,7 +128,7 @@ func (t *summedBucket) put(key, value []byte) error {
 	return t.bucket.Put(key, stored)
 }
 
-func (t *summedBucket) delete(key []byte) error {
+func (t *totalledBucket) delete(key []byte) error {
 	was := t.bucket.Get(key)
 	if was == nil {
 		return nil

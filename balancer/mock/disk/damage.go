@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// damage is a place in a file that can't be read, or is not as it was written.
+// damage is a place in a file that is unreadable or corrupt.
 type damage struct {
 	bucket string // none where a page of no known bucket is damaged
 	key    []byte // of an entry
@@ -17,7 +17,7 @@ type damage struct {
 	err    error
 }
 
-// DamageError says that a file is not as it was written.
+// DamageError is returned for a corrupt file.
 type DamageError struct {
 	// First says where the file is damaged and how, and More how many other
 	// places are.
@@ -35,18 +35,18 @@ func (e *DamageError) Error() string {
 
 func (e *DamageError) Unwrap() error { return e.err }
 
-// names finds out what the numbers in a file stand for.
-type names struct {
+// nameResolver resolves the numbers in a file to names.
+type nameResolver struct {
 	shards      map[uint64]string
 	collections map[uint64]Collection
 	tables      map[uint64]string // namespaces
 }
 
-func newNames() names {
-	return names{map[uint64]string{ConfigNumber: "config"}, map[uint64]Collection{}, map[uint64]string{}}
+func newNames() nameResolver {
+	return nameResolver{map[uint64]string{ConfigNumber: "config"}, map[uint64]Collection{}, map[uint64]string{}}
 }
 
-func (n names) note(bucket string, key, value []byte) {
+func (n nameResolver) learn(bucket string, key, value []byte) {
 	number, err := KeyNumber(key)
 	switch bucket {
 	case BucketShards:
@@ -67,8 +67,8 @@ func (n names) note(bucket string, key, value []byte) {
 	}
 }
 
-// bucket says what a bucket holds.
-func (n names) bucket(name string) string {
+// describeBucket says what a bucket holds.
+func (n nameResolver) describeBucket(name string) string {
 	kind, rest, numbered := strings.Cut(name, "/")
 	if !numbered {
 		return name
@@ -88,13 +88,13 @@ func (n names) bucket(name string) string {
 }
 
 // describe says what is damaged, and where.
-func (n names) describe(d damage) string {
+func (n nameResolver) describe(d damage) string {
 	var at []string
 	if d.page != 0 || d.bucket == "" {
 		at = append(at, fmt.Sprintf("page %d", d.page))
 	}
 	if d.bucket != "" {
-		at = append(at, n.bucket(d.bucket))
+		at = append(at, n.describeBucket(d.bucket))
 	}
 	if d.key != nil {
 		key := fmt.Sprintf("%q", d.key)

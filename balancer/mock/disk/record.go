@@ -111,8 +111,8 @@ func KeyNumber(key []byte) (uint64, error) {
 	return binary.BigEndian.Uint64(key), nil
 }
 
-// Numbered returns the bucket with the contents of what has a number.
-func Numbered(bucket string, n uint64) string { return fmt.Sprintf("%s%d", bucket, n) }
+// NumberedBucket returns the bucket with the contents of what has a number.
+func NumberedBucket(bucket string, n uint64) string { return fmt.Sprintf("%s%d", bucket, n) }
 
 // MaxKeyBytes is the longest key that is kept as it is; bbolt takes 32 KiB.
 const MaxKeyBytes = 4096
@@ -128,7 +128,7 @@ func BoundKey(k catalog.Key) []byte {
 	return append(key[:MaxKeyBytes:MaxKeyBytes], sum[:]...)
 }
 
-// checkFormat refuses what a newer program has written.
+// checkFormat rejects files written by a newer program.
 func checkFormat(what string, format, newest int) error {
 	if format > newest {
 		return fmt.Errorf("%s was written by a newer shardsh: it has format %d, this one reads up to %d",

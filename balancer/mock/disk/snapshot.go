@@ -119,7 +119,7 @@ func ReadSnapshot(path string) (Memory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
-	m, err := decodeSnapshot(file, max(maxUnpacked, maxPacked*info.Size()))
+	m, err := decodeSnapshot(file, max(minUnpackedLimit, maxCompressionRatio*info.Size()))
 	if err != nil {
 		return nil, fmt.Errorf("snapshot %s: %w", path, err)
 	}
@@ -127,16 +127,16 @@ func ReadSnapshot(path string) (Memory, error) {
 }
 
 const (
-	// maxUnpacked is what the entries of a small snapshot may take in memory, in
+	// minUnpackedLimit is what the entries of a small snapshot may take in memory, in
 	// bytes.
-	maxUnpacked = 256 << 20
-	// maxPacked is how many times as much as the file those of a large one may
+	minUnpackedLimit = 256 << 20
+	// maxCompressionRatio is how many times as much as the file those of a large one may
 	// take. What was made to be small as a file packs a thousand times.
-	maxPacked = 32
+	maxCompressionRatio = 32
 )
 
 // decodeSnapshot reads entries that take so much memory at most.
-func decodeSnapshot(from io.Reader, most int64) (Memory, error) {
+func decodeSnapshot(from io.Reader, maxBytes int64) (Memory, error) {
 	packed, err := gzip.NewReader(from)
 	if err != nil {
 		return nil, fmt.Errorf("it is not a snapshot of a mock cluster: %w", err)
@@ -166,7 +166,7 @@ func decodeSnapshot(from io.Reader, most int64) (Memory, error) {
 			return nil, fmt.Errorf("entry %d is damaged", n)
 		}
 		entry := Entry{e.Bucket, e.Key, e.Value}
-		if most -= int64(entry.size()); most < 0 {
+		if maxBytes -= int64(entry.size()); maxBytes < 0 {
 			return nil, fmt.Errorf("it is too large: after %d entries it takes more memory than a snapshot of its size may", n)
 		}
 		m[e.Bucket] = append(m[e.Bucket], entry)

@@ -47,7 +47,7 @@ func TestSnapshotBomb(t *testing.T) {
 		t.Skip("one goroutine, and long")
 	}
 	large := make([]byte, 16<<20)
-	if _, err := ReadSnapshot(bomb(t, maxUnpacked/len(large)+1, large)); err == nil ||
+	if _, err := ReadSnapshot(bomb(t, minUnpackedLimit/len(large)+1, large)); err == nil ||
 		!strings.Contains(err.Error(), "too large") {
 		t.Errorf("large entries: %v", err)
 	}

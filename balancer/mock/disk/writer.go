@@ -12,55 +12,55 @@ import (
 )
 
 const (
-	// maxWaiting is how many bytes may wait to be written until the queue is
+	// maxPendingBytes is how many bytes may wait to be written until the queue is
 	// full.
-	maxWaiting = 64 << 20
-	// maxAtOnce is how many entries one transaction takes at most, if not one
+	maxPendingBytes = 64 << 20
+	// maxTransactionEntries is how many entries one transaction takes at most, if not one
 	// batch alone has more.
-	maxAtOnce = 1 << 17
+	maxTransactionEntries = 1 << 17
 )
 
 // writer writes batches of entries in the order in which they came: as many at
 // a time as have come while the last ones were being written. A batch is
 // written as a whole or not at all.
 //
-// Nobody waits to add a batch, since who adds one holds a lock that others want:
-// they look whether the queue is full, and keep their changes to themselves as
+// Adding a batch never blocks, since the caller holds the cluster's lock:
+// callers check whether the queue is full, and keep their changes to themselves as
 // long as it is, where changes of the same thing become one.
 type writer struct {
-	mu      sync.Mutex
-	apply   func([]Entry) error
-	changed chan struct{} // closed and made again when something is written, or won't be
-	batches [][]Entry
-	waiting int // bytes in batches, and of what is being written
-	added   uint64
-	written uint64
-	err     error
-	closing bool
-	refused bool          // a batch came too late
-	wanted  bool          // somebody found the queue full
-	work    chan struct{} // tells the writer to look
-	room    chan struct{} // tells who found the queue full
-	ended   chan struct{}
+	mu             sync.Mutex
+	apply          func([]Entry) error
+	changed        chan struct{} // closed and made again when something is written, or won't be
+	batches        [][]Entry
+	pendingBytes   int // bytes in batches, and of what is being written
+	addedBatches   uint64
+	writtenBatches uint64
+	err            error
+	closing        bool
+	rejected       bool          // a batch came too late
+	capacityWanted bool          // somebody found the queue full
+	work           chan struct{} // tells the writer to look
+	capacityFreed  chan struct{} // tells who found the queue full
+	ended          chan struct{}
 }
 
 func newWriter(apply func([]Entry) error) *writer {
 	w := &writer{
 		apply: apply, changed: make(chan struct{}),
-		work: make(chan struct{}, 1), room: make(chan struct{}, 1), ended: make(chan struct{}),
+		work: make(chan struct{}, 1), capacityFreed: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	go w.run()
 	return w
 }
 
-// tell wakes whoever waits. The caller holds the lock.
-func (w *writer) tell() {
+// notifyWaiters wakes whoever waits. The caller holds the lock.
+func (w *writer) notifyWaiters() {
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
 
-// nudge leaves a note in a channel that has place for one.
-func nudge(c chan<- struct{}) {
+// trySignal signals a channel with a buffer of one, without blocking.
+func trySignal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
 	default: // the last one has not been taken yet
@@ -72,14 +72,14 @@ func (w *writer) add(batch []Entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closing || w.err != nil {
-		w.refused = true
-		w.tell()
+		w.rejected = true
+		w.notifyWaiters()
 		return
 	}
 	w.batches = append(w.batches, batch)
-	w.waiting += size(batch)
-	w.added++
-	nudge(w.work)
+	w.pendingBytes += size(batch)
+	w.addedBatches++
+	trySignal(w.work)
 }
 
 func size(batch []Entry) (bytes int) {
@@ -89,30 +89,30 @@ func size(batch []Entry) (bytes int) {
 	return bytes
 }
 
-// full reports whether enough waits to be written. Who hears so finds something
+// isFull reports whether enough waits to be written. Who hears so finds something
 // in room once there is room again.
-func (w *writer) full() bool {
+func (w *writer) isFull() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.wanted = w.waiting >= maxWaiting
-	return w.wanted
+	w.capacityWanted = w.pendingBytes >= maxPendingBytes
+	return w.capacityWanted
 }
 
-// makeRoom takes bytes off what waits. The caller holds the lock.
-func (w *writer) makeRoom(bytes int) {
-	w.waiting -= bytes
-	if !w.wanted || w.waiting >= maxWaiting {
+// releaseBytes takes bytes off what waits. The caller holds the lock.
+func (w *writer) releaseBytes(bytes int) {
+	w.pendingBytes -= bytes
+	if !w.capacityWanted || w.pendingBytes >= maxPendingBytes {
 		return
 	}
-	w.wanted = false
-	nudge(w.room)
+	w.capacityWanted = false
+	trySignal(w.capacityFreed)
 }
 
-// mark returns the number of the last batch added.
-func (w *writer) mark() uint64 {
+// lastBatch returns the number of the last batch added.
+func (w *writer) lastBatch() uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.added
+	return w.addedBatches
 }
 
 // wait returns when all batches up to a mark are on disk. A mark may be that of
@@ -120,7 +120,7 @@ func (w *writer) mark() uint64 {
 func (w *writer) wait(ctx context.Context, mark uint64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for w.written < mark && w.err == nil && (mark <= w.added || !w.refused) {
+	for w.writtenBatches < mark && w.err == nil && (mark <= w.addedBatches || !w.rejected) {
 		changed := w.changed
 		w.mu.Unlock()
 		err := wait(ctx, changed)
@@ -129,7 +129,7 @@ func (w *writer) wait(ctx context.Context, mark uint64) error {
 			return err
 		}
 	}
-	return w.failure()
+	return w.clientErrorLocked()
 }
 
 func wait(ctx context.Context, changed <-chan struct{}) error {
@@ -141,31 +141,31 @@ func wait(ctx context.Context, changed <-chan struct{}) error {
 	}
 }
 
-func (w *writer) failed() error {
+func (w *writer) clientError() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.failure()
+	return w.clientErrorLocked()
 }
 
-// failure returns what a client hears: nothing is known to be kept any more.
+// clientErrorLocked returns the error for clients: changes may not be on disk any more.
 // The caller holds the lock.
-func (w *writer) failure() error {
+func (w *writer) clientErrorLocked() error {
 	switch {
 	case w.err != nil:
 		code := mongoerr.InternalError
-		if full := []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}; slices.ContainsFunc(full, w.failedFor) {
+		if full := []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}; slices.ContainsFunc(full, w.causedBy) {
 			code = mongoerr.OutOfDiskSpace
 		}
 		return mongoerr.New(code, "the state of the mock can't be written, restart it: %s", w.err)
-	case w.refused:
+	case w.rejected:
 		return mongoerr.New(mongoerr.ShutdownInProgress, "the mock cluster is closed")
 	}
 	return nil
 }
 
-// failedFor reports whether this was the reason. The library wraps some errors
+// causedBy reports whether this was the reason. The library wraps some errors
 // by their text only.
-func (w *writer) failedFor(cause error) bool {
+func (w *writer) causedBy(cause error) bool {
 	return errors.Is(w.err, cause) || strings.HasSuffix(w.err.Error(), ": "+cause.Error())
 }
 
@@ -178,13 +178,13 @@ func (w *writer) intercept(around func(func([]Entry) error) func([]Entry) error)
 // run writes until close.
 func (w *writer) run() {
 	defer close(w.ended)
-	defer close(w.room)
+	defer close(w.capacityFreed)
 	for {
-		batch, ok := w.take()
+		batch, ok := w.nextTransaction()
 		if !ok {
 			return
 		}
-		w.done(batch, mongoerr.Guard(nil, "writing", func() error { return batch.apply(batch.entries) }))
+		w.finish(batch, mongoerr.Guard(nil, "writing", func() error { return batch.apply(batch.entries) }))
 	}
 }
 
@@ -196,22 +196,22 @@ type transaction struct {
 	bytes   int
 }
 
-func (w *writer) done(t transaction, err error) {
+func (w *writer) finish(t transaction, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err != nil {
 		w.err = err
 		w.batches = nil
-		w.makeRoom(w.waiting)
+		w.releaseBytes(w.pendingBytes)
 	} else {
-		w.written += t.batches
-		w.makeRoom(t.bytes)
+		w.writtenBatches += t.batches
+		w.releaseBytes(t.bytes)
 	}
-	w.tell()
+	w.notifyWaiters()
 }
 
-// take waits for batches; it is false when none are left and the writer closes.
-func (w *writer) take() (t transaction, ok bool) {
+// nextTransaction waits for batches; it is false when none are left and the writer closes.
+func (w *writer) nextTransaction() (t transaction, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for len(w.batches) == 0 && !w.closing {
@@ -223,7 +223,7 @@ func (w *writer) take() (t transaction, ok bool) {
 		return t, false
 	}
 	t.apply = w.apply
-	for len(w.batches) > 0 && (t.batches == 0 || len(t.entries)+len(w.batches[0]) <= maxAtOnce) {
+	for len(w.batches) > 0 && (t.batches == 0 || len(t.entries)+len(w.batches[0]) <= maxTransactionEntries) {
 		if t.batches == 0 {
 			t.entries = w.batches[0]
 		} else {
@@ -241,7 +241,7 @@ func (w *writer) take() (t transaction, ok bool) {
 func (w *writer) close() error {
 	w.mu.Lock()
 	w.closing = true
-	nudge(w.work)
+	trySignal(w.work)
 	w.mu.Unlock()
 	<-w.ended
 	w.mu.Lock()

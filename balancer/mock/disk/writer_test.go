@@ -33,39 +33,39 @@ func batch(bytes int) []Entry { return []Entry{{BucketUsers, []byte("key"), make
 // and is told when there is room.
 func TestAddNeverWaits(t *testing.T) {
 	s := newStall(t)
-	if s.add(batch(1)); s.full() {
+	if s.add(batch(1)); s.isFull() {
 		t.Error("full of one small batch")
 	}
-	const big = maxWaiting / 4
+	const big = maxPendingBytes / 4
 	for range 4 {
 		s.add(batch(big))
 	}
-	if !s.full() || s.waiting < 4*big {
-		t.Errorf("not full with %d bytes", s.waiting)
+	if !s.isFull() || s.pendingBytes < 4*big {
+		t.Errorf("not full with %d bytes", s.pendingBytes)
 	}
 	s.next <- nil // the first, on its own or with those that came in time
-	for len(s.room) == 0 {
+	for len(s.capacityFreed) == 0 {
 		select {
 		case s.next <- nil:
-		case <-s.room:
-			s.room <- struct{}{}
+		case <-s.capacityFreed:
+			s.capacityFreed <- struct{}{}
 		}
 	}
-	if s.full() {
-		t.Errorf("full when there is room: %d bytes", s.waiting)
+	if s.isFull() {
+		t.Errorf("full when there is room: %d bytes", s.pendingBytes)
 	}
 	close(s.next)
 	if err := s.close(); err != nil {
 		t.Error(err)
 	}
-	if _, open := <-s.room; !open {
+	if _, open := <-s.capacityFreed; !open {
 		t.Error("what was in the channel is lost")
 	}
-	if _, open := <-s.room; open {
+	if _, open := <-s.capacityFreed; open {
 		t.Error("the channel for room stays open")
 	}
-	if s.waiting != 0 {
-		t.Errorf("%d bytes wait after the end", s.waiting)
+	if s.pendingBytes != 0 {
+		t.Errorf("%d bytes wait after the end", s.pendingBytes)
 	}
 }
 
@@ -76,7 +76,7 @@ func TestWaitForMark(t *testing.T) {
 	s.add(batch(1))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.wait(ctx, s.mark()); !mongoerr.Is(err, mongoerr.Interrupted) {
+	if err := s.wait(ctx, s.lastBatch()); !mongoerr.Is(err, mongoerr.Interrupted) {
 		t.Errorf("an interrupted wait: %v", err)
 	}
 	coming := make(chan error)
@@ -93,7 +93,7 @@ func TestWaitForMark(t *testing.T) {
 	if err := s.close(); err != nil {
 		t.Error(err)
 	}
-	if s.add(batch(1)); !mongoerr.Is(s.wait(t.Context(), s.mark()+1), mongoerr.ShutdownInProgress) {
+	if s.add(batch(1)); !mongoerr.Is(s.wait(t.Context(), s.lastBatch()+1), mongoerr.ShutdownInProgress) {
 		t.Error("what came too late is awaited without an error")
 	}
 }
@@ -101,8 +101,8 @@ func TestWaitForMark(t *testing.T) {
 // When the disk fails, everybody hears it, and nothing waits any more.
 func TestWriterFails(t *testing.T) {
 	s := newStall(t)
-	s.add(batch(maxWaiting))
-	if !s.full() {
+	s.add(batch(maxPendingBytes))
+	if !s.isFull() {
 		t.Error("not full")
 	}
 	gone := errors.New("the disk is gone")
@@ -110,8 +110,8 @@ func TestWriterFails(t *testing.T) {
 	if err := s.wait(t.Context(), 1); !mongoerr.Is(err, mongoerr.InternalError) {
 		t.Error(err)
 	}
-	<-s.room
-	if s.failed() == nil || s.full() {
+	<-s.capacityFreed
+	if s.clientError() == nil || s.isFull() {
 		t.Error("a failed disk takes more")
 	}
 	if err := s.close(); !errors.Is(err, gone) {
@@ -124,7 +124,7 @@ func TestWriterFails(t *testing.T) {
 func TestAPanicWhileWriting(t *testing.T) {
 	w := newWriter(func([]Entry) error { panic("a page freed twice") })
 	w.add(batch(1))
-	if err := w.wait(t.Context(), w.mark()); !mongoerr.Is(err, mongoerr.InternalError) {
+	if err := w.wait(t.Context(), w.lastBatch()); !mongoerr.Is(err, mongoerr.InternalError) {
 		t.Errorf("who waits hears %v", err)
 	}
 	if err := w.close(); err == nil {

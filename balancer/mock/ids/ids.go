@@ -12,32 +12,32 @@ import (
 	"shardsh/balancer/mock/clock"
 )
 
-// Source gives out what no two things of a cluster may share: ids, and logical
-// times. It is the cluster's source of chance.
+// Source generates what must be unique in a cluster: ids and logical
+// times. It is also the cluster's random source.
 type Source struct {
 	clock *clock.Clock
 
 	rand    *rand.Rand
-	chance  *rand.PCG // what rand draws from
+	pcg     *rand.PCG // what rand draws from
 	process [5]byte
 	counter uint32
 
 	// LastStamp is the newest logical time given out.
-	LastStamp bson.Timestamp
-	stamped   uint64        // the clock's turn in which it was made: the second is known in that
-	gossip    atomic.Uint64 // lastStamp, for readers without the lock
+	LastStamp   bson.Timestamp
+	lastTurn    uint64        // the clock turn of LastStamp: its second is fixed within a turn
+	clusterTime atomic.Uint64 // LastStamp, for readers without the lock
 }
 
 // New returns a source whose chance a seed decides.
 func New(k *clock.Clock, seed uint64) *Source {
-	i := &Source{clock: k, chance: rand.NewPCG(seed, 0x5ead)}
-	i.rand = rand.New(i.chance)
+	i := &Source{clock: k, pcg: rand.NewPCG(seed, 0x5ead)}
+	i.rand = rand.New(i.pcg)
 	binary.BigEndian.PutUint32(i.process[:4], i.rand.Uint32())
 	return i
 }
 
 // NewObjectID makes an id from the cluster's time and counter, so that runs
-// with one seed give one sequence of i.
+// with the same seed generate the same ids.
 func (i *Source) NewObjectID() bson.ObjectID {
 	var id bson.ObjectID
 	binary.BigEndian.PutUint32(id[:4], uint32(i.clock.Now().Unix()))
@@ -60,52 +60,52 @@ func (i *Source) NewUUID() bson.Binary {
 // Tick moves the cluster's logical time on and returns it. It never goes back.
 func (i *Source) Tick() bson.Timestamp {
 	i.LastStamp.I++
-	if i.stamped != i.clock.Turn() {
-		i.stamped = i.clock.Turn()
+	if i.lastTurn != i.clock.Turn() {
+		i.lastTurn = i.clock.Turn()
 		if seconds := uint32(i.clock.Now().Unix()); seconds > i.LastStamp.T {
 			i.LastStamp = bson.Timestamp{T: seconds, I: 1}
 		}
 	}
-	i.gossip.Store(uint64(i.LastStamp.T)<<32 | uint64(i.LastStamp.I))
+	i.clusterTime.Store(uint64(i.LastStamp.T)<<32 | uint64(i.LastStamp.I))
 	return i.LastStamp
 }
 
-// GossipTime returns the newest logical time given out. It needs no lock.
-func (i *Source) GossipTime() bson.Timestamp {
-	stamp := i.gossip.Load()
+// ClusterTime returns the newest logical time given out. It needs no lock.
+func (i *Source) ClusterTime() bson.Timestamp {
+	stamp := i.clusterTime.Load()
 	return bson.Timestamp{T: uint32(stamp >> 32), I: uint32(stamp)}
 }
 
-// Made counts the ObjectIds made.
-func (i *Source) Made() uint32 { return i.counter }
+// ObjectIDCount counts the ObjectIds made.
+func (i *Source) ObjectIDCount() uint32 { return i.counter }
 
 // NewMachineID draws the number of a node.
 func (i *Source) NewMachineID() int32 { return int32(i.rand.Uint32() >> 8) }
 
-// State is what a source has given out, and its chance.
+// State is the persisted state of a source: counters and random generator.
 type State struct {
 	Stamp   bson.Timestamp
 	Counter uint32
 	Process []byte
-	Chance  []byte
+	PCG     []byte
 }
 
-// State returns the source's.
+// State returns the current state.
 func (i *Source) State() State {
-	chance, _ := i.chance.MarshalBinary() // never fails
-	return State{Stamp: i.LastStamp, Counter: i.counter, Process: i.process[:], Chance: chance}
+	chance, _ := i.pcg.MarshalBinary() // never fails
+	return State{Stamp: i.LastStamp, Counter: i.counter, Process: i.process[:], PCG: chance}
 }
 
 // Restore goes on from a state. Logical time never goes back.
 func (i *Source) Restore(s State) error {
-	if err := i.chance.UnmarshalBinary(s.Chance); err != nil {
+	if err := i.pcg.UnmarshalBinary(s.PCG); err != nil {
 		return err
 	}
 	copy(i.process[:], s.Process)
 	i.counter = s.Counter
 	if i.LastStamp.Before(s.Stamp) {
 		i.LastStamp = s.Stamp
-		i.gossip.Store(uint64(s.Stamp.T)<<32 | uint64(s.Stamp.I))
+		i.clusterTime.Store(uint64(s.Stamp.T)<<32 | uint64(s.Stamp.I))
 	}
 	return nil
 }

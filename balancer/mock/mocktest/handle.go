@@ -12,8 +12,8 @@ import (
 	"shardsh/balancer/mock/workload"
 )
 
-// Mock lets a cluster of Start fail, or its time jump. Nodes are shards, "config" and
-// "router". What does not work ends the test. docs/mock.md says what each fault does.
+// Mock controls the faults and the time of a cluster of Start. Nodes are shards, "config" and
+// "router". An error fails the test. docs/mock.md describes each fault.
 type Mock struct {
 	t       testing.TB
 	handler wire.Handler

@@ -15,11 +15,11 @@ var chunkOrders = [][]string{
 	{}, {"min"}, {"lastmod"}, {"uuid"}, {"uuid", "min"}, {"uuid", "lastmod"}, {"ns"}, {"ns", "min"}, {"ns", "lastmod"},
 }
 
-// Scans returns why a config server would look through a large collection of config for a
+// ScanReason returns why a config server would scan a large collection of config for a
 // command, where the mock would not show it: a read of config.chunks that no index serves,
 // or one of a log that does not go backwards from its end. It is empty for other commands.
 // Aggregations of the change log go through all of it, which is capped.
-func Scans(r wire.Request) string {
+func ScanReason(r wire.Request) string {
 	if db, _ := r.Body.Lookup("$db").StringValueOK(); db != "config" {
 		return ""
 	}
@@ -28,7 +28,7 @@ func Scans(r wire.Request) string {
 	why := ""
 	switch {
 	case r.Command == "count" && len(filter) == 0: // a server keeps the number of documents
-	case collection == "chunks" && !ofCollections(filter):
+	case collection == "chunks" && !namesCollections(filter):
 		why = "its filter names no collection"
 	case collection == "chunks" &&
 		!slices.ContainsFunc(chunkOrders, func(o []string) bool { return slices.Equal(o, order) }):
@@ -50,7 +50,7 @@ func queryOf(r wire.Request) (filter bson.Raw, order []string) {
 	case "find":
 		filter, _ = r.Body.Lookup("filter").DocumentOK()
 		sort, _ := r.Body.Lookup("sort").DocumentOK()
-		return filter, append([]string{}, names(sort)...)
+		return filter, append([]string{}, fieldNames(sort)...)
 	case "count":
 		filter, _ = r.Body.Lookup("query").DocumentOK()
 	case "aggregate":
@@ -59,7 +59,7 @@ func queryOf(r wire.Request) (filter bson.Raw, order []string) {
 	return filter, []string{}
 }
 
-func names(doc bson.Raw) (list []string) {
+func fieldNames(doc bson.Raw) (list []string) {
 	elements, _ := doc.Elements()
 	for _, e := range elements {
 		list = append(list, e.Key())
@@ -67,9 +67,9 @@ func names(doc bson.Raw) (list []string) {
 	return list
 }
 
-// ofCollections reports whether a filter has bounds in the indexes of config.chunks: it
+// namesCollections reports whether a filter has bounds in the indexes of config.chunks: it
 // names collections, each of its alternatives one.
-func ofCollections(filter bson.Raw) bool {
+func namesCollections(filter bson.Raw) bool {
 	for _, field := range []string{"uuid", "ns", "_id"} {
 		if _, err := filter.LookupErr(field); err == nil {
 			return true
@@ -82,6 +82,6 @@ func ofCollections(filter bson.Raw) bool {
 	}
 	return !slices.ContainsFunc(values, func(v bson.RawValue) bool {
 		branch, _ := v.DocumentOK()
-		return !ofCollections(branch)
+		return !namesCollections(branch)
 	})
 }

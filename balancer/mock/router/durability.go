@@ -12,9 +12,9 @@ import (
 // unless it must not show what a crash could take back.
 func whenWritten(cmd *call.Command, c *call.Call) (wait func(context.Context) error) {
 	if cmd != nil && (cmd.Effect == commands.Writes || readsDurably(c)) {
-		return c.Cluster.Storage().Written()
+		return c.Cluster.Storage().StartFlush()
 	}
-	c.Cluster.Storage().HandOver()
+	c.Cluster.Storage().QueueChanges()
 	return func(context.Context) error { return nil }
 }
 
@@ -32,7 +32,7 @@ func checkDisk(cmd *call.Command, c *call.Call) error {
 // default, and one that reads a change stream. An aggregation that writes its
 // results is not a read.
 func readsDurably(c *call.Call) bool {
-	if !c.Cluster.Storage().KeepsWrites() {
+	if !c.Cluster.Storage().StoresWrites() {
 		return false
 	}
 	if id, ok := c.Body.Lookup("getMore").AsInt64OK(); ok {

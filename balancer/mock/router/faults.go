@@ -35,14 +35,14 @@ func (l answerDelay) sleep(ctx context.Context) {
 func (r *Router) runInCluster(cmd *call.Command, c *call.Call) (bson.D, error) {
 	var failure *mock.Failure
 	c.Request, failure = r.Cluster.BeginRequest(cmd.Name)
-	c.Request.Under(c.Ctx, c.Deadline, c.Outside)
-	c.Request.Through(r.Entry.Node, r.Routes)
+	c.Request.SetContext(c.Ctx, c.Deadline, c.Outside)
+	c.Request.SetRouter(r.Entry.Node, r.Routes)
 	if cmd.Effect == commands.Reads && cmd.Name != "count" {
-		c.Request.Patient()
+		c.Request.WaitForNodes()
 	}
 	reply, err := r.runUnless(failure, cmd, c)
 	r.Counters.CountAsked(c.Request)
-	c.Slow = c.Request.Slow()
+	c.Slow = c.Request.HasSlowNodes()
 	return reply, c.Labelled(err)
 }
 
@@ -54,15 +54,15 @@ func (r *Router) delayed(c *call.Call, raw bson.Raw) (bson.Raw, answerDelay) {
 	}
 	r.Cluster.Lock()
 	defer r.Cluster.Unlock()
-	took := c.Request.End(int64(len(c.Body.Raw) + len(raw)))
+	took := c.Request.SlownessDelay(int64(len(c.Body.Raw) + len(raw)))
 	if late := r.Cluster.Now().Add(took); !c.Deadline.IsZero() && late.After(c.Deadline) {
 		took = max(0, c.Deadline.Sub(r.Cluster.Now()))
 		raw = r.reply(nil, call.ErrMaxTime())
 	}
-	if r.Cluster.Time().RealTime() || r.Cluster.Time().Driven() {
+	if r.Cluster.LockedClock().IsRealTime() || r.Cluster.LockedClock().IsDriven() {
 		return raw, answerDelay(took)
 	}
-	r.Cluster.Time().Spend(took)
+	r.Cluster.LockedClock().Spend(took)
 	return raw, 0
 }
 
@@ -134,7 +134,7 @@ func (r *Router) failOutside(cmd *call.Command, c *call.Call) error {
 	if cmd.Mock {
 		return nil
 	}
-	failure := r.Cluster.Faults().FailureOf(cmd.Name)
+	failure := r.Cluster.Faults().TakeFailure(cmd.Name)
 	if failure == nil {
 		return nil
 	}
@@ -169,10 +169,10 @@ func askParticipants(cmd *call.Command, c *call.Call) error {
 		of  commands.Nodes
 		ask func() error
 	}{
-		{commands.ConfigServer, c.Request.AskConfig},
-		{commands.EveryShard, c.Request.AskShards},
-		{commands.Owners, func() error { return c.Request.Ask(ns, nil) }},
-		{commands.Primary, func() error { return c.Request.AskPrimary(db) }},
+		{commands.ConfigServer, c.Request.ContactConfig},
+		{commands.EveryShard, c.Request.ContactShards},
+		{commands.Owners, func() error { return c.Request.Contact(ns, nil) }},
+		{commands.Primary, func() error { return c.Request.ContactPrimary(db) }},
 	} {
 		if needs&need.of == 0 {
 			continue
@@ -196,7 +196,7 @@ func countTargets(cmd *call.Command, c *call.Call) {
 		by[call.ToUnsharded].Add(1)
 		return
 	}
-	switch n := c.Request.Reached(); {
+	switch n := c.Request.ShardsReached(); {
 	case n <= 1:
 		by[call.ToOneShard].Add(1)
 	case n >= len(c.Cluster.ConfigDB().Table(coll.Namespace).Owners()):

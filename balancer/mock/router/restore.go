@@ -17,7 +17,7 @@ func (r *Router) restore() {
 	r.restoreUsers(r.Users)
 	for _, w := range r.Cluster.Storage().TakeWrites() {
 		if !r.RestoreWrites(w.Session, w.Write) {
-			r.Cluster.Storage().KeepWrite(w.Session, nil)
+			r.Cluster.Storage().StoreWrite(w.Session, nil)
 		}
 	}
 	r.Cluster.OnReplaced(r.follow)
@@ -37,7 +37,7 @@ func (r *Router) follow() {
 // restoreSecret takes over the secret that the cluster kept for what strangers
 // hear of users, or gives it one to keep.
 func (r *Router) restoreSecret() {
-	secret, known := access.RestoreSecret(r.Cluster.Storage().KeptUsers()[access.SecretName])
+	secret, known := access.RestoreSecret(r.Cluster.Storage().StoredUsers()[access.SecretName])
 	if !known {
 		secret = access.NewSecret()
 	}
@@ -57,13 +57,13 @@ func (r *Router) keepSecret() {
 		r.Logger.Error("secret not kept", "error", err)
 		return
 	}
-	r.Cluster.Storage().KeepUser(access.SecretName, stored)
+	r.Cluster.Storage().StoreUser(access.SecretName, stored)
 }
 
 // restoreUsers puts the users and roles that the cluster kept into a directory,
 // besides those that are there.
 func (r *Router) restoreUsers(into *access.Directory) {
-	for name, kept := range r.Cluster.Storage().KeptUsers() {
+	for name, kept := range r.Cluster.Storage().StoredUsers() {
 		if name == access.SecretName {
 			continue
 		}

@@ -155,8 +155,8 @@ func (r *Router) handle(ctx context.Context, req wire.Request) bson.Raw {
 	if v := c.Body.Lookup("lsid"); !v.IsZero() {
 		c.LSID, c.LSIDErr = c.ReadSessionID("OperationSessionInfo.lsid", v)
 	}
-	if r.Cluster.Time().RealTime() {
-		c.Now = r.Cluster.Time().LastNow()
+	if r.Cluster.LockedClock().IsRealTime() {
+		c.Now = r.Cluster.LockedClock().NowUnlocked()
 	}
 	ctx, kill := context.WithCancelCause(ctx)
 	defer r.Operations.Begin(req.Command, c, kill)()
@@ -191,7 +191,7 @@ func (r *Router) perform(cmd *call.Command, c *call.Call) (
 	r.Cluster.Lock()
 	defer r.Cluster.Unlock()
 	if c.Now.IsZero() {
-		r.Cluster.Time().Spend(commandTime)
+		r.Cluster.LockedClock().Spend(commandTime)
 		c.Now = r.Cluster.Now()
 		err = r.check(cmd, c)
 	}
@@ -204,8 +204,8 @@ func (r *Router) perform(cmd *call.Command, c *call.Call) (
 
 // run runs a command that has been checked.
 func (r *Router) run(cmd *call.Command, c *call.Call) (bson.D, error) {
-	if c.Replaced != r.Cluster.Time().Replaced() {
-		c.Replaced = r.Cluster.Time().Replaced() // another state, with other users
+	if c.Replaced != r.Cluster.LockedClock().Replacements() {
+		c.Replaced = r.Cluster.LockedClock().Replacements() // another state, with other users
 		if err := r.CheckPrivileges(cmd, c); err != nil {
 			return nil, err
 		}
@@ -223,7 +223,7 @@ func (r *Router) run(cmd *call.Command, c *call.Call) (bson.D, error) {
 
 // runOutside runs a command that needs no cluster.
 func (r *Router) runOutside(cmd *call.Command, c *call.Call) (bson.D, error) {
-	c.Now = r.Cluster.Time().LastNow()
+	c.Now = r.Cluster.LockedClock().NowUnlocked()
 	if err := r.checkFirst(cmd, c); err != nil {
 		return nil, err
 	}
@@ -244,7 +244,7 @@ func (r *Router) check(cmd *call.Command, c *call.Call) error {
 	if cmd == nil {
 		return mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", c.Invoked)
 	}
-	c.Cmd, c.Replaced = cmd, r.Cluster.Time().Replaced()
+	c.Cmd, c.Replaced = cmd, r.Cluster.LockedClock().Replacements()
 	if err := r.checkFirst(cmd, c); err != nil {
 		return err
 	}
@@ -339,7 +339,7 @@ const gossipBytes = 128
 
 // appendGossip appends the fields that tell clients the time.
 func (r *Router) appendGossip(dst []byte) []byte {
-	at := r.Cluster.IDs().GossipTime()
+	at := r.Cluster.IDs().ClusterTime()
 	start, dst := bsoncore.AppendDocumentElementStart(dst, "$clusterTime")
 	dst = bsoncore.AppendTimestampElement(dst, "clusterTime", at.T, at.I)
 	signature, dst := bsoncore.AppendDocumentElementStart(dst, "signature")

@@ -55,7 +55,7 @@ func (r *Router) Beside(name string) (*Router, error) {
 func (r *Router) ListensAt(address string) {
 	r.Cluster.Lock()
 	defer r.Cluster.Unlock()
-	r.Cluster.Routers().FirstAt(address)
+	r.Cluster.Routers().SetFirstAddress(address)
 }
 
 // Routers are routers of one cluster behind one listener, and its members: the address that a

@@ -15,7 +15,7 @@ func readSnapshot(c *call.Call, cmd *call.Command) error {
 	if level := args.Text(c.Body.Lookup("readConcern", "level")); level != "snapshot" || !cmd.ReadConcern {
 		return nil
 	}
-	now := c.Cluster.IDs().GossipTime()
+	now := c.Cluster.IDs().ClusterTime()
 	c.Snapshot = &now
 	v := c.Body.Lookup("readConcern", "atClusterTime")
 	if v.IsZero() {

@@ -24,11 +24,11 @@ func unsatisfied(cmd *call.Command, c *call.Call) bson.D {
 		return nil
 	}
 	concern, isDoc := c.Body.Lookup("writeConcern").DocumentOK()
-	behind := c.Request.Behind()
+	behind := c.Request.SecondaryLag()
 	if !isDoc && (behind == 0 || cmd.Effect != commands.Writes && !commands.WritesResults(c.Body.Raw)) {
 		return nil
 	}
-	shard, host := c.Cluster.Statistics().Home(c.Subject(cmd))
+	shard, host := c.Cluster.Statistics().HomeShard(c.Subject(cmd))
 	members := 1 + strings.Count(host, ",")
 	if behind > 0 {
 		members = max(members, 2)

@@ -104,7 +104,7 @@ func crowded(t *testing.T) (x *tester, longest *atomic.Int64) {
 			longest.Store(n) // the lock is held
 		}
 	}
-	c, err := mock.New(mock.Config{Topology: mock.DefaultTopology(2), RealTime: true, Held: held})
+	c, err := mock.New(mock.Config{Topology: mock.DefaultTopology(2), RealTime: true, OnUnlock: held})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,15 +109,15 @@ func (c *Call) Outside(compute func(ctx context.Context) error) error {
 	}
 	c.Node.StoreWrites(c)
 	began := time.Now()
-	err := c.Cluster.Time().Outside(func() error { return compute(c.limited) })
+	err := c.Cluster.LockedClock().WithoutLock(func() error { return compute(c.limited) })
 	c.computed += time.Since(began)
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		err = mongoerr.New(mongoerr.Interrupted, "operation was interrupted: %s", err)
 	}
-	if err != nil || c.Replaced == c.Cluster.Time().Replaced() {
+	if err != nil || c.Replaced == c.Cluster.LockedClock().Replacements() {
 		return err
 	}
-	c.Replaced = c.Cluster.Time().Replaced() // another state, with other users
+	c.Replaced = c.Cluster.LockedClock().Replacements() // another state, with other users
 	return c.Node.CheckPrivileges(c.Cmd, c)
 }
 

@@ -45,12 +45,12 @@ func (c *Call) readsAvailable() bool {
 
 // Nodes returns which nodes a read goes to. special is false for the primaries that
 // check what they are sent, as nearly always.
-func (c *Call) Nodes() (n mock.Node, special bool, err error) {
+func (c *Call) Nodes() (n mock.NodeSelection, special bool, err error) {
 	if c.Node.Member != nil || c.MergesNow {
 		return n, false, nil
 	}
 	n.Available = c.readsAvailable()
-	if !c.Prefers.Secondaries() || !c.Cluster.Faults().Lags() || c.Snapshot != nil {
+	if !c.Prefers.Secondaries() || !c.Cluster.Faults().HasLaggingSecondary() || c.Snapshot != nil {
 		return n, n.Available, nil
 	}
 	concern, _ := c.Body.Lookup("readConcern").DocumentOK()
@@ -58,8 +58,8 @@ func (c *Call) Nodes() (n mock.Node, special bool, err error) {
 		return n, false, mongoerr.New(mongoerr.NotWritablePrimary,
 			"cannot satisfy linearizable read concern on non-primary node")
 	}
-	n.Secondary, n.Only, n.Most = true, c.Prefers.Mode == args.Secondary, c.Prefers.MaxStaleness
-	n.After.T, n.After.I, _ = concern.Lookup("afterClusterTime").TimestampOK()
+	n.Secondary, n.SecondaryOnly, n.MaxLag = true, c.Prefers.Mode == args.Secondary, c.Prefers.MaxStaleness
+	n.MinClusterTime.T, n.MinClusterTime.I, _ = concern.Lookup("afterClusterTime").TimestampOK()
 	return n, true, nil
 }
 

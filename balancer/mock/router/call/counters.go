@@ -38,7 +38,7 @@ type ShardCounts struct {
 
 // CountAsked counts the shards that a request went to.
 func (c *Counters) CountAsked(rq *mock.Request) {
-	rq.EachAsked(func(id catalog.ShardID, err error) {
+	rq.EachContacted(func(id catalog.ShardID, err error) {
 		n := c.Shards[id]
 		n.Attempted++
 		if mongoerr.Overloaded(err) {

@@ -287,7 +287,7 @@ func (c *Cursor) keepRanges(call *Call) {
 		return
 	}
 	var shards []catalog.ShardID
-	call.Request.EachAsked(func(id catalog.ShardID, err error) {
+	call.Request.EachContacted(func(id catalog.ShardID, err error) {
 		if err == nil {
 			shards = append(shards, id)
 		}
@@ -341,7 +341,7 @@ func (c *Cursor) Read(call *Call, id int64, size int) (batch bson.A, err error) 
 			call.Node.Cursors.Kill(id)
 		}
 		c.used = time.Now()
-		c.reader.Used()
+		c.reader.Touch()
 	}()
 	call.limit = c.time // a getMore has none of its own
 	if err = readMore(call, c); err == nil {

@@ -34,9 +34,9 @@ func (s SessionID) key() string { return string(s.ID[:]) + string(s.User[:]) }
 // sessions that have ended.
 func (n *Node) StoreWrites(c *Call) {
 	for _, id := range n.Sessions.takeOver() {
-		n.Cluster.Storage().KeepWrite(id.key(), nil)
+		n.Cluster.Storage().StoreWrite(id.key(), nil)
 	}
-	if c.TxnNumber == nil || !n.Cluster.Storage().KeepsWrites() || c.Session.Writes == nil || !c.Session.Writes.Fresh {
+	if c.TxnNumber == nil || !n.Cluster.Storage().StoresWrites() || c.Session.Writes == nil || !c.Session.Writes.Fresh {
 		return
 	}
 	w := c.Session.Writes
@@ -50,7 +50,7 @@ func (n *Node) StoreWrites(c *Call) {
 		n.Logger.Error("retryable write not kept", "error", err)
 		return
 	}
-	n.Cluster.Storage().KeepWrite(c.LSID.key(), raw)
+	n.Cluster.Storage().StoreWrite(c.LSID.key(), raw)
 }
 
 // RestoreWrites is false for a session that is over.

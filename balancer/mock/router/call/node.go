@@ -106,7 +106,7 @@ func (n *Node) ClockAhead() time.Duration {
 	if n.Member != nil {
 		return 0
 	}
-	return n.Cluster.Faults().Ahead(n.Entry.Node)
+	return n.Cluster.Faults().ClockSkew(n.Entry.Node)
 }
 
 // Host is the address that the node shows.

@@ -199,6 +199,6 @@ func IsView(c *Call, ns string) bool {
 	if c.Node.Member != nil {
 		return false
 	}
-	_, _, isView := c.Cluster.Collections().ViewOf(ns, "")
+	_, _, isView := c.Cluster.Collections().ResolveView(ns, "")
 	return isView
 }

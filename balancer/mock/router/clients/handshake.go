@@ -54,11 +54,15 @@ func hello(c *call.Call) (bson.D, error) {
 	if args.Truth(c.Body.Lookup("helloOk")) {
 		reply = append(reply, bson.E{Key: "helloOk", Value: true})
 	}
-	reply = append(reply,
+	reply = append(
+		reply,
 		bson.E{Key: "maxBsonObjectSize", Value: int32(call.MaxDocumentBytes)},
 		bson.E{Key: "maxMessageSizeBytes", Value: int32(call.MaxMessageBytes)},
 		bson.E{Key: "maxWriteBatchSize", Value: int32(call.MaxWriteBatch)},
-		bson.E{Key: "localTime", Value: bson.NewDateTimeFromTime(c.Cluster.Time().LastNow().Add(c.Node.ClockAhead()))},
+		bson.E{
+			Key:   "localTime",
+			Value: bson.NewDateTimeFromTime(c.Cluster.LockedClock().NowUnlocked().Add(c.Node.ClockAhead())),
+		},
 		bson.E{Key: "logicalSessionTimeoutMinutes", Value: int32(30)},
 		bson.E{Key: "connectionId", Value: c.Client.ID},
 		bson.E{Key: "maxWireVersion", Value: mock.MaxWireVersion(c.Node.Release())},

@@ -113,7 +113,7 @@ func described(asked []bson.RawElement, index *mock.IndexChange) bson.D {
 		switch name := e.Key(); {
 		case name == "index" && index == nil:
 		case name == "index":
-			list = append(list, bson.E{Key: name, Value: append(bson.D{{Key: "name", Value: index.Name}}, index.Is...)})
+			list = append(list, bson.E{Key: name, Value: append(bson.D{{Key: "name", Value: index.Name}}, index.After...)})
 		case name != "dryRun" && slices.Contains(collModFields, name):
 			list = append(list, bson.E{Key: name, Value: e.Value()})
 		}
@@ -128,10 +128,10 @@ func indexReply(index *mock.IndexChange) bson.D {
 	if index == nil {
 		return reply
 	}
-	for _, o := range index.Was {
+	for _, o := range index.Before {
 		reply = append(reply, bson.E{Key: o.Key + "_old", Value: o.Value})
 	}
-	for _, o := range index.Is {
+	for _, o := range index.After {
 		reply = append(reply, bson.E{Key: o.Key + "_new", Value: o.Value})
 	}
 	return reply
@@ -188,7 +188,7 @@ func modifyIndex(c *call.Call, ns string) (*mock.IndexChange, error) {
 	if doc == nil {
 		return nil, nil
 	}
-	if err := c.Cluster.Indexes().Changeable(ns); err != nil {
+	if err := c.Cluster.Indexes().CheckChangeable(ns); err != nil {
 		return nil, err
 	}
 	spec, err := indexMeant(c.Cluster, ns, doc)
@@ -196,7 +196,7 @@ func modifyIndex(c *call.Call, ns string) (*mock.IndexChange, error) {
 		return nil, err
 	}
 	change := &mock.IndexChange{Name: spec.Name}
-	change.Was, change.Is, err = modifyOption(c, ns, spec, doc)
+	change.Before, change.After, err = modifyOption(c, ns, spec, doc)
 	return change, err
 }
 
@@ -285,7 +285,7 @@ func validate(c *call.Call) (bson.D, error) {
 			{Key: "extraIndexEntries", Value: bson.A{}},
 			{Key: "missingIndexEntries", Value: bson.A{}},
 			{Key: "corruptRecords", Value: bson.A{}},
-			{Key: "readTimestamp", Value: c.Cluster.IDs().GossipTime()},
+			{Key: "readTimestamp", Value: c.Cluster.IDs().ClusterTime()},
 			{Key: "ok", Value: 1.0},
 		}})
 	}

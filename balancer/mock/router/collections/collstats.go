@@ -21,7 +21,7 @@ func StorageDoc(s mock.LocalStats, scale int64) bson.D {
 	}
 	doc = append(doc,
 		bson.E{Key: "numOrphanDocs", Value: call.Smallest(s.Orphans)},
-		bson.E{Key: "storageSize", Value: call.Smallest(s.Stored() / scale)},
+		bson.E{Key: "storageSize", Value: call.Smallest(s.StoredBytes() / scale)},
 		bson.E{Key: "freeStorageSize", Value: call.Smallest(s.Free / scale)},
 		bson.E{Key: "capped", Value: s.Capped})
 	if s.Capped {
@@ -33,7 +33,7 @@ func StorageDoc(s mock.LocalStats, scale int64) bson.D {
 		bson.E{Key: "indexBuilds", Value: bson.A{}},
 		bson.E{Key: "totalIndexSize", Value: call.Smallest(s.IndexBytes() / scale)},
 		bson.E{Key: "indexSizes", Value: indexes},
-		bson.E{Key: "totalSize", Value: call.Smallest((s.Stored() + s.IndexBytes()) / scale)},
+		bson.E{Key: "totalSize", Value: call.Smallest((s.StoredBytes() + s.IndexBytes()) / scale)},
 		bson.E{Key: "scaleFactor", Value: call.Smallest(scale)},
 	)
 }

@@ -252,5 +252,5 @@ func readView(c *call.Call, ns string, on bson.RawValue) (mock.View, error) {
 		}
 		return mock.View{}, mongoerr.Wrap(err, "Invalid pipeline for view "+ns)
 	}
-	return mock.View{On: name, Pipeline: stages}, nil
+	return mock.View{ViewOn: name, Pipeline: stages}, nil
 }

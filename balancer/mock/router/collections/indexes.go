@@ -257,7 +257,7 @@ func dropIndexes(c *call.Call) (bson.D, error) {
 	if c.DB == "config" || c.DB == "admin" {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot drop indexes in '%s' database in sharded cluster", c.DB)
 	}
-	if err := c.Cluster.Indexes().Changeable(ns); err != nil {
+	if err := c.Cluster.Indexes().CheckChangeable(ns); err != nil {
 		return nil, err
 	}
 	which := c.Body.Lookup("index")

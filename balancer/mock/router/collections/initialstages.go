@@ -30,7 +30,7 @@ func collStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, er
 				"BSON field '$collStats.%s' is the wrong type '%s', expected type 'object'", e.Key(), args.TypeName(e.Value().Type))
 		}
 	}
-	if err := c.Request.Ask(ns, nil); err != nil {
+	if err := c.Request.Contact(ns, nil); err != nil {
 		return nil, err
 	}
 	c.Cluster.Workloads().CatchUp()
@@ -96,18 +96,18 @@ func indexStatsStage(c *call.Call, ns string, spec bson.RawValue) ([]bson.Raw, e
 	if doc, isDoc := spec.DocumentOK(); !isDoc || len(doc) > 5 {
 		return nil, mongoerr.New(28803, "The $indexStats stage specification must be an empty object")
 	}
-	if err := c.Request.Ask(ns, nil); err != nil {
+	if err := c.Request.Contact(ns, nil); err != nil {
 		return nil, err
 	}
 	var docs []bson.Raw
 	for _, p := range reads.Stats(c, ns) {
-		for _, index := range c.Cluster.Indexes().On(ns, p.Shard) {
+		for _, index := range c.Cluster.Indexes().ListOn(ns, p.Shard) {
 			raw, err := bson.Marshal(bson.D{
 				{Key: "name", Value: index.Name},
 				{Key: "key", Value: index.Key},
 				{Key: "host", Value: p.Host},
 				{Key: "accesses", Value: bson.D{{Key: "ops", Value: int64(0)},
-					{Key: "since", Value: bson.NewDateTimeFromTime(c.Cluster.Time().Started())}}},
+					{Key: "since", Value: bson.NewDateTimeFromTime(c.Cluster.LockedClock().Started())}}},
 				{Key: "shard", Value: string(p.Shard)},
 				{Key: "spec", Value: index.Doc()},
 			})
@@ -130,7 +130,7 @@ func dataDistribution(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, e
 		return nil, mongoerr.New(mongoerr.DataDistributionNotAdmin,
 			"$shardedDataDistribution must be run against the 'admin' database with {aggregate: 1}")
 	}
-	if err := c.Request.AskShards(); err != nil {
+	if err := c.Request.ContactShards(); err != nil {
 		return nil, err
 	}
 	colls, err := c.Cluster.ConfigDB().ShardedCollections()

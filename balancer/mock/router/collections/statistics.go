@@ -110,7 +110,7 @@ func (t *DatabaseTotals) Add(p mock.LocalStats) {
 	t.collections++
 	t.docs += p.Docs
 	t.bytes += p.Bytes
-	t.stored += p.Stored()
+	t.stored += p.StoredBytes()
 	t.free += p.Free
 	t.indexes += int64(len(p.Indexes))
 	t.indexBytes += p.IndexBytes()

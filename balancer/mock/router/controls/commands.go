@@ -107,7 +107,7 @@ func mockAdvance(c *call.Call) (bson.D, error) {
 	if d > timespan.Longest {
 		return nil, mongoerr.New(mongoerr.BadValue, "time jumps by at most %v at once", timespan.Longest)
 	}
-	if err := c.Cluster.Time().Advance(d); err != nil {
+	if err := c.Cluster.LockedClock().Advance(d); err != nil {
 		return nil, err
 	}
 	return mockNow(c)
@@ -141,7 +141,7 @@ func mockAddShard(c *call.Call) (bson.D, error) {
 				"mockAddShard takes {name: text, host: text, zones: [text]}, not %s: %s", key, e.Value())
 		}
 	}
-	id, err := c.Cluster.Membership().Grow(shard)
+	id, err := c.Cluster.Membership().AddEmpty(shard)
 	if err != nil {
 		return nil, err
 	}
@@ -268,7 +268,7 @@ func mockSlow(c *call.Call) (bson.D, error) {
 		}
 		s.Queue = int32(n)
 	}
-	return bson.D{}, c.Cluster.Faults().Slow(name, s)
+	return bson.D{}, c.Cluster.Faults().SetSlowness(name, s)
 }
 
 func mockStepDown(c *call.Call) (bson.D, error) {
@@ -294,7 +294,7 @@ func mockChangeFCV(c *call.Call) (bson.D, error) {
 			return nil, err
 		}
 	}
-	return bson.D{}, c.Cluster.ClusterParameters().StartCompatibilityChange(version, takes)
+	return bson.D{}, c.Cluster.ClusterParameters().StartFCVChange(version, takes)
 }
 
 // mockInstall has another version run on some servers, or on all.
@@ -326,7 +326,7 @@ func zoneOf(c *call.Call) (*time.Location, error) {
 
 func mockInvariants(c *call.Call) (bson.D, error) {
 	broken := bson.A{}
-	for _, text := range c.Cluster.Broken() {
+	for _, text := range c.Cluster.BrokenInvariants() {
 		broken = append(broken, text)
 	}
 	return bson.D{{Key: "holds", Value: len(broken) == 0}, {Key: "broken", Value: broken}}, nil
@@ -354,7 +354,7 @@ func mockStatus(c *call.Call) (bson.D, error) {
 		failures = append(failures, failureDoc(f))
 	}
 	clock := "virtual"
-	if c.Cluster.Time().RealTime() {
+	if c.Cluster.LockedClock().IsRealTime() {
 		clock = "real"
 	}
 	routers := bson.A{}

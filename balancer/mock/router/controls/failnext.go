@@ -19,7 +19,7 @@ func mockFailNext(c *call.Call) (bson.D, error) {
 	}
 	cmd := c.Node.Table()[name]
 	switch {
-	case mock.BetweenNodes(name) && (cmd == nil || cmd.Outside):
+	case mock.IsInterNodeCommand(name) && (cmd == nil || cmd.Outside):
 		cmd = &call.Command{Command: &commands.Command{Name: name}} // of a node to another
 	case cmd == nil:
 		return nil, mongoerr.New(mongoerr.BadValue, "mockFailNext: there is no command '%s'", name)

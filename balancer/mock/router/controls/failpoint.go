@@ -26,7 +26,7 @@ func configureFailPoint(c *call.Call) (bson.D, error) {
 		return nil, mongoerr.New(mongoerr.Unauthorized, "configureFailPoint may only be run against the admin database.")
 	}
 	name := args.Text(c.Body.Lookup(c.Invoked))
-	if slices.Contains(c.Cluster.Pauses().Names(), name) {
+	if slices.Contains(c.Cluster.FailPoints().Names(), name) {
 		return configurePause(c, name)
 	}
 	point := commandPoint(c, name)
@@ -53,7 +53,7 @@ func configurePause(c *call.Call, name string) (bson.D, error) {
 	}
 	c.Cluster.Lock()
 	defer c.Cluster.Unlock()
-	count := c.Cluster.Pauses().Configure(name, node, mock.PauseMode{Active: active, Skip: skip, Times: times})
+	count := c.Cluster.FailPoints().Configure(name, node, mock.FailPointMode{Active: active, Skip: skip, Times: times})
 	return bson.D{{Key: "count", Value: count}}, nil
 }
 
@@ -63,19 +63,19 @@ func commandPoint(c *call.Call, name string) *failpoint.Point {
 }
 
 func unknownPoint(c *call.Call, name string) error {
-	known := append([]string{failpoint.Command, failpoint.GetMore}, c.Cluster.Pauses().Names()...)
+	known := append([]string{failpoint.Command, failpoint.GetMore}, c.Cluster.FailPoints().Names()...)
 	return mongoerr.New(mongoerr.BadValue, "the mock has the fail points %s, not '%s'", strings.Join(known, ", "), name)
 }
 
 // waitForFailPoint waits until a fail point was entered so many times since the process began.
 func waitForFailPoint(c *call.Call) (bson.D, error) {
 	name, times := c.Args.Text("waitForFailPoint"), c.Args.Number("timesEntered")
-	if slices.Contains(c.Cluster.Pauses().Names(), name) {
-		return bson.D{}, c.Cluster.Pauses().Await(c.Ctx, c.Deadline, name, times)
+	if slices.Contains(c.Cluster.FailPoints().Names(), name) {
+		return bson.D{}, c.Cluster.FailPoints().Await(c.Ctx, c.Deadline, name, times)
 	}
 	point := commandPoint(c, name)
 	if point == nil {
 		return nil, unknownPoint(c, name)
 	}
-	return bson.D{}, c.Cluster.Time().Await(c.Ctx, c.Deadline, func() bool { return point.Entered() >= times })
+	return bson.D{}, c.Cluster.LockedClock().Await(c.Ctx, c.Deadline, func() bool { return point.Entered() >= times })
 }

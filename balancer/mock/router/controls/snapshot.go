@@ -56,7 +56,7 @@ func mockLoad(c *call.Call) (bson.D, error) {
 		return nil, fileError(err)
 	}
 	c.Cluster.Lock()
-	written := c.Cluster.Storage().Written()
+	written := c.Cluster.Storage().StartFlush()
 	c.Cluster.Unlock()
 	return bson.D{{Key: "file", Value: path}}, written(c.Ctx)
 }

@@ -333,9 +333,9 @@ func explaining(c *call.Call, q call.Query, level verbosity,
 		return nil, err
 	}
 	var h home
-	h.shard, h.host = c.Cluster.Statistics().Home(q.NS)
+	h.shard, h.host = c.Cluster.Statistics().HomeShard(q.NS)
 	return call.Outside(c, func(ctx context.Context) (bson.D, error) {
-		planned, err := mock.Planned(captured, q.Request())
+		planned, err := mock.PlanReads(captured, q.Request())
 		if err != nil {
 			return nil, err
 		}

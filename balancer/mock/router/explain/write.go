@@ -129,7 +129,10 @@ func explainFindAndModify(c *call.Call, level verbosity) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	req, err := call.Outside(c, func(context.Context) (mock.FindOneRequest, error) { return writes.FindOneRequest(c) })
+	req, err := call.Outside(
+		c,
+		func(context.Context) (mock.FindAndModifyRequest, error) { return writes.FindOneRequest(c) },
+	)
 	if err != nil {
 		return nil, err
 	}

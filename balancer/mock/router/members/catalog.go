@@ -49,7 +49,7 @@ func memberDatabases(c *call.Call) (bson.D, error) {
 	for _, ns := range memberNamespaces(c, "") {
 		db, _, _ := strings.Cut(ns, ".")
 		s, _ := memberStats(c, ns)
-		sizes[db] += s.Stored() + s.IndexBytes()
+		sizes[db] += s.StoredBytes() + s.IndexBytes()
 	}
 	entries, shows := bson.D{}, collections.ShowsDatabase(c)
 	for db, size := range sizes {

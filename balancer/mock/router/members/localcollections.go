@@ -170,7 +170,7 @@ func clusterID(c *call.Call) bson.ObjectID {
 // keeps to.
 func systemVersion(c *call.Call) ([]bson.D, error) {
 	var docs []bson.D
-	if raw := c.Cluster.ClusterParameters().Compatibility(); raw != nil {
+	if raw := c.Cluster.ClusterParameters().FCVDocument(); raw != nil {
 		var doc bson.D
 		if err := bson.Unmarshal(raw, &doc); err != nil {
 			return nil, err
@@ -189,7 +189,7 @@ func systemVersion(c *call.Call) ([]bson.D, error) {
 
 func vectorClock(c *call.Call) ([]bson.D, error) {
 	return []bson.D{{
-		{Key: "_id", Value: "vectorClockState"}, {Key: "configTime", Value: c.Cluster.IDs().GossipTime()},
+		{Key: "_id", Value: "vectorClockState"}, {Key: "configTime", Value: c.Cluster.IDs().ClusterTime()},
 		{Key: "topologyTime", Value: c.Cluster.ConfigDB().TopologyTime()},
 	}}, nil
 }

@@ -60,7 +60,7 @@ func term(c *call.Call) int64 {
 }
 
 // elected is when the member became the primary.
-func elected(c *call.Call) time.Time { return c.Cluster.Time().Started() }
+func elected(c *call.Call) time.Time { return c.Cluster.LockedClock().Started() }
 
 // stampOf returns the first timestamp of a second.
 func stampOf(at time.Time) bson.Timestamp { return bson.Timestamp{T: uint32(at.Unix()), I: 1} }
@@ -114,7 +114,7 @@ const (
 )
 
 func replicaSetStatus(c *call.Call) (bson.D, error) {
-	at, term := c.Cluster.IDs().GossipTime(), term(c)
+	at, term := c.Cluster.IDs().ClusterTime(), term(c)
 	now, date := call.OpTime(at, term), dateOf(at)
 	elected := stampOf(elected(c))
 	nodes, committed := bson.A{replicaSetMember(c, now, date, elected)}, at
@@ -218,7 +218,7 @@ func oplog(c *call.Call) ([]bson.D, error) {
 		}
 	}
 	return []bson.D{
-		entry("initiating set", stampOf(elected(c))), entry("periodic noop", c.Cluster.IDs().GossipTime()),
+		entry("initiating set", stampOf(elected(c))), entry("periodic noop", c.Cluster.IDs().ClusterTime()),
 	}, nil
 }
 

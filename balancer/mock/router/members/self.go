@@ -59,7 +59,7 @@ func (m memberView) Services() bson.A {
 // secondary that is so long behind.
 func helloBehind(c *call.Call, role string, lag time.Duration) bson.D {
 	m := c.Node.Member
-	at := c.Cluster.IDs().GossipTime()
+	at := c.Cluster.IDs().ClusterTime()
 	hosts, primary, majority := bson.A{m.Address}, m.Address, at
 	if m.Primary != "" {
 		primary, hosts = m.Primary, bson.A{}

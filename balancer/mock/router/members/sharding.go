@@ -181,7 +181,7 @@ func splitOnShard(c *call.Call) (bson.D, error) {
 		}
 		keys = append(keys, key)
 	}
-	if c.Cluster.Migrations().Donating(coll.Namespace, c.Node.Member.ID) {
+	if c.Cluster.Migrations().IsDonating(coll.Namespace, c.Node.Member.ID) {
 		return nil, mongoerr.New(mongoerr.ConflictingOperationInProgress, "%s is donating a chunk of %s", c.Node.Member.ID,
 			coll.Namespace)
 	}

@@ -112,9 +112,9 @@ func replicationStatus(c *call.Call) bson.D {
 func memberSharding(c *call.Call) any {
 	sharding := bson.D{
 		{Key: "configsvrConnectionString", Value: c.Cluster.Addresses().ConfigServer()},
-		{Key: "lastSeenConfigServerOpTime", Value: call.OpTime(c.Cluster.IDs().GossipTime(), c.Cluster.Term())},
+		{Key: "lastSeenConfigServerOpTime", Value: call.OpTime(c.Cluster.IDs().ClusterTime(), c.Cluster.Term())},
 	}
-	if migration := c.Cluster.Migrations().Section(c.Node.Member.ID); migration != nil {
+	if migration := c.Cluster.Migrations().StatusSection(c.Node.Member.ID); migration != nil {
 		sharding = append(sharding, bson.E{Key: "migrations", Value: migration})
 	}
 	return sharding

@@ -182,7 +182,7 @@ func TestMembersShowTheState(t *testing.T) {
 	if !list.Lookup("info", "uuid").Equal(want) {
 		t.Errorf("listed as %s, want uuid %s", list, want)
 	}
-	if first, last := shard.OK("local", d("find", "oplog.rs")), x.Cluster.IDs().GossipTime(); first.Lookup("cursor", "firstBatch", "1", "ts").IsZero() {
+	if first, last := shard.OK("local", d("find", "oplog.rs")), x.Cluster.IDs().ClusterTime(); first.Lookup("cursor", "firstBatch", "1", "ts").IsZero() {
 		t.Errorf("the oplog is %s at %v", first, last)
 	}
 }

@@ -212,8 +212,8 @@ func (s *changeStream) Read(c *call.Call, open *call.Cursor, deadline time.Time)
 			!c.Cluster.Now().Before(deadline) {
 			return err
 		}
-		changed := func() bool { return c.Cluster.Changes().Any(s.at) }
-		if over, err := waitIsOver(c.Cluster.Time().Await(c.Ctx, deadline, changed)); over {
+		changed := func() bool { return c.Cluster.Changes().HasAfter(s.at) }
+		if over, err := waitIsOver(c.Cluster.LockedClock().Await(c.Ctx, deadline, changed)); over {
 			return err
 		}
 	}

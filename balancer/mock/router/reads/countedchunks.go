@@ -40,14 +40,14 @@ func countedChunks(c *call.Call, a *Aggregation) bool {
 
 // countedInput returns the documents that stand for the chunks that match.
 func countedInput(c *call.Call, filter *filter.Filter) (call.Source, error) {
-	if err := c.Request.AskConfig(); err != nil {
+	if err := c.Request.ContactConfig(); err != nil {
 		return nil, err
 	}
 	counts := c.Cluster.ConfigChunks().Counts()
 	return func(ctx context.Context) iter.Seq2[bson.Raw, error] {
 		var docs []bson.Raw
 		for _, count := range counts(filter) {
-			fields := bson.D{count.Of, {Key: "shard", Value: string(count.Shard)}}
+			fields := bson.D{count.Collection, {Key: "shard", Value: string(count.Shard)}}
 			if count.Jumbo {
 				fields = append(fields, bson.E{Key: "jumbo", Value: true})
 			}

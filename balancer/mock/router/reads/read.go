@@ -72,7 +72,7 @@ func pointed(q call.Query, c *call.Call, size int) (docs []bson.Raw, ok bool, er
 	if _, special, err := c.Nodes(); special || err != nil {
 		return nil, false, err
 	}
-	docs, ok, err = c.Request.Point(q.NS, q.Filter)
+	docs, ok, err = c.Request.FindPoint(q.NS, q.Filter)
 	if q.Limit > 0 {
 		docs = docs[:min(int64(len(docs)), q.Limit)]
 	}
@@ -140,7 +140,7 @@ func count(c *call.Call) (bson.D, error) {
 	}
 	query, _ := c.Document("query") // ReadQuery has found it well-formed
 	if q.NS == "config.chunks" {
-		if err := c.Request.AskConfig(); err != nil {
+		if err := c.Request.ContactConfig(); err != nil {
 			return nil, err
 		}
 	}
@@ -148,7 +148,7 @@ func count(c *call.Call) (bson.D, error) {
 		return bson.D{{Key: "n", Value: call.Smallest(n)}}, nil
 	}
 	if len(query) <= 5 && q.Skip == 0 && q.Limit == 0 && !call.IsView(c, q.NS) {
-		if err := c.Request.Ask(q.NS, nil); err != nil {
+		if err := c.Request.Contact(q.NS, nil); err != nil {
 			return nil, err
 		}
 		nodes, _, err := c.Nodes()
@@ -176,7 +176,7 @@ func count(c *call.Call) (bson.D, error) {
 }
 
 // secondaryCount sums the fast counts of secondaries.
-func secondaryCount(c *call.Call, nodes mock.Node, ns string) (bson.D, error) {
+func secondaryCount(c *call.Call, nodes mock.NodeSelection, ns string) (bson.D, error) {
 	parts, err := c.Request.ReadsFrom(nodes, ns, nil)
 	if err != nil {
 		return nil, err

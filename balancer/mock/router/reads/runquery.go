@@ -38,7 +38,7 @@ func Queried(c *call.Call, q call.Query) (call.Source, error) {
 	}
 	return func(ctx context.Context) iter.Seq2[bson.Raw, error] {
 		return func(yield func(bson.Raw, error) bool) {
-			planned, err := mock.Planned(reads, q.Request())
+			planned, err := mock.PlanReads(reads, q.Request())
 			if err != nil {
 				yield(nil, err)
 				return
@@ -298,7 +298,7 @@ func countByShard(c *call.Call, q call.Query) (bson.D, error) {
 		one.Limit = q.Limit + q.Skip
 	}
 	return call.Outside(c, func(ctx context.Context) (bson.D, error) {
-		planned, err := mock.Planned(reached, one.Request())
+		planned, err := mock.PlanReads(reached, one.Request())
 		if err != nil {
 			return nil, err
 		}

@@ -61,7 +61,7 @@ func (t *tail) Read(c *call.Call, open *call.Cursor, deadline time.Time) error {
 			return err
 		}
 		grown := func() bool { return c.Cluster.Collections().TailGrown(t.place) }
-		if over, err := waitIsOver(c.Cluster.Time().Await(c.Ctx, deadline, grown)); over {
+		if over, err := waitIsOver(c.Cluster.LockedClock().Await(c.Ctx, deadline, grown)); over {
 			return err
 		}
 	}

@@ -59,7 +59,7 @@ func (f *otherCollections) Capture(c *call.Call, names []string) error {
 		ns := f.db + "." + name
 		var stages []bson.Raw
 		if c.Node.Member == nil {
-			ns, stages, _ = c.Cluster.Collections().ViewOf(ns, f.db)
+			ns, stages, _ = c.Cluster.Collections().ResolveView(ns, f.db)
 		}
 		reads, err := reads(c, ns, nil)
 		if err != nil {
@@ -99,7 +99,7 @@ func (f *otherCollections) read(name string) (iter.Seq[bson.Raw], error) {
 // all walks the documents that reads without a query give. It ends with ctx,
 // which whoever walks looks at.
 func all(ctx context.Context, reads []mock.Read) (iter.Seq[bson.Raw], error) {
-	planned, err := mock.Planned(reads, store.Query{})
+	planned, err := mock.PlanReads(reads, store.Query{})
 	if err != nil {
 		return nil, err
 	}

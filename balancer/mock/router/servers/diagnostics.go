@@ -36,7 +36,7 @@ const GitVersion = "0000000000000000000000000000000000000000"
 // BuildInfo tells the release and how the server was built.
 func BuildInfo(c *call.Call) (bson.D, error) {
 	return bson.D{
-		{Key: "version", Value: mock.VersionOf(c.Node.Release())},
+		{Key: "version", Value: mock.FullVersion(c.Node.Release())},
 		{Key: "gitVersion", Value: GitVersion},
 		{Key: "modules", Value: bson.A{}},
 		{Key: "allocator", Value: "system"},

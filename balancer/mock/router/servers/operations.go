@@ -125,7 +125,7 @@ func currentOpStage(c *call.Call, _ string, spec bson.RawValue) ([]bson.Raw, err
 	if options.localOps {
 		return LocalOps(c, options.allUsers)
 	}
-	if err := c.Request.AskShards(); err != nil {
+	if err := c.Request.ContactShards(); err != nil {
 		return nil, err
 	}
 	docs := stageOnShards(c)

@@ -43,7 +43,7 @@ func nodeOp(
 		{Key: "version", Value: cluster.Version()}}
 	os := bson.D{{Key: "type", Value: systemName()}, {Key: "name", Value: "mock"},
 		{Key: "architecture", Value: architecture()}, {Key: "version", Value: ""}}
-	now := cluster.IDs().GossipTime()
+	now := cluster.IDs().ClusterTime()
 	command = append(command,
 		bson.E{Key: "$clusterTime", Value: bson.D{{Key: "clusterTime", Value: now}}},
 		bson.E{Key: "$configTime", Value: now},

@@ -58,7 +58,7 @@ func ServerStatus(c *call.Call) (bson.D, error) {
 	up := c.Node.Up()
 	reply := bson.D{
 		{Key: "host", Value: c.Node.Host()},
-		{Key: "version", Value: mock.VersionOf(c.Node.Release())},
+		{Key: "version", Value: mock.FullVersion(c.Node.Release())},
 		{Key: "process", Value: process},
 	}
 	if c.Node.Release().ShowsServices() {
@@ -177,7 +177,7 @@ func shardingStatus(c *call.Call) any {
 	return bson.D{
 		{Key: "routerServiceEnabled", Value: true},
 		{Key: "configsvrConnectionString", Value: c.Cluster.Addresses().ConfigServer()},
-		{Key: "lastSeenConfigServerOpTime", Value: call.OpTime(c.Cluster.IDs().GossipTime(), -1)},
+		{Key: "lastSeenConfigServerOpTime", Value: call.OpTime(c.Cluster.IDs().ClusterTime(), -1)},
 		{Key: "lastSeenTopologyOpTime", Value: call.OpTime(c.Cluster.ConfigDB().TopologyTime(), -1)},
 		{Key: "maxChunkSizeInBytes", Value: settings.MaxChunkSizeBytes},
 	}

@@ -99,7 +99,7 @@ func splitChunk(c *call.Call) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Cluster.Migrations().Donating(coll.Namespace, chunk.Shard) {
+	if c.Cluster.Migrations().IsDonating(coll.Namespace, chunk.Shard) {
 		if err := c.Cluster.Migrations().AwaitDonation(c.Ctx, c.Deadline, coll.Namespace, chunk.Shard); err != nil {
 			return nil, err
 		}
@@ -197,7 +197,7 @@ func MergeChunks(c *call.Call) (bson.D, error) {
 		return nil, err
 	}
 	owner := c.Cluster.ConfigDB().Table(coll.Namespace).Find(lower).Shard
-	if lower.Less(upper) && c.Cluster.Migrations().Donating(coll.Namespace, owner) {
+	if lower.Less(upper) && c.Cluster.Migrations().IsDonating(coll.Namespace, owner) {
 		if err := c.Cluster.Migrations().AwaitDonation(c.Ctx, c.Deadline, coll.Namespace, owner); err != nil {
 			return nil, err
 		}

@@ -61,7 +61,7 @@ func setCompatibility(c *call.Call) (bson.D, error) {
 				"assistance. "+
 				"Please re-run this command with 'confirm: true' to acknowledge this and continue with the FCV upgrade.", version)
 	}
-	return bson.D{}, c.Cluster.ClusterParameters().ChangeCompatibility(c.Ctx, c.Deadline, version)
+	return bson.D{}, c.Cluster.ClusterParameters().ChangeFCV(c.Ctx, c.Deadline, version)
 }
 
 func setDefaultConcerns(c *call.Call) (bson.D, error) {
@@ -110,7 +110,7 @@ func features(c *call.Call) (bson.D, error) {
 		c.Cluster.MachineIDs().Reset(id)
 	}
 	return bson.D{
-		{Key: "js", Value: bson.D{{Key: "utf8", Value: true}}}, {Key: "oidMachine", Value: c.Cluster.MachineIDs().Of(id)},
+		{Key: "js", Value: bson.D{{Key: "utf8", Value: true}}}, {Key: "oidMachine", Value: c.Cluster.MachineIDs().IDOf(id)},
 	}, nil
 }
 

@@ -53,5 +53,6 @@ func checkMetadataConsistency(c *call.Call) (bson.D, error) {
 // awaitReshardings waits for the lock of collections that are resharded or moved (recordings
 // 20-live, 03-resharding and 04-moving-collection).
 func awaitReshardings(c *call.Call, db, coll string) error {
-	return c.Cluster.Time().Await(c.Ctx, c.Deadline, func() bool { return !c.Cluster.Reshardings().Hold(db, coll) })
+	return c.Cluster.LockedClock().
+		Await(c.Ctx, c.Deadline, func() bool { return !c.Cluster.Reshardings().HoldsLock(db, coll) })
 }

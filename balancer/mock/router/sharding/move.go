@@ -187,7 +187,7 @@ func donorOf(cluster *mock.Cluster, coll catalog.Collection, lower, upper bson.R
 	if err != nil {
 		key = looseKey(coll.Pattern, upper)
 	}
-	return mock.EndingAt(table, key).Shard
+	return mock.ChunkEndingAt(table, key).Shard
 }
 
 // looseKey reads a bound's values in order, whatever their names are; a bound

@@ -29,7 +29,7 @@ func SplitVector(c *call.Call) (bson.D, error) {
 	return bson.D{{Key: "splitKeys", Value: points}}, nil
 }
 
-func vectorRequest(c *call.Call) (req mock.VectorRequest, err error) {
+func vectorRequest(c *call.Call) (req mock.SplitVectorRequest, err error) {
 	if req.Namespace, err = c.Text("splitVector"); err != nil {
 		return req, err
 	}
@@ -37,7 +37,7 @@ func vectorRequest(c *call.Call) (req mock.VectorRequest, err error) {
 		return req, err
 	}
 	if m := c.Node.Member; m != nil {
-		req.On = m.ID
+		req.Shard = m.ID
 	} else if err := routedVector(c, req.Namespace); err != nil {
 		return req, err
 	}
@@ -66,7 +66,7 @@ func routedVector(c *call.Call, ns string) error {
 	return nil
 }
 
-func vectorLimits(c *call.Call, req *mock.VectorRequest) error {
+func vectorLimits(c *call.Call, req *mock.SplitVectorRequest) error {
 	req.Force = args.Truth(c.Body.Lookup("force"))
 	points, _ := args.Number(c.Body.Lookup("maxSplitPoints"))
 	req.MaxPoints = int64(points)

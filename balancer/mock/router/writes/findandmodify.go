@@ -35,7 +35,7 @@ func findAndModify(c *call.Call) (bson.D, error) {
 }
 
 func findAndModifyOnce(c *call.Call, ns string) (*call.Outcome, error) {
-	req, err := call.Outside(c, func(context.Context) (mock.FindOneRequest, error) { return FindOneRequest(c) })
+	req, err := call.Outside(c, func(context.Context) (mock.FindAndModifyRequest, error) { return FindOneRequest(c) })
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +86,8 @@ func shownImage(c *call.Call, remove bool) (
 }
 
 // FindOneRequest reads a findAndModify.
-func FindOneRequest(c *call.Call) (mock.FindOneRequest, error) {
-	req := mock.FindOneRequest{Remove: args.Truth(c.Body.Lookup("remove"))}
+func FindOneRequest(c *call.Call) (mock.FindAndModifyRequest, error) {
+	req := mock.FindAndModifyRequest{Remove: args.Truth(c.Body.Lookup("remove"))}
 	query, err := c.Document("query")
 	if err != nil {
 		return req, err

@@ -101,7 +101,7 @@ func (s *statementIDs) once(c *call.Call, i int, ns string, run func() (*call.Ou
 	}
 	id := s.id(i)
 	if before, done := s.write.Done[id]; done {
-		if before.Rewritten != c.Cluster.Reshardings().Rewritten(ns) {
+		if before.Rewritten != c.Cluster.Reshardings().RewriteCount(ns) {
 			return nil, mongoerr.New(mongoerr.IncompleteTransactionHistory,
 				"Incomplete history detected for transaction %d on session %s", s.write.Number, c.Body.Lookup("lsid"))
 		}
@@ -113,7 +113,7 @@ func (s *statementIDs) once(c *call.Call, i int, ns string, run func() (*call.Ou
 	}
 	result, err := run()
 	if err == nil && result.Changed() {
-		if n := c.Cluster.Reshardings().Rewritten(ns); n > 0 {
+		if n := c.Cluster.Reshardings().RewriteCount(ns); n > 0 {
 			own := *result // those of inserts are one
 			own.Rewritten = n
 			result = &own

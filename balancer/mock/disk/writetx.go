@@ -8,28 +8,28 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// change writes entries in one transaction, and the totals with them.
-type change struct {
-	tx      *bbolt.Tx
-	buckets map[string]*summedBucket
-	gone    map[string]bool // buckets, which have no total any more
+// writeTx writes entries in one transaction, and the totals with them.
+type writeTx struct {
+	tx             *bbolt.Tx
+	buckets        map[string]*totalledBucket
+	deletedBuckets map[string]bool // buckets, which have no total any more
 }
 
 // write writes entries in their order.
 func write(tx *bbolt.Tx, entries []Entry) error {
-	c := change{tx, map[string]*summedBucket{}, map[string]bool{}}
+	c := writeTx{tx, map[string]*totalledBucket{}, map[string]bool{}}
 	for _, e := range entries {
-		if err := c.entry(e); err != nil {
+		if err := c.writeEntry(e); err != nil {
 			return fmt.Errorf("bucket %s: %w", e.Bucket, err)
 		}
 	}
-	return c.totals()
+	return c.writeTotals()
 }
 
-func (c *change) entry(e Entry) error {
+func (c *writeTx) writeEntry(e Entry) error {
 	if e.Key == nil {
 		delete(c.buckets, e.Bucket)
-		c.gone[e.Bucket] = true
+		c.deletedBuckets[e.Bucket] = true
 		if err := c.tx.DeleteBucket([]byte(e.Bucket)); !errors.Is(err, bolterrors.ErrBucketNotFound) {
 			return err
 		}
@@ -45,35 +45,35 @@ func (c *change) entry(e Entry) error {
 	return b.put(e.Key, e.Value)
 }
 
-func (c *change) bucket(name string) (*summedBucket, error) {
+func (c *writeTx) bucket(name string) (*totalledBucket, error) {
 	if b := c.buckets[name]; b != nil {
 		return b, nil
 	}
-	b, err := openTotalled(c.tx, name)
+	b, err := openTotalledBucket(c.tx, name)
 	if err != nil {
 		return nil, err
 	}
-	if c.gone[name] { // what was its total is that of the one before
+	if c.deletedBuckets[name] { // what was its total is that of the one before
 		b.total = total{}
-		delete(c.gone, name)
+		delete(c.deletedBuckets, name)
 	}
 	c.buckets[name] = b
 	return b, nil
 }
 
-// totals writes the totals of what has changed, that of the totals last.
-func (c *change) totals() error {
+// writeTotals writes the totals of what has changed, that of the totals last.
+func (c *writeTx) writeTotals() error {
 	sums, err := c.bucket(BucketSums)
 	if err != nil {
 		return err
 	}
-	for name := range c.gone {
+	for name := range c.deletedBuckets {
 		if err := sums.delete([]byte(name)); err != nil {
 			return err
 		}
 	}
 	for name, b := range c.buckets {
-		if holder, key := totalPlace(name); holder == BucketSums {
+		if holder, key := totalKey(name); holder == BucketSums {
 			if err := sums.put(key, b.total.bytes()); err != nil {
 				return err
 			}

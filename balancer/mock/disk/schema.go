@@ -77,7 +77,7 @@ type VirtualRange struct {
 
 // View is a view: what it is on, and its pipeline.
 type View struct {
-	On       string     `bson:"on"`
+	ViewOn   string     `bson:"on"`
 	Pipeline []bson.Raw `bson:"pipeline"`
 }
 

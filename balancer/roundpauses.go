@@ -6,18 +6,18 @@ import (
 	"shardsh/balancer/catalog"
 )
 
-// pauses are the sleeps of the main thread after a round (rules/01-rounds-and-settings §1.8).
-type pauses struct {
+// roundPauses are the sleeps of the main thread after a round (rules/01-rounds-and-settings §1.8).
+type roundPauses struct {
 	moved, nothingMoved    time.Duration // there were candidates
 	idle, disabled, failed time.Duration
 	throttled              bool // a batch of migrations waits for the throttle
 }
 
-// pausesOf a release. From 7.0 on a round with candidates is followed by the
+// pausesFor a release. From 7.0 on a round with candidates is followed by the
 // next at once, and its migrations wait for the throttle instead.
-func pausesOf(r catalog.Release) pauses {
+func pausesFor(r catalog.Release) roundPauses {
 	const short = time.Second
-	p := pauses{idle: RoundInterval, disabled: RoundInterval, failed: RoundInterval}
+	p := roundPauses{idle: RoundInterval, disabled: RoundInterval, failed: RoundInterval}
 	switch {
 	case r.AtLeast(catalog.Release70):
 		p.throttled = true

@@ -10,31 +10,31 @@ import (
 	"shardsh/balancer/mock/store"
 )
 
-// configFromStart returns the collections that the config database has before
+// initialConfigCollections returns the collections that the config database has before
 // anything has happened.
-func configFromStart() []string {
+func initialConfigCollections() []string {
 	return []string{
 		configShards, configDatabases, configCollections, configTags, configSettings, configChangelog, configActionlog,
 		configPlacement, configReshardings, configVersion, configMongos,
 	}
 }
 
-// configFromStart80 returns those of 8.0 that stay empty here: as recorded.
-func configFromStart80() []string {
+// extraConfigCollections80 returns those of 8.0 that stay empty here: as recorded.
+func extraConfigCollections80() []string {
 	return []string{
 		"analyzeShardKeySplitPoints", "image_collection", "rangeDeletions", "sampledQueries", "sampledQueriesDiff",
 		"sharding_configsvr_coordinators", "system.indexBuilds", "system.preimages", "transactions", configParameters,
 	}
 }
 
-// config puts into the config server what a new cluster's has
+// createConfig puts into the config server what a new cluster's has
 // (rules/03-catalog-and-keys §3).
-func (tb topologyBuilder) config() error {
-	for _, name := range configFromStart() {
+func (tb topologyBuilder) createConfig() error {
+	for _, name := range initialConfigCollections() {
 		tb.c.config.Collection(name)
 	}
 	if tb.c.release.AtLeast(catalog.Release80) {
-		for _, name := range configFromStart80() {
+		for _, name := range extraConfigCollections80() {
 			tb.c.config.Collection(name)
 		}
 	}
@@ -48,12 +48,12 @@ func (tb topologyBuilder) config() error {
 		{Key: "clusterId", Value: tb.c.ids.NewObjectID()}}); err != nil {
 		return err
 	}
-	if err := tb.c.config.buildCompatibility(); err != nil {
+	if err := tb.c.config.buildFCV(); err != nil {
 		return err
 	}
 	if tb.c.release.AtLeast(catalog.Release70) {
 		// The row without a name marks since when the rows below are complete.
-		tb.c.log.placement("", nil, tb.c.ids.Tick(), nil)
+		tb.c.log.writePlacement("", nil, tb.c.ids.Tick(), nil)
 	}
 	return tb.c.routers.insert(routerName)
 }
@@ -69,7 +69,7 @@ func configIndex(name string, unique bool, fields ...string) store.IndexSpec {
 
 // indexes returns those of config.chunks (rules/03-catalog-and-keys §3; of namespaces, SERVER-53255).
 func (f chunkForm) indexes() []store.IndexSpec {
-	owner := f.owner()
+	owner := f.ownerField()
 	list := []store.IndexSpec{
 		configIndex("_id_", false, "_id"),
 		configIndex(owner+"_1_min_1", true, owner, "min"),
@@ -98,12 +98,12 @@ func (cfg *ConfigDB) newEntry(ns string, uuid bson.Binary, key bson.Raw, unique 
 	}
 }
 
-// stamp gives the entry of a collection a new version.
-func (cfg *ConfigDB) stamp(entry *bson.D, epoch bson.ObjectID, at bson.Timestamp) {
-	set(entry, "lastmodEpoch", epoch)
-	set(entry, "lastmod", bson.NewDateTimeFromTime(cfg.clock.Now()))
+// setEntryVersion gives the entry of a collection a new version.
+func (cfg *ConfigDB) setEntryVersion(entry *bson.D, epoch bson.ObjectID, at bson.Timestamp) {
+	setDocField(entry, "lastmodEpoch", epoch)
+	setDocField(entry, "lastmod", bson.NewDateTimeFromTime(cfg.clock.Now()))
 	if !cfg.release.ChunksByNamespace() {
-		set(entry, "timestamp", at)
+		setDocField(entry, "timestamp", at)
 	}
 }
 

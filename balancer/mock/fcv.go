@@ -15,48 +15,48 @@ import (
 // The document of the feature compatibility version, which the config servers have since
 // 3.4, and a mongos shows.
 const (
-	compatibilityIn = "admin.system.version"
-	compatibilityID = "featureCompatibilityVersion"
+	fcvNamespace = "admin.system.version"
+	fcvID        = "featureCompatibilityVersion"
 )
 
-// olderCompatibility are the compatibility versions besides their own that servers of a line can
+// olderFCVs are the compatibility versions besides their own that servers of a line can
 // have: those of the last long-term line, and of the line before.
-var olderCompatibility = map[string][]string{
+var olderFCVs = map[string][]string{
 	"5.0": {"4.4"}, "6.0": {"5.0"}, "7.0": {"6.0"}, "8.0": {"7.0", "7.3"}, "8.1": {"8.0"}, "8.2": {"8.0", "8.1"},
 	"8.3": {"8.0", "8.2"}, "9.0": {"8.0", "8.3"},
 }
 
-func (cfg *ConfigDB) buildCompatibility() error {
+func (cfg *ConfigDB) buildFCV() error {
 	if !cfg.release.AtLeast(catalog.Release34) {
 		return nil
 	}
-	return cfg.setCompatibility(bson.D{{Key: "version", Value: cfg.release.Line().String()}})
+	return cfg.setFCV(bson.D{{Key: "version", Value: cfg.release.Line().String()}})
 }
 
-func (cfg *ConfigDB) setCompatibility(fields bson.D) error {
-	doc, err := bson.Marshal(append(bson.D{{Key: "_id", Value: compatibilityID}}, fields...))
+func (cfg *ConfigDB) setFCV(fields bson.D) error {
+	doc, err := bson.Marshal(append(bson.D{{Key: "_id", Value: fcvID}}, fields...))
 	if err != nil {
 		return err
 	}
-	defer cfg.noteCompatibility()
-	coll := cfg.data(compatibilityIn)
-	if record, _, found := coll.ByID(textValue(compatibilityID)); found {
+	defer cfg.cacheFCV()
+	coll := cfg.ensureCollection(fcvNamespace)
+	if record, _, found := coll.ByID(textValue(fcvID)); found {
 		return coll.Update(record, doc)
 	}
 	_, err = coll.Insert(doc)
 	return err
 }
 
-// noteCompatibility keeps the version where it is read without the lock.
-func (cfg *ConfigDB) noteCompatibility() {
-	_, doc, _ := cfg.data(compatibilityIn).ByID(textValue(compatibilityID))
+// cacheFCV caches the version for readers without the lock.
+func (cfg *ConfigDB) cacheFCV() {
+	_, doc, _ := cfg.ensureCollection(fcvNamespace).ByID(textValue(fcvID))
 	version, _ := doc.Lookup("version").StringValueOK()
-	cfg.compatibility.Store(&version)
+	cfg.fcv.Store(&version)
 }
 
 // Language returns the query language of a node on which a release runs. It needs no lock.
 func (c *Cluster) Language(r catalog.Release) expr.Language {
-	if version := c.config.compatibility.Load(); version != nil {
+	if version := c.config.fcv.Load(); version != nil {
 		r = r.WithFCV(*version)
 	}
 	return LanguageOf(r)
@@ -64,40 +64,40 @@ func (c *Cluster) Language(r catalog.Release) expr.Language {
 
 // CompatibilityVersion returns the feature compatibility version as it is now.
 func (e engine) CompatibilityVersion(context.Context) string {
-	_, doc, _ := e.b.config.data(compatibilityIn).ByID(textValue(compatibilityID))
+	_, doc, _ := e.b.config.ensureCollection(fcvNamespace).ByID(textValue(fcvID))
 	version, _ := doc.Lookup("version").StringValueOK()
 	return version
 }
 
-// Compatibility returns the document of the feature compatibility version; nil before 3.4.
-func (cp *ClusterParameters) Compatibility() bson.Raw {
-	_, doc, _ := cp.config.data(compatibilityIn).ByID(textValue(compatibilityID))
+// FCVDocument returns the document of the feature compatibility version; nil before 3.4.
+func (cp *ClusterParameters) FCVDocument() bson.Raw {
+	_, doc, _ := cp.config.ensureCollection(fcvNamespace).ByID(textValue(fcvID))
 	return doc
 }
 
-// SetCompatibilityVersion changes the feature compatibility version, at once. It refuses
-// what is not a version, and those that the mock can't be.
-func (cp *ClusterParameters) SetCompatibilityVersion(version string) error {
-	if err := cp.BeginCompatibilityChange(version); err != nil {
+// SetFCV changes the feature compatibility version, at once. It refuses
+// malformed versions and versions that the mock does not support.
+func (cp *ClusterParameters) SetFCV(version string) error {
+	if err := cp.BeginFCVChange(version); err != nil {
 		return err
 	}
-	return cp.endCompatibilityChange(version)
+	return cp.finishFCVChange(version)
 }
 
-func (cp *ClusterParameters) endCompatibilityChange(version string) error {
+func (cp *ClusterParameters) finishFCVChange(version string) error {
 	cp.upgrade = nil
 	cp.ids.Tick()
-	return cp.config.setCompatibility(bson.D{{Key: "version", Value: version}})
+	return cp.config.setFCV(bson.D{{Key: "version", Value: version}})
 }
 
-// BeginCompatibilityChange leaves the cluster between two feature compatibility versions,
+// BeginFCVChange leaves the cluster between two feature compatibility versions,
 // as setFeatureCompatibilityVersion does while it works, or when it fails.
-func (cp *ClusterParameters) BeginCompatibilityChange(version string) error {
-	if err := cp.installedFor(version); err != nil {
+func (cp *ClusterParameters) BeginFCVChange(version string) error {
+	if err := cp.checkMembersSupport(version); err != nil {
 		return err
 	}
-	own := cp.installed.onConfigServers().Line().String()
-	older := olderCompatibility[own]
+	own := cp.installed.configRelease().Line().String()
+	older := olderFCVs[own]
 	switch {
 	case version == own, slices.Contains(older, version) && version != "7.3":
 	case version == "7.3" && own == "8.0":
@@ -106,7 +106,7 @@ func (cp *ClusterParameters) BeginCompatibilityChange(version string) error {
 		return mongoerr.New(mongoerr.BadValue, "Invalid feature compatibility version value '%s'; expected '%s'.", version,
 			strings.Join(append(slices.Clone(older), own), "' or '"))
 	}
-	is, _ := cp.Compatibility().Lookup("version").StringValueOK()
+	is, _ := cp.FCVDocument().Lookup("version").StringValueOK()
 	if is == version {
 		return nil
 	}
@@ -117,19 +117,19 @@ func (cp *ClusterParameters) BeginCompatibilityChange(version string) error {
 	}
 	cp.ids.Tick()
 	cp.upgrade = nil // of before: it goes to another version now
-	return cp.config.setCompatibility(fields)
+	return cp.config.setFCV(fields)
 }
 
-// installedFor refuses a version that a member does not know.
-func (cp *ClusterParameters) installedFor(version string) error {
+// checkMembersSupport refuses a version that a member does not know.
+func (cp *ClusterParameters) checkMembersSupport(version string) error {
 	if cp.installed.byHost.Load() == nil {
 		return nil
 	}
 	for _, m := range cp.installed.addresses.Members() {
 		r := cp.installed.ReleaseAt(m.Host)
-		if line := r.Line().String(); version != line && !slices.Contains(olderCompatibility[line], version) {
+		if line := r.Line().String(); version != line && !slices.Contains(olderFCVs[line], version) {
 			return mongoerr.New(mongoerr.BadValue, "Invalid feature compatibility version value '%s': %s runs %s", version,
-				m.Host, versionOf(r))
+				m.Host, fullVersion(r))
 		}
 	}
 	return nil

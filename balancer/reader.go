@@ -16,7 +16,7 @@ type SettingReader interface {
 	Setting(ctx context.Context, id string) (bson.Raw, error)
 }
 
-// Reader is what the engine looks at. It changes nothing.
+// Reader is the engine's read access to the cluster.
 type Reader interface {
 	SettingReader
 
@@ -57,15 +57,15 @@ type Routing struct {
 	Zones *catalog.ZoneSet
 }
 
-// Compatible is a SettingReader that knows the feature compatibility version as it is now.
-type Compatible interface {
+// FCVReader is a SettingReader that knows the feature compatibility version as it is now.
+type FCVReader interface {
 	CompatibilityVersion(ctx context.Context) string
 }
 
 // LoadSettings reads config.settings over the settings known so far and returns
 // what is in effect afterwards, also when it fails half way.
 func LoadSettings(ctx context.Context, r SettingReader, known catalog.Settings) (catalog.Settings, error) {
-	if c, tells := r.(Compatible); tells {
+	if c, tells := r.(FCVReader); tells {
 		known.Release = known.Release.WithFCV(c.CompatibilityVersion(ctx))
 	}
 	err := known.Load(func(id string) (bson.Raw, error) { return r.Setting(ctx, id) })
@@ -80,22 +80,22 @@ func (l *Loop) shards() ([]catalog.Shard, error) {
 		return shards, err
 	}
 	// Shards are large: their places are shuffled, and each is copied once.
-	places := l.drawn.places[:0]
+	places := l.shardShuffle.places[:0]
 	for i := range shards {
 		places = append(places, i)
 	}
 	l.rand.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
-	list := l.drawn.list[:0]
+	list := l.shardShuffle.list[:0]
 	for _, i := range places {
 		list = append(list, shards[i])
 	}
-	l.drawn.places, l.drawn.list = places, list
+	l.shardShuffle.places, l.shardShuffle.list = places, list
 	return list, nil
 }
 
-// drawShards reads config.shards and draws an order as shards does, for callers that look at
-// neither.
-func (l *Loop) drawShards() error {
+// drawShardOrder reads config.shards and consumes the same random numbers as shards, for callers that
+// need neither result.
+func (l *Loop) drawShardOrder() error {
 	shards, err := readShards(&l.thread)
 	if err == nil {
 		l.rand.Shuffle(len(shards), func(int, int) {})

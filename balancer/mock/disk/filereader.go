@@ -9,12 +9,12 @@ import (
 	"io"
 )
 
-// The library that writes the file trusts what it reads: a page that is not as
-// it wrote it makes it panic, on goroutines of its own too, or reads past the
-// end of the file, which ends the process. So every page is looked at before
-// the library sees the file, and this reads pages that it would not.
+// The bbolt library trusts what it reads: a page that is not as
+// written makes it panic, also on goroutines of its own, or read past the
+// end of the file, which kills the process. So every page is validated before
+// the library opens the file, and damaged files are read as far as possible.
 
-// The form of a file of bbolt's: pages of one size, all numbers in the order of
+// The format of a bbolt file: pages of one size, all numbers in the byte order of
 // the machine.
 const (
 	pageHeader  = 16 // id, flags, count, overflow
@@ -30,15 +30,15 @@ const (
 
 	minPageSize = 1 << 9
 	maxPageSize = 1 << 16
-	// deepest is more levels than a tree of any size has.
-	deepest = 64
+	// maxDepth is a limit that no valid tree reaches.
+	maxDepth = 64
 )
 
-// errNoState says that a file is nothing that bbolt has written.
+// errNoState is returned for a file that is not a bbolt database.
 var errNoState = errors.New("it is not the state of a mock cluster")
 
-// meta is what the first two pages say, one of which is the newer.
-type meta struct{ pageSize, root, high, transaction uint64 }
+// meta is a meta page: the first two pages, of which the newer one is valid.
+type meta struct{ pageSize, root, pageCount, transaction uint64 }
 
 // readMeta reads what begins after a page's header.
 func readMeta(raw []byte) (meta, error) {
@@ -61,37 +61,37 @@ func readMeta(raw []byte) (meta, error) {
 	return m, nil
 }
 
-// pages reads the pages of a file.
-type pages struct {
-	file   io.ReaderAt
-	meta   meta
-	only   string // the one bucket that is wanted; all if empty
-	seen   []bool
-	damage func(damage)
-	entry  func(page uint64, bucket string, key, stored []byte)
+// fileReader reads the pages of a file.
+type fileReader struct {
+	file         io.ReaderAt
+	meta         meta
+	wantedBucket string // the one bucket that is wanted; all if empty
+	seen         []bool
+	onDamage     func(damage)
+	onEntry      func(page uint64, bucket string, key, stored []byte)
 }
 
 // read hands all entries of a file of some size to entry, and what is damaged
 // to damage. It fails when nothing can be read.
-func (p *pages) read(size int64) error {
-	if err := p.begin(uint64(size)); err != nil {
+func (p *fileReader) read(size int64) error {
+	if err := p.selectMeta(uint64(size)); err != nil {
 		return err
 	}
-	p.seen = make([]bool, p.meta.high)
-	p.tree("", p.meta.root, nil, nil, 0)
+	p.seen = make([]bool, p.meta.pageCount)
+	p.readTree("", p.meta.root, nil, nil, 0)
 	return nil
 }
 
-// begin finds the newer of the two first pages.
-func (p *pages) begin(size uint64) error {
-	first, errFirst := p.metaAt(0)
+// selectMeta finds the newer of the two first pages.
+func (p *fileReader) selectMeta(size uint64) error {
+	first, errFirst := p.readMetaAt(0)
 	var second meta
 	errSecond := errNoState
 	if errFirst == nil {
-		second, errSecond = p.metaAt(first.pageSize)
+		second, errSecond = p.readMetaAt(first.pageSize)
 	} else {
 		for at := uint64(minPageSize); at <= maxPageSize && errSecond != nil; at *= 2 {
-			if second, errSecond = p.metaAt(at); errSecond == nil && second.pageSize != at {
+			if second, errSecond = p.readMetaAt(at); errSecond == nil && second.pageSize != at {
 				errSecond = errNoState
 			}
 		}
@@ -108,17 +108,19 @@ func (p *pages) begin(size uint64) error {
 	}
 	for page, err := range []error{errFirst, errSecond} {
 		if err != nil {
-			p.damage(damage{page: uint64(page), err: fmt.Errorf("%w; the newest change may be lost with it", err)})
+			p.onDamage(damage{page: uint64(page), err: fmt.Errorf("%w; the newest change may be lost with it", err)})
 		}
 	}
-	if there := size / p.meta.pageSize; p.meta.high > there {
-		p.damage(damage{page: there, err: fmt.Errorf("the file is cut short: it has %d of %d pages", there, p.meta.high)})
-		p.meta.high = there
+	if there := size / p.meta.pageSize; p.meta.pageCount > there {
+		p.onDamage(
+			damage{page: there, err: fmt.Errorf("the file is cut short: it has %d of %d pages", there, p.meta.pageCount)},
+		)
+		p.meta.pageCount = there
 	}
 	return nil
 }
 
-func (p *pages) metaAt(offset uint64) (meta, error) {
+func (p *fileReader) readMetaAt(offset uint64) (meta, error) {
 	raw := make([]byte, pageHeader+metaBytes)
 	if _, err := p.file.ReadAt(raw, int64(offset)); err != nil {
 		return meta{}, err
@@ -126,24 +128,24 @@ func (p *pages) metaAt(offset uint64) (meta, error) {
 	return readMeta(raw[pageHeader:])
 }
 
-// tree reads a page and all below it. The keys are from min on and below max,
-// where there are these.
-func (p *pages) tree(bucket string, id uint64, min, max []byte, depth int) {
-	raw, err := p.page(id, depth)
+// readTree reads a page and its subtree. Keys must be in [min, max);
+// nil is unbounded.
+func (p *fileReader) readTree(bucket string, id uint64, min, max []byte, depth int) {
+	raw, err := p.readPage(id, depth)
 	if err == nil {
-		err = p.elements(bucket, id, raw, min, max, depth)
+		err = p.readElements(bucket, id, raw, min, max, depth)
 	}
 	if err != nil {
-		p.damage(damage{bucket: bucket, page: id, err: err})
+		p.onDamage(damage{bucket: bucket, page: id, err: err})
 	}
 }
 
-// page reads a page with those that it flows over to.
-func (p *pages) page(id uint64, depth int) ([]byte, error) {
-	if id < 2 || id >= p.meta.high {
+// readPage reads a page with its overflow pages.
+func (p *fileReader) readPage(id uint64, depth int) ([]byte, error) {
+	if id < 2 || id >= p.meta.pageCount {
 		return nil, errors.New("it is not there")
 	}
-	if depth > deepest {
+	if depth > maxDepth {
 		return nil, errors.New("it is too far down")
 	}
 	order := binary.NativeEndian
@@ -155,7 +157,7 @@ func (p *pages) page(id uint64, depth int) ([]byte, error) {
 		return nil, fmt.Errorf("it says that it is page %d", own)
 	}
 	overflow := uint64(order.Uint32(head[12:]))
-	if overflow >= p.meta.high-id {
+	if overflow >= p.meta.pageCount-id {
 		return nil, fmt.Errorf("it goes on for %d pages", overflow)
 	}
 	for i := id; i <= id+overflow; i++ {
@@ -171,7 +173,7 @@ func (p *pages) page(id uint64, depth int) ([]byte, error) {
 	return raw, nil
 }
 
-func (p *pages) elements(bucket string, id uint64, raw []byte, min, max []byte, depth int) error {
+func (p *fileReader) readElements(bucket string, id uint64, raw []byte, min, max []byte, depth int) error {
 	order := binary.NativeEndian
 	flags, count := order.Uint16(raw[8:]), int(order.Uint16(raw[10:]))
 	if flags != flagBranch && flags != flagLeaf {
@@ -180,7 +182,7 @@ func (p *pages) elements(bucket string, id uint64, raw []byte, min, max []byte, 
 	if pageHeader+count*pageElement > len(raw) || flags == flagBranch && count == 0 {
 		return fmt.Errorf("it has %d elements", count)
 	}
-	list, err := p.list(raw, flags, count, min, max)
+	list, err := p.parseElements(raw, flags, count, min, max)
 	for i, e := range list {
 		upTo := max
 		if i+1 < len(list) {
@@ -188,14 +190,14 @@ func (p *pages) elements(bucket string, id uint64, raw []byte, min, max []byte, 
 		}
 		switch {
 		case flags == flagBranch:
-			p.tree(bucket, e.child, e.key, upTo, depth+1)
-		case bucket == "" && e.bucket && p.only != "" && p.only != string(e.key):
-		case bucket == "" && e.bucket:
-			p.bucket(string(e.key), id, e.value, depth)
-		case bucket == "" || e.bucket:
+			p.readTree(bucket, e.child, e.key, upTo, depth+1)
+		case bucket == "" && e.isBucket && p.wantedBucket != "" && p.wantedBucket != string(e.key):
+		case bucket == "" && e.isBucket:
+			p.readBucket(string(e.key), id, e.value, depth)
+		case bucket == "" || e.isBucket:
 			return fmt.Errorf("the element %x is of the wrong kind", e.key)
 		default:
-			p.entry(id, bucket, e.key, e.value)
+			p.onEntry(id, bucket, e.key, e.value)
 		}
 	}
 	return err
@@ -205,11 +207,11 @@ func (p *pages) elements(bucket string, id uint64, raw []byte, min, max []byte, 
 type element struct {
 	key, value []byte
 	child      uint64
-	bucket     bool
+	isBucket   bool
 }
 
-// list reads the elements of a page, up to the first that can't be right.
-func (p *pages) list(raw []byte, flags uint16, count int, min, max []byte) (list []element, err error) {
+// parseElements reads the elements of a page, up to the first that can't be right.
+func (p *fileReader) parseElements(raw []byte, flags uint16, count int, min, max []byte) (list []element, err error) {
 	order := binary.NativeEndian
 	for i := range count {
 		at := pageHeader + i*pageElement
@@ -219,7 +221,7 @@ func (p *pages) list(raw []byte, flags uint16, count int, min, max []byte) (list
 		if flags == flagBranch {
 			from, keySize, e.child = uint64(order.Uint32(head)), uint64(order.Uint32(head[4:])), order.Uint64(head[8:])
 		} else {
-			e.bucket = order.Uint32(head)&flagBucket != 0
+			e.isBucket = order.Uint32(head)&flagBucket != 0
 			from, keySize, size = uint64(order.Uint32(head[4:])), uint64(order.Uint32(head[8:])),
 				uint64(order.Uint32(head[12:]))
 		}
@@ -237,23 +239,23 @@ func (p *pages) list(raw []byte, flags uint16, count int, min, max []byte) (list
 	return list, nil
 }
 
-// bucket reads a bucket: it has a root page, or is small and lies where it is
+// readBucket reads a bucket: it has a root page, or is small and lies where it is
 // named, on page id.
-func (p *pages) bucket(name string, id uint64, value []byte, depth int) {
+func (p *fileReader) readBucket(name string, id uint64, value []byte, depth int) {
 	if len(value) < bucketHead {
-		p.damage(damage{bucket: name, page: id, err: errors.New("it has no root")})
+		p.onDamage(damage{bucket: name, page: id, err: errors.New("it has no root")})
 		return
 	}
 	if root := binary.NativeEndian.Uint64(value); root != 0 {
-		p.tree(name, root, nil, nil, depth+1)
+		p.readTree(name, root, nil, nil, depth+1)
 		return
 	}
 	inside := value[bucketHead:]
 	if len(inside) < pageHeader || binary.NativeEndian.Uint16(inside[8:]) != flagLeaf {
-		p.damage(damage{bucket: name, page: id, err: errors.New("it has no entries of its own")})
+		p.onDamage(damage{bucket: name, page: id, err: errors.New("it has no entries of its own")})
 		return
 	}
-	if err := p.elements(name, id, inside, nil, nil, depth); err != nil {
-		p.damage(damage{bucket: name, page: id, err: err})
+	if err := p.readElements(name, id, inside, nil, nil, depth); err != nil {
+		p.onDamage(damage{bucket: name, page: id, err: err})
 	}
 }

@@ -11,15 +11,15 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// Planter puts into a cluster what should not be there: what bugs of servers, restores of single
-// shards, and commands past the router leave behind. Each takes the lock.
+// Planter injects inconsistencies into a cluster, as left by server bugs, restores of single
+// shards, and commands that bypass the router. Each method takes the lock.
 type Planter struct{ c *Cluster }
 
-// Plants returns those of the cluster.
-func (c *Cluster) Plants() Planter { return Planter{c} }
+// Planter returns those of the cluster.
+func (c *Cluster) Planter() Planter { return Planter{c} }
 
-// on runs change on a shard's collection.
-func (p Planter) on(id catalog.ShardID, ns string, change func(*localCollection) error) error {
+// withCollection runs change on a shard's collection.
+func (p Planter) withCollection(id catalog.ShardID, ns string, change func(*localCollection) error) error {
 	p.c.clock.Lock()
 	defer p.c.clock.Unlock()
 	s := p.c.shards[id]
@@ -46,7 +46,7 @@ func (p Planter) Collection(id catalog.ShardID, ns string, uuid bson.Binary) err
 
 // Insert stores a document on a shard, whether it owns its key or not.
 func (p Planter) Insert(id catalog.ShardID, ns string, doc bson.Raw) error {
-	return p.on(id, ns, func(l *localCollection) error {
+	return p.withCollection(id, ns, func(l *localCollection) error {
 		_, err := l.docs.Insert(slices.Clone(doc))
 		return err
 	})
@@ -54,7 +54,7 @@ func (p Planter) Insert(id catalog.ShardID, ns string, doc bson.Raw) error {
 
 // Delete removes the document with an _id from a shard, if the shard has it.
 func (p Planter) Delete(id catalog.ShardID, ns string, key bson.RawValue) error {
-	return p.on(id, ns, func(l *localCollection) error {
+	return p.withCollection(id, ns, func(l *localCollection) error {
 		if record, _, found := l.docs.ByID(key); found {
 			l.docs.Delete(record)
 		}
@@ -64,7 +64,7 @@ func (p Planter) Delete(id catalog.ShardID, ns string, key bson.RawValue) error 
 
 // Documents returns what a shard has of a collection, orphans included.
 func (p Planter) Documents(id catalog.ShardID, ns string) (docs []bson.Raw) {
-	_ = p.on(id, ns, func(l *localCollection) error {
+	_ = p.withCollection(id, ns, func(l *localCollection) error {
 		for _, doc := range l.docs.Scan() {
 			docs = append(docs, slices.Clone(doc))
 		}
@@ -76,7 +76,7 @@ func (p Planter) Documents(id catalog.ShardID, ns string) (docs []bson.Raw) {
 
 // Indexes returns the names of the indexes that a shard has of a collection.
 func (p Planter) Indexes(id catalog.ShardID, ns string) (names []string) {
-	_ = p.on(id, ns, func(l *localCollection) error {
+	_ = p.withCollection(id, ns, func(l *localCollection) error {
 		for _, spec := range l.docs.Indexes() {
 			names = append(names, spec.Name)
 		}
@@ -88,7 +88,7 @@ func (p Planter) Indexes(id catalog.ShardID, ns string) (names []string) {
 
 // UUIDOf returns the uuid of a collection on one shard; false where there is none.
 func (p Planter) UUIDOf(id catalog.ShardID, ns string) (uuid bson.Binary, there bool) {
-	_ = p.on(id, ns, func(l *localCollection) error {
+	_ = p.withCollection(id, ns, func(l *localCollection) error {
 		uuid, there = l.uuid, true
 		return nil
 	})
@@ -97,17 +97,17 @@ func (p Planter) UUIDOf(id catalog.ShardID, ns string) (uuid bson.Binary, there 
 
 // AddIndex makes an index on one shard.
 func (p Planter) AddIndex(id catalog.ShardID, ns string, spec store.IndexSpec) error {
-	return p.on(id, ns, func(l *localCollection) error { return l.docs.CreateIndex(spec) })
+	return p.withCollection(id, ns, func(l *localCollection) error { return l.docs.CreateIndex(spec) })
 }
 
 // DropIndex takes an index away from one shard.
 func (p Planter) DropIndex(id catalog.ShardID, ns, name string) error {
-	return p.on(id, ns, func(l *localCollection) error { return l.docs.DropIndex(name) })
+	return p.withCollection(id, ns, func(l *localCollection) error { return l.docs.DropIndex(name) })
 }
 
 // SetOptions gives a collection other options on one shard.
 func (p Planter) SetOptions(id catalog.ShardID, ns string, options bson.D) error {
-	return p.on(id, ns, func(l *localCollection) error {
+	return p.withCollection(id, ns, func(l *localCollection) error {
 		made := newLocal(l.docs.Language, l.uuid, options, ns)
 		l.options, l.validator, l.warnOnly, l.lenient = options, made.validator, made.warnOnly, made.lenient
 		return nil
@@ -116,7 +116,7 @@ func (p Planter) SetOptions(id catalog.ShardID, ns string, options bson.D) error
 
 // SetUUID gives a collection another identity on one shard.
 func (p Planter) SetUUID(id catalog.ShardID, ns string, uuid bson.Binary) error {
-	return p.on(id, ns, func(l *localCollection) error {
+	return p.withCollection(id, ns, func(l *localCollection) error {
 		l.uuid = uuid
 		return nil
 	})
@@ -151,7 +151,8 @@ func (p Planter) ForgetDeletions(id catalog.ShardID, ns string) {
 		return
 	}
 	for _, task := range slices.Clone(s.deletions) {
-		if task.coll.Namespace == ns && (s.busy == nil || s.busy.donorTask != task && s.busy.recvTask != task) {
+		if task.coll.Namespace == ns &&
+			(s.migration == nil || s.migration.donorTask != task && s.migration.recipientTask != task) {
 			s.removeDeletion(task)
 		}
 	}
@@ -163,5 +164,5 @@ func (p Planter) ForgetDeletions(id catalog.ShardID, ns string) {
 func (p Planter) OverrideConfigChunks(ns string, change func(chunk bson.Raw) bson.Raw) {
 	p.c.clock.Lock()
 	defer p.c.clock.Unlock()
-	p.c.configChunks.told = map[string]func(bson.Raw) bson.Raw{ns: change}
+	p.c.configChunks.overrides = map[string]func(bson.Raw) bson.Raw{ns: change}
 }

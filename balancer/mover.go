@@ -9,7 +9,7 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// Mover runs what takes long, and waits for it.
+// Mover runs long operations and waits for them.
 type Mover interface {
 	// Move runs one migration to its end (rules/01-rounds-and-settings §1.6). It blocks. One with
 	// ReasonUnsharded moves a whole collection that is not sharded.
@@ -19,7 +19,7 @@ type Mover interface {
 	Act(ctx context.Context, a policy.StreamAction) policy.ActionResult
 }
 
-// migrate runs the chosen migrations side by side, in releases of old one
+// migrate runs the chosen migrations in parallel, in releases before 3.4 one
 // after the other, and counts those that moved something (rules/01-rounds-and-settings §1.6).
 func (l *Loop) migrate(candidates []policy.Migration, details *roundDetails) error {
 	batch := len(candidates)
@@ -28,16 +28,16 @@ func (l *Loop) migrate(candidates []policy.Migration, details *roundDetails) err
 	}
 	for chosen := range slices.Chunk(candidates, batch) {
 		if !l.enabled() {
-			l.shut()
-			l.notSent(chosen)
+			l.reportDisabled()
+			l.returnUnsent(chosen)
 			return nil
 		}
-		results, err := l.move(chosen)
+		results, err := l.runBatch(chosen)
 		if err != nil {
 			return err
 		}
 		for i, moveErr := range results {
-			if err := l.migrated(chosen[i], moveErr, details); err != nil {
+			if err := l.handleMigrationResult(chosen[i], moveErr, details); err != nil {
 				return err
 			}
 		}
@@ -45,8 +45,8 @@ func (l *Loop) migrate(candidates []policy.Migration, details *roundDetails) err
 	return nil
 }
 
-// move yields one batch and returns how each of its migrations ended.
-func (l *Loop) move(batch []policy.Migration) ([]error, error) {
+// runBatch yields one batch and returns how each of its migrations ended.
+func (l *Loop) runBatch(batch []policy.Migration) ([]error, error) {
 	result, resumed := l.yield(Moves{Migrations: batch})
 	if !resumed {
 		return nil, errTerminated
@@ -59,9 +59,9 @@ func (l *Loop) move(batch []policy.Migration) ([]error, error) {
 	return results, nil
 }
 
-// notSent gives migrations back to the defragmentations that chose them. They
-// would wait for their ends for ever otherwise, after the balancer is on again.
-func (l *Loop) notSent(chosen []policy.Migration) {
+// returnUnsent returns unsent migrations to the defragmentations that chose them. They
+// would otherwise wait for their results forever once the balancer is on again.
+func (l *Loop) returnUnsent(chosen []policy.Migration) {
 	for _, m := range chosen {
 		if m.Reason == policy.ReasonDefragmentation {
 			l.defragmentations.migrationDone(m, mongoerr.New(mongoerr.InterruptedAtShutdown,
@@ -70,8 +70,8 @@ func (l *Loop) notSent(chosen []policy.Migration) {
 	}
 }
 
-// migrated deals with the end of one migration.
-func (l *Loop) migrated(m policy.Migration, moveErr error, details *roundDetails) error {
+// handleMigrationResult processes the result of one migration.
+func (l *Loop) handleMigrationResult(m policy.Migration, moveErr error, details *roundDetails) error {
 	if m.Reason == policy.ReasonDefragmentation {
 		l.defragmentations.migrationDone(m, moveErr)
 		l.streams.wake()
@@ -92,7 +92,7 @@ func (l *Loop) migrated(m policy.Migration, moveErr error, details *roundDetails
 			return err
 		}
 		details.moved++
-	case m.Reason != policy.ReasonUnsharded && mongoerr.Is(moveErr, mongoerr.IndexNotFound) && l.lostHashedIndex(m):
+	case m.Reason != policy.ReasonUnsharded && mongoerr.Is(moveErr, mongoerr.IndexNotFound) && l.handleLostHashedIndex(m):
 		l.cache.remove(m.Namespace)
 	default:
 		l.cfg.Logger.Info("migration failed", "id", 21872, "ns", m.Namespace, "from", m.From, "to", m.To, "error", moveErr)

@@ -9,24 +9,24 @@ import (
 	"shardsh/balancer/mock/clock"
 )
 
-// Pauses are the servers' fail points at which a thread waits until they are off: tools' tests stop a
+// FailPoints are the servers' fail points at which a thread waits until they are off: tests use them to stop a
 // migration, a resharding or a range deletion there. The cluster's lock guards them.
-type Pauses struct {
+type FailPoints struct {
 	clock  *clock.Clock
-	points map[string]*pausePoint
+	points map[string]*failPoint
 }
 
-// pausePoint is a fail point; node is where it holds, empty for every node.
-type pausePoint struct {
+// failPoint is a fail point; node is the node it applies to, empty for every node.
+type failPoint struct {
 	active      bool
 	node        catalog.ShardID
-	skip, times int64 // so many go through, then so many wait; times below 0 has no end
+	skip, times int64 // skip threads pass, then times threads wait; times < 0 is no limit
 	entered     int64
 	waiting     []func()
 }
 
-// PauseMode is a fail point's mode.
-type PauseMode struct {
+// FailPointMode is a fail point's mode.
+type FailPointMode struct {
 	Active      bool
 	Skip, Times int64
 }
@@ -45,36 +45,36 @@ const (
 	hangAtRecipientStep = "migrateThreadHangAtStep"
 )
 
-// pauseNames lists the fail points that there are.
-func pauseNames() []string {
+// failPointNames lists the fail points that there are.
+func failPointNames() []string {
 	names := []string{suspendRangeDeletion, pauseBeforeInitializing, pauseBeforeCloning, pauseInSteadyState,
 		pauseBeforeBlockingWrites, pauseBeforeDecision}
 	for n := 1; n <= 4; n++ {
-		names = append(names, stepPoint(hangAtDonorStep, n), stepPoint(hangAtRecipientStep, n+2))
+		names = append(names, stepFailPoint(hangAtDonorStep, n), stepFailPoint(hangAtRecipientStep, n+2))
 	}
 	slices.Sort(names)
 	return names
 }
 
-func stepPoint(name string, step int) string { return name + string(rune('0'+step)) }
+func stepFailPoint(name string, step int) string { return name + string(rune('0'+step)) }
 
-func newPauses(k *clock.Clock) *Pauses {
-	ps := &Pauses{clock: k, points: map[string]*pausePoint{}}
-	for _, name := range pauseNames() {
-		ps.points[name] = &pausePoint{}
+func newFailPoints(k *clock.Clock) *FailPoints {
+	ps := &FailPoints{clock: k, points: map[string]*failPoint{}}
+	for _, name := range failPointNames() {
+		ps.points[name] = &failPoint{}
 	}
 	return ps
 }
 
-// Pauses returns those of the cluster.
-func (c *Cluster) Pauses() *Pauses { return c.pauses }
+// FailPoints returns those of the cluster.
+func (c *Cluster) FailPoints() *FailPoints { return c.failPoints }
 
 // Names lists the fail points in order.
-func (ps *Pauses) Names() []string { return pauseNames() }
+func (ps *FailPoints) Names() []string { return failPointNames() }
 
 // Configure sets a fail point on a node, or on all, and returns how often it was entered so far. Who
 // waits goes on where it does not hold any more.
-func (ps *Pauses) Configure(name string, node catalog.ShardID, mode PauseMode) int64 {
+func (ps *FailPoints) Configure(name string, node catalog.ShardID, mode FailPointMode) int64 {
 	p := ps.points[name]
 	p.active, p.node, p.skip, p.times = mode.Active, node, mode.Skip, mode.Times
 	if !p.active {
@@ -83,7 +83,7 @@ func (ps *Pauses) Configure(name string, node catalog.ShardID, mode PauseMode) i
 	return p.entered
 }
 
-func (p *pausePoint) release(k *clock.Clock) {
+func (p *failPoint) release(k *clock.Clock) {
 	for _, goOn := range p.waiting {
 		k.After(0, goOn)
 	}
@@ -91,13 +91,13 @@ func (p *pausePoint) release(k *clock.Clock) {
 }
 
 // Await waits until a fail point was entered so many times.
-func (ps *Pauses) Await(ctx context.Context, deadline time.Time, name string, times int64) error {
+func (ps *FailPoints) Await(ctx context.Context, deadline time.Time, name string, times int64) error {
 	return ps.clock.Await(ctx, deadline, func() bool { return ps.points[name].entered >= times })
 }
 
-// anyWaits reports whether a thread waits: that it goes on nobody can see to while virtual time stands
+// hasWaiting reports whether a thread waits at a fail point: nothing can release it while virtual time stands
 // still for all others.
-func (ps *Pauses) anyWaits() bool {
+func (ps *FailPoints) hasWaiting() bool {
 	for _, p := range ps.points {
 		if len(p.waiting) > 0 {
 			return true
@@ -107,14 +107,14 @@ func (ps *Pauses) anyWaits() bool {
 }
 
 // reset turns all off and forgets who waits.
-func (ps *Pauses) reset() {
+func (ps *FailPoints) reset() {
 	for _, p := range ps.points {
-		*p = pausePoint{}
+		*p = failPoint{}
 	}
 }
 
-// at has a node go on past a fail point, now or when it is turned off.
-func (ps *Pauses) at(name string, node catalog.ShardID, goOn func()) {
+// pass continues behind a fail point, now or when it is turned off.
+func (ps *FailPoints) pass(name string, node catalog.ShardID, goOn func()) {
 	p := ps.points[name]
 	if !p.active || p.node != "" && p.node != node {
 		goOn()

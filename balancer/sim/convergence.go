@@ -6,30 +6,30 @@ import (
 	"time"
 )
 
-// A balancer that comes to rest moves each piece of data a few times at most: off a shard, into a
-// zone, and to even out. So many moves a piece, and so many besides, are no plan any more.
+// A balancer that converges moves each piece of data a few times at most: off a shard, into a
+// zone, and to even out. A run with more moves than this limit does not converge.
 const (
-	movesAPiece = 16
-	movesAnyway = 10_000
+	movesPerPiece = 16
+	baseMoveLimit = 10_000
 )
 
-// RestlessError is that the balancer moves chunks to and fro and never comes to rest.
-type RestlessError struct {
+// NotConvergingError is returned if the balancer moves chunks back and forth and never converges.
+type NotConvergingError struct {
 	Moves  int
 	Pieces int64     // chunks at the start, and the chunk sizes that the data fills
 	At     time.Time // the run's time
 }
 
-func (e *RestlessError) Error() string {
+func (e *NotConvergingError) Error() string {
 	return fmt.Sprintf("the simulated balancer does not come to rest: %d moves for %d chunks, until %s. "+
 		"Compare shards, zones and chunks with what you expect (shardsh check), and report it with a snapshot",
 		e.Moves, e.Pieces, e.At.UTC().Format(time.RFC3339))
 }
 
 // piecesOf is how many chunks there can be, about.
-func (c *cluster) piecesOf() (n int64) {
+func (c *cluster) countPieces() (n int64) {
 	for _, coll := range c.order {
-		if coll.settled() {
+		if coll.isStatic() {
 			continue
 		}
 		n += int64(coll.chunks.Table().Len())
@@ -41,10 +41,10 @@ func (c *cluster) piecesOf() (n int64) {
 	return n
 }
 
-// restless reports whether a run has moved more than one that comes to rest can, and ends it.
-func (r *Run) restless() bool {
-	if moves := r.cluster.moves; int64(moves) > movesAnyway+movesAPiece*r.pieces {
-		r.err = &RestlessError{moves, r.pieces, r.Now()}
+// checkConvergence reports whether a run has moved more than one that comes to rest can, and ends it.
+func (r *Run) checkConvergence() bool {
+	if moves := r.cluster.moves; int64(moves) > baseMoveLimit+movesPerPiece*r.pieces {
+		r.err = &NotConvergingError{moves, r.pieces, r.Now()}
 	}
 	return r.err != nil
 }

@@ -8,12 +8,12 @@ import (
 	"shardsh/balancer/policy"
 )
 
-// takeMigrations lets the migrations that the snapshot shows under way go on to
+// adoptMigrations continues the migrations that are running in the snapshot to
 // their ends, and returns when the last of them has ended.
-func (c *cluster) takeMigrations(s *catalog.Snapshot) time.Time {
+func (c *cluster) adoptMigrations(s *catalog.Snapshot) time.Time {
 	last := c.queue.Now()
 	for _, m := range s.Parts().Migrations {
-		x, ok := c.underWayAs(m)
+		x, ok := c.adoptMigration(m)
 		if !ok {
 			continue
 		}
@@ -22,22 +22,22 @@ func (c *cluster) takeMigrations(s *catalog.Snapshot) time.Time {
 			// However long it has taken already, it is not over.
 			took = max(took/20, took-s.Time().Sub(m.Since))
 		}
-		c.underWay++
-		c.active = true
-		c.donating[m.From] = m.Namespace
+		c.activeOps++
+		c.sawActivity = true
+		c.donatingNamespace[m.From] = m.Namespace
 		if at := x.began.Add(took); at.After(last) {
 			last = at
 		}
-		c.queue.After(took, func() { x.end(err) })
+		c.queue.After(took, func() { x.finish(err) })
 	}
 	return last
 }
 
-// underWayAs makes a migration under way one of this run; false for what is none of
+// adoptMigration makes a migration under way one of this run; false for what is none of
 // a chunk that is where it says.
-func (c *cluster) underWayAs(m catalog.ActiveMigration) (*move, bool) {
+func (c *cluster) adoptMigration(m catalog.ActiveMigration) (*move, bool) {
 	coll := c.collections[m.Namespace]
-	if coll == nil || coll.settled() || m.From == m.To || c.donating[m.From] != "" {
+	if coll == nil || coll.isStatic() || m.From == m.To || c.donatingNamespace[m.From] != "" {
 		return nil, false
 	}
 	lower, err := coll.entry.Pattern.Key(m.Min)
@@ -59,9 +59,9 @@ func (c *cluster) underWayAs(m catalog.ActiveMigration) (*move, bool) {
 	return &move{Migration: as, cluster: c, began: c.queue.Now(), done: func(error) {}}, true
 }
 
-// lastMerging returns when the last round of the auto-merger began, if it is over:
+// lastAutoMergeRound returns when the last round of the auto-merger began, if it is over:
 // the zero time for one that is not, and where the log tells of none.
-func lastMerging(log []catalog.LogEntry) (began time.Time) {
+func lastAutoMergeRound(log []catalog.LogEntry) (began time.Time) {
 	over := false
 	for _, e := range log {
 		switch policy.MergerEvent(e.What) {

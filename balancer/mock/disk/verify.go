@@ -10,9 +10,9 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// examine looks at the file of a directory before anything is done with it, and
+// verifyFile verifies the file of a directory before it is used, and
 // reports whether it holds a state. One without checksums gets them.
-func (d *Disk) examine() (begun bool, err error) {
+func (d *Disk) verifyFile() (begun bool, err error) {
 	upgraded := d.path + newSuffix
 	old := false
 	err = withFile(d.dir, d.path, func(file *os.File) error {
@@ -24,7 +24,7 @@ func (d *Disk) examine() (begun bool, err error) {
 		if err := checkFormat("it", found.format, FormatVersion); err != nil {
 			return err
 		}
-		if err := found.err(); err != nil || found.format == FormatVersion {
+		if err := found.damageError(); err != nil || found.format == FormatVersion {
 			return err
 		}
 		old = true

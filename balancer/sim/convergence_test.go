@@ -17,7 +17,7 @@ func TestRestless(t *testing.T) {
 		name     string
 		most     int64 // moves besides those that are usual
 		restless bool
-	}{{"as it is", movesAnyway, false}, {"as if five moves were too many", 5, true}} {
+	}{{"as it is", baseMoveLimit, false}, {"as if five moves were too many", 5, true}} {
 		r, err := New(s, Config{Location: time.UTC})
 		if err != nil {
 			t.Fatal(err)
@@ -25,14 +25,14 @@ func TestRestless(t *testing.T) {
 		if r.pieces < 40 || r.pieces > 40+4000/128 {
 			t.Errorf("%s: %d pieces", c.name, r.pieces)
 		}
-		r.pieces = (c.most - movesAnyway) / movesAPiece
+		r.pieces = (c.most - baseMoveLimit) / movesPerPiece
 		moves := 0
 		for e := range r.EventsToRest(s.Time().Add(24 * time.Hour)) {
 			if e.Kind == Moved {
 				moves++
 			}
 		}
-		var endless *RestlessError
+		var endless *NotConvergingError
 		if is := errors.As(r.Err(), &endless); is != c.restless || is && (endless.Moves != r.cluster.moves || moves > 20) {
 			t.Errorf("%s: %d moves, %v", c.name, moves, r.Err())
 		}

@@ -9,10 +9,10 @@ import (
 	"shardsh/balancer/mongoerr"
 )
 
-// unusable says that no index serves a shard key, and why, as the shard does that was asked for
-// one: of all indexes if the first field is served, else of the last one of which the list of
-// indexes shows a reason. Purpose is what was to be done with the key.
-func unusable(docs *store.Collection, pattern catalog.KeyPattern, purpose string) error {
+// noKeyIndexError returns the error that no index serves a shard key, and why, as the shard reports it:
+// for all indexes if the first field is indexed, else for the last index that has a
+// reason. Purpose is the operation that needs the index.
+func noKeyIndexError(docs *store.Collection, pattern catalog.KeyPattern, purpose string) error {
 	var shown string
 	all := []string{"couldn't find valid index for shard key"}
 	served := false

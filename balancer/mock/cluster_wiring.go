@@ -7,8 +7,8 @@ import (
 	"shardsh/balancer/mock/ids"
 )
 
-// makeParts makes the parts of an empty cluster, and gives each those that it
-// works with.
+// makeParts creates the components of an empty cluster and wires up their
+// dependencies.
 func (c *Cluster) makeParts(configServer string) {
 	c.config = newConfigDB(c.clock, c.ids, c.setup)
 	c.zones = &Zones{setup: c.setup, config: c.config, ids: c.ids}
@@ -20,7 +20,7 @@ func (c *Cluster) makeParts(configServer string) {
 	c.log = &changeLog{}
 	c.changes = &ChangeFeed{}
 	c.faults = &Faults{}
-	c.pauses = newPauses(c.clock)
+	c.failPoints = newFailPoints(c.clock)
 	c.routers = &Routers{
 		setup: c.setup, clock: c.clock, config: c.config, faults: c.faults, list: []RouterEntry{firstRouter()},
 	}
@@ -42,15 +42,15 @@ func (c *Cluster) makeParts(configServer string) {
 	c.installed.addresses, c.installed.routers = c.addresses, c.routers
 	c.installed.parameters, c.installed.balancer = c.clusterParameters, c.balancer
 	*c.log = changeLog{
-		setup: c.setup, clock: c.clock, config: c.config, faults: c.faults, ids: c.ids, changes: changelogKept,
-		actions: actionlogKept, placements: maxPlacements,
+		setup: c.setup, clock: c.clock, config: c.config, faults: c.faults, ids: c.ids, changelogLimit: changelogKept,
+		actionlogLimit: actionlogKept, placementLimit: maxPlacements,
 	}
 	*c.changes = ChangeFeed{
 		clock: c.clock, config: c.config, ids: c.ids, locator: c.locator,
 	}
 	*c.faults = Faults{
 		addresses: c.addresses, clock: c.clock, ids: c.ids, locator: c.locator, shards: c.shards,
-		affected: faultEffects{c.balancer, c.migrations}, routers: c.routers,
+		listener: faultEffects{c.balancer, c.migrations}, routers: c.routers,
 	}
 	*c.databases = Databases{
 		changes: c.changes, collections: c.collections, config: c.config, faults: c.faults, ids: c.ids, log: c.log,
@@ -77,19 +77,19 @@ func (c *Cluster) makeParts(configServer string) {
 		configChunks: c.configChunks,
 	}
 	*c.deleter = RangeDeleter{
-		setup: c.setup, clock: c.clock, faults: c.faults, pauses: c.pauses, shards: c.shards,
+		setup: c.setup, clock: c.clock, faults: c.faults, failPoints: c.failPoints, shards: c.shards,
 	}
 	*c.migrations = Migrations{
 		setup: c.setup, balancer: c.balancer, chunks: c.chunks, clock: c.clock, config: c.config, deleter: c.deleter,
 		faults: c.faults, ids: c.ids, log: c.log, membership: c.membership, shards: c.shards, stats: c.stats,
-		underWay: map[*migration]bool{}, pauses: c.pauses, zones: c.zones,
+		active: map[*migration]bool{}, failPoints: c.failPoints, zones: c.zones,
 	}
 	*c.reshardings = Reshardings{
 		setup: c.setup, changes: c.changes, clock: c.clock, collections: c.collections, config: c.config,
 		databases: c.databases, faults: c.faults, ids: c.ids, locator: c.locator, log: c.log,
 		membership: c.membership, migrations: c.migrations, shards: c.shards, stats: c.stats,
-		underWay: map[string]*resharding{}, results: map[string]finishedReshard{},
-		counts: map[Provenance]ReshardingCounts{}, rewritten: map[string]int{}, pauses: c.pauses, zones: c.zones,
+		active: map[string]*resharding{}, results: map[string]finishedReshard{},
+		counts: map[Provenance]ReshardingCounts{}, rewriteCounts: map[string]int{}, failPoints: c.failPoints, zones: c.zones,
 	}
 	*c.clusterParameters = ClusterParameters{
 		setup: c.setup, clock: c.clock, config: c.config, ids: c.ids, log: c.log,
@@ -125,8 +125,8 @@ type Clock = clock.Shared
 // Clock is that of the cluster.
 func (c *Cluster) Clock() Clock { return c.clock.Shared() }
 
-// Time is the cluster's clock for those that hold the lock: waits, jumps, events.
-func (c *Cluster) Time() *clock.Clock { return c.clock }
+// LockedClock is the cluster's clock for those that hold the lock: waits, jumps, events.
+func (c *Cluster) LockedClock() *clock.Clock { return c.clock }
 
 // Lock takes the cluster's lock.
 func (c *Cluster) Lock() { c.clock.Lock() }
@@ -140,6 +140,6 @@ func (c *Cluster) Now() time.Time { return c.clock.Now() }
 // IDs gives out ObjectIds, UUIDs and logical times.
 func (c *Cluster) IDs() *ids.Source { return c.ids }
 
-// After has something happen when d has passed, with the lock held, as faults of tests
-// that come at any moment. The caller holds the lock.
+// After schedules a function in d, called with the lock held, such as a fault of a test
+// at an arbitrary moment. The caller holds the lock.
 func (c *Cluster) After(d time.Duration, happens func()) { c.clock.After(d, happens) }

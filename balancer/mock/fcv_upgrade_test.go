@@ -93,7 +93,7 @@ func TestReshardingsWhileTheVersionIsSet(t *testing.T) {
 	m := upgradable(t)
 	m.cluster.Lock()
 	m.cluster.After(20*time.Millisecond, func() {
-		if err := m.cluster.ClusterParameters().StartCompatibilityChange("9.0", time.Minute); err != nil {
+		if err := m.cluster.ClusterParameters().StartFCVChange("9.0", time.Minute); err != nil {
 			t.Error(err)
 		}
 	})
